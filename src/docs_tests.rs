@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::app::Keymap;
-use crate::app::help::{HelpLine, help_lines};
+use crate::app::keymap::{HelpLine, help_lines};
 use clap::CommandFactory as _;
 
 const README: &str = include_str!("../README.md");
@@ -22,19 +22,14 @@ fn keys() -> String {
             HelpLine::Title(title) => {
                 let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");
             }
-            HelpLine::Keys(keys, command) => {
+            HelpLine::Keys(keys, spec) => {
                 let keys: Vec<String> = keys.split("  ").map(|key| format!("`{key}`")).collect();
                 let name = if keys == ["`1..9`"] {
                     "view-1` ... `view-9"
                 } else {
-                    command.name()
+                    spec.name
                 };
-                let _ = writeln!(
-                    out,
-                    "| {} | {} | `{name}` |",
-                    keys.join(" "),
-                    command.help_text()
-                );
+                let _ = writeln!(out, "| {} | {} | `{name}` |", keys.join(" "), spec.help);
             }
             HelpLine::Blank => out.push('\n'),
         }

@@ -1,8 +1,9 @@
 //! The panic hook: restores the terminal, then writes a report.
 
 use std::backtrace::Backtrace;
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
             report.panic_report(panic)
         );
         if !has_backtrace {
-            text += &format!("\nBacktrace:\n{}", Backtrace::force_capture());
+            let _ = write!(text, "\nBacktrace:\n{}", Backtrace::force_capture());
         }
         let name = format!(
             "crash-{}-{}.txt",

@@ -1,333 +1,396 @@
-//! What each command does to the model.
+//! From keys and mouse to commands, and the commands that belong to no other part of the model.
 
-use super::command::{Command, Direction, Motion};
-use super::effect::{Effect, Effects};
+use ratatui::layout::{Position, Rect};
+
+use super::commands::{Command, Direction, Focus, Motion};
+use super::effect::{Effect, ExitReason, LoopEffect};
 use super::filter::Filter;
-use super::key::{self, Focus, Key};
-use super::keymap::KeyMatch;
-use super::layout::PaneSettings;
-use super::model::{ExitReason, Model};
-use super::prompt::{Prompt, PromptKind};
+use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
+use super::layout::{Arrangement, Layout, PaneSettings};
+use super::message::MouseInput;
+use super::model::Model;
 use super::reader::ReaderState;
-use super::start::{LoginForm, StorageMode};
+use super::start::StorageMode;
 use crate::error::Error;
 use crate::render::BodyView;
 
 impl Model {
-    pub(super) fn handle_key(&mut self, key: Key) -> Effects {
+    pub(super) fn handle_key(&mut self, key: Key) {
         self.notice = None;
         self.user_acted = true;
         self.freshness.record_activity(self.now.timestamp());
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
-            return self.insert_text(letter.encode_utf8(&mut [0; 4]));
+            self.insert_text(letter.encode_utf8(&mut [0; 4]));
+            return;
         }
         self.pending_keys.push(key);
         match self.keymap.find_match(self.focus(), &self.pending_keys) {
-            KeyMatch::Prefix => Effects::new(),
+            KeyMatch::Prefix => {}
             KeyMatch::Command(command) => {
                 self.pending_keys.clear();
-                self.dispatch(command)
-            }
-            KeyMatch::Unbound if self.focus() == Focus::Prompt => {
-                self.pending_keys.clear();
-                Effects::new()
+                self.dispatch(command);
             }
             KeyMatch::Unbound => {
-                let pressed = key::format_sequence(&std::mem::take(&mut self.pending_keys));
-                let shows = self
-                    .keymap
-                    .key_for(self.focus(), Command::Help)
-                    .map(|key| format!("; {key} shows the keys"))
-                    .unwrap_or_default();
-                self.notice = Some(format!("{pressed} does nothing here{shows}"));
-                Effects::new()
+                let pressed = format_sequence(&std::mem::take(&mut self.pending_keys));
+                if self.focus() != Focus::Prompt {
+                    let text = format!("{pressed} does nothing here");
+                    self.notify_with(&text, Command::Help, "shows the keys");
+                }
             }
         }
     }
 
-    pub(super) fn dispatch(&mut self, command: Command) -> Effects {
+    /// Runs a command, or reports why it is not possible now.
+    pub(super) fn dispatch(&mut self, command: Command) {
+        let spec = command.spec();
+        match (spec.possible)(self) {
+            Ok(()) => (spec.run)(self),
+            Err(reason) => self.notify(reason),
+        }
+    }
+
+    pub(super) fn emit(&mut self, effect: LoopEffect) {
+        self.outbox.push(Effect::Loop(effect));
+    }
+
+    pub(super) fn notify(&mut self, text: impl Into<String>) {
+        self.notice = Some(text.into());
+    }
+
+    /// Notifies with the key of a command and what it does: `text; KEY does`.
+    pub(super) fn notify_with(&mut self, text: &str, command: Command, does: &str) {
+        self.notice = Some(self.with_hint(text, command, does));
+    }
+
+    /// `text; KEY does`, or `text` alone if the command has no key in this focus.
+    pub(super) fn with_hint(&self, text: &str, command: Command, does: &str) -> String {
+        self.keymap.with_hint(text, self.focus(), command, does)
+    }
+
+    pub(super) fn check_selected(&self) -> Result<(), String> {
+        match self.list.selected() {
+            Some(_) => Ok(()),
+            None => Err("no email is selected".to_owned()),
+        }
+    }
+
+    pub(super) fn check_wide_block(&self) -> Result<(), String> {
+        if self.reader.has_wide_block() {
+            Ok(())
+        } else {
+            Err("nothing here is wider than the screen".to_owned())
+        }
+    }
+
+    pub(super) fn check_error(&self) -> Result<(), String> {
+        match (self.current_error(), self.freshness.due_count) {
+            (Some(_), _) => Ok(()),
+            (None, 0) => Err("no error".to_owned()),
+            (None, due) => Err(format!("no error; {due} statuses are due to be read again")),
+        }
+    }
+
+    pub(super) fn move_selection(&mut self, motion: Motion) {
+        if matches!(motion, Motion::First | Motion::Last) {
+            self.history.push(self.history_entry());
+        }
         let height = self.list_height();
-        let mut effects = Effects::new();
-        match command {
-            Command::MoveSelection(step) => {
-                if matches!(step, Motion::First | Motion::Last) {
-                    self.history.push(self.history_entry());
-                }
-                effects.extend(self.list.move_selection(step, height));
-                if step == Motion::Last && self.list.filter().is_empty() && self.service.has_older()
-                {
-                    self.notice = Some(
-                        "the oldest email fetched so far; older ones are being fetched".to_owned(),
-                    );
-                } else if step == Motion::Last && self.may_find_older() {
-                    self.notice = Some(
-                        "the oldest email found so far; below it, Enter looks further back"
-                            .to_owned(),
-                    );
-                }
-            }
-            Command::Scroll(step) => self.scroll(step),
-            Command::Pan(side) => {
-                if !self.reader.has_wide_block() {
-                    self.notice = Some("nothing here is wider than the screen".to_owned());
-                }
-                self.reader.pan_blocks(side);
-            }
-            Command::Open
-                if (self.list.is_on_load_more_row() || self.has_no_results())
-                    && self.resume_status_check() => {}
-            Command::Open if self.list.is_on_load_more_row() || self.has_no_results() => {
-                effects.extend(self.start_load_older());
-            }
-            Command::Open => {
-                effects.extend(self.open_email());
-                effects.extend(self.confirm_opened_email());
-            }
-            Command::Back => match self.close_layer() {
-                Some(asked) => effects.extend(asked),
-                None => self.exit = Some(ExitReason::Quit),
-            },
-            Command::CloseLayer => match self.close_layer() {
-                Some(asked) => effects.extend(asked),
-                None => self.notice = Some("nothing to go back from; q leaves".to_owned()),
-            },
-            Command::NextEmail => effects.extend(self.step_email(Motion::Down)),
-            Command::PreviousEmail => effects.extend(self.step_email(Motion::Up)),
-            Command::SwitchPane if self.reader_open => {
-                self.reader_open = false;
-                self.panes.full_reader = false;
-            }
-            Command::SwitchPane => effects.extend(self.open_email()),
-            Command::FullReader => {
-                self.panes.full_reader = !self.panes.full_reader;
-                if self.panes.full_reader {
-                    effects.extend(self.open_email());
-                }
-            }
-            Command::CycleLayout => {
-                let next = self.layout().arrangement.next();
-                self.panes = PaneSettings {
-                    arrangement: Some(next),
-                    ..PaneSettings::default()
-                };
-            }
-            Command::ResizeSplit(Direction::Left) => {
-                self.panes.divider_shift = self.panes.divider_shift.saturating_sub(2)
-            }
-            Command::ResizeSplit(Direction::Right) => {
-                self.panes.divider_shift = self.panes.divider_shift.saturating_add(2)
-            }
-            Command::GoToMatch(side) => {
-                self.notice = Some(self.reader.go_to_match(side, self.list.selected()));
-            }
-            Command::NextView => effects.extend(self.cycle_view(1)),
-            Command::PreviousView => effects.extend(self.cycle_view(BodyView::ALL.len() - 1)),
-            Command::ShowView(view) => {
-                effects.extend(self.reader.show_view(view, self.list.selected()));
-            }
-            Command::FoldHeader => self.reader.toggle_header_fold(self.list.selected()),
-            Command::GoToDate => {
-                self.prompt = Some(Prompt::new(PromptKind::Date, "", self.history_entry()))
-            }
-            Command::Filter => effects.push(self.open_filter_prompt()),
-            Command::FilterBy(cell) => effects.extend(self.filter_by(cell)),
-            Command::RecipientSummary => effects.extend(self.show_recipient_card()),
-            Command::ShowSavedView(number) => effects.extend(self.show_saved_view(number)),
-            Command::SavedViews => self.open_view_chooser(),
-            Command::SaveView => self.open_save_view_prompt(),
-            Command::DeleteView => effects.extend(self.delete_view()),
-            Command::Find => self.open_find_prompt(),
-            Command::Undo => effects.extend(self.undo(Direction::Left)),
-            Command::Redo => effects.extend(self.undo(Direction::Right)),
-            Command::History(side) => effects.extend(self.go_history(side)),
-            Command::LoadOlder => effects.extend(self.start_load_older()),
-            Command::Stop => self.stop_fetching(),
-            Command::Accept if self.is_form_open() => effects.extend(self.log_in()),
-            Command::Cancel if self.is_form_open() => {
-                self.close_start_layer();
-            }
-            Command::CycleSuggestion(_) if self.is_form_open() => {
-                self.edit_form_with(LoginForm::next_field)
-            }
-            Command::Edit(edit) if self.is_form_open() => self.edit_form(edit),
-            Command::RecallFilter(_) if self.is_form_open() => {}
-            Command::Profiles => effects.push(self.open_profile_chooser()),
-            Command::MoveChoice(side) if self.is_choosing_view() => self.move_view_choice(side),
-            Command::Confirm if self.is_choosing_view() => effects.extend(self.confirm_view()),
-            Command::MoveChoice(side) => self.move_choice(side),
-            Command::Confirm => effects.extend(self.confirm_choice()),
-            Command::Accept => effects.extend(self.accept_prompt()),
-            Command::Cancel => effects.extend(self.cancel_prompt()),
-            Command::CycleSuggestion(side) => effects.extend(self.cycle_suggestion(side)),
-            Command::RecallFilter(side) => effects.extend(self.recall_filter(side)),
-            Command::Edit(edit) => effects.extend(self.edit_prompt(edit)),
-            Command::Refresh => {
-                effects.extend(self.service.request_manual_refresh());
-                self.freshness.force_confirm(self.now.timestamp());
-                self.restart_status_check();
-                if self.reader.has_failed() {
-                    effects.extend(self.reader.reload());
-                }
-                if self.list.error().is_some() {
-                    effects.extend(self.list.reload());
-                }
-                self.announce_refresh = self.service.is_refreshing();
-                let asking = self
-                    .announce_refresh
-                    .then(|| "asking the service".to_owned());
-                self.notice = self
-                    .service
-                    .unavailable()
-                    .map(|failure| failure.message.clone())
-                    .or(asking);
-            }
-            Command::FullTimes => self.full_times = !self.full_times,
-            Command::ToggleMouse => {
-                self.mouse = !self.mouse;
-                let words = if self.mouse {
-                    "the mouse moves and scrolls here"
-                } else {
-                    "the mouse selects text; M takes it back"
-                };
-                self.notice = Some(words.to_owned());
-            }
-            Command::ErrorDetails => {
-                self.error_details = self.current_error().cloned();
-                if self.error_details.is_none() {
-                    self.notice = Some(match self.freshness.due_count {
-                        0 => "nothing has failed".to_owned(),
-                        due => {
-                            format!("nothing has failed; {due} statuses are due to be read again")
-                        }
-                    });
-                }
-            }
-            Command::Help => {
-                self.error_details = None;
-                self.help = if self.help.is_some() { None } else { Some(0) };
-            }
-            Command::Redraw => self.redraw_requests += 1,
-            Command::Suspend => self.suspend_requests += 1,
-            Command::Quit => self.exit = Some(ExitReason::Quit),
+        self.outbox.extend(self.list.move_selection(motion, height));
+        if motion != Motion::Last {
+            return;
         }
-        effects
+        if self.list.filter().is_empty() && self.service.has_older() {
+            self.notify("the oldest email loaded so far; loading older ones");
+        } else if self.may_find_older() {
+            self.notify_with(
+                "the oldest email found so far",
+                Command::LoadOlder,
+                "searches older mail",
+            );
+        }
     }
 
-    /// Peels one layer: help, the list of views, what is looked for in the email, the reader on the
-    /// whole screen, the reader, looking back, the card, the filter. `None` if there is none.
-    fn close_layer(&mut self) -> Option<Effects> {
+    /// Opens the selected email, or continues the search on the last row.
+    pub(super) fn open_selected(&mut self) {
+        if !self.list.is_on_load_more_row() && !self.has_no_results() {
+            self.open_email();
+            self.confirm_opened_email();
+        } else if !self.resume_status_check() {
+            self.start_load_older();
+        }
+    }
+
+    pub(super) fn switch_pane(&mut self) {
+        if self.reader_open {
+            self.reader_open = false;
+            self.panes.full_reader = false;
+        } else {
+            self.open_email();
+        }
+    }
+
+    pub(super) fn toggle_full_reader(&mut self) {
+        self.panes.full_reader = !self.panes.full_reader;
+        if self.panes.full_reader {
+            self.open_email();
+        }
+    }
+
+    pub(super) fn cycle_layout(&mut self) {
+        self.panes = PaneSettings {
+            arrangement: Some(self.layout().arrangement.next()),
+            ..PaneSettings::default()
+        };
+    }
+
+    pub(super) const fn move_divider(&mut self, by: i16) {
+        self.panes.divider_shift = self.panes.divider_shift.saturating_add(by);
+    }
+
+    pub(super) fn refresh(&mut self) {
+        self.outbox.extend(self.service.request_manual_refresh());
+        self.freshness.force_confirm(self.now.timestamp());
+        self.restart_status_check();
+        if self.reader.has_failed() {
+            self.outbox.extend(self.reader.reload());
+        }
+        if self.list.error().is_some() {
+            self.outbox.extend(self.list.reload());
+        }
+        self.announce_refresh = self.service.is_refreshing();
+        if let Some(error) = self.service.unavailable() {
+            self.notice = Some(error.message.clone());
+        } else if self.announce_refresh {
+            self.notify("refreshing");
+        }
+    }
+
+    pub(super) fn toggle_mouse(&mut self) {
+        self.mouse = !self.mouse;
+        self.emit(LoopEffect::CaptureMouse(self.mouse));
+        if self.mouse {
+            self.notify("the mouse selects rows and scrolls");
+        } else {
+            self.notify_with(
+                "the mouse selects text",
+                Command::ToggleMouse,
+                "takes it back",
+            );
+        }
+    }
+
+    pub(super) fn toggle_help(&mut self) {
+        self.error_details = None;
+        self.help = if self.help.is_some() { None } else { Some(0) };
+    }
+
+    pub(super) fn close_layer_or_quit(&mut self) {
+        if !self.close_layer() {
+            self.emit(LoopEffect::Exit(ExitReason::Quit));
+        }
+    }
+
+    pub(super) fn close_layer_or_report(&mut self) {
+        if !self.close_layer() {
+            self.notify_with("nothing to close", Command::Back, "quits");
+        }
+    }
+
+    /// Closes the innermost layer: help, saved views, text search, full reader, reader, search of
+    /// older mail, recipient card, filter. False if there is none.
+    fn close_layer(&mut self) -> bool {
         if self.error_details.take().is_some() || self.help.take().is_some() {
-            return Some(Effects::new());
+            return true;
         }
         if self.start_screen.is_some() {
-            return self.close_start_layer().then(Effects::new);
+            return self.close_start_layer();
         }
         if self.view_chooser.take().is_some()
             || (self.reader_open && self.reader.clear_find())
             || std::mem::take(&mut self.panes.full_reader)
             || std::mem::take(&mut self.reader_open)
         {
-            return Some(Effects::new());
+            return true;
         }
         if self.load_older.is_some() {
             self.stop_fetching();
-            return Some(Effects::new());
+        } else if self.recipient_card.is_some() {
+            self.close_recipient_card();
+        } else if !self.list.filter().is_empty() {
+            self.show_filter(Filter::default());
+        } else {
+            return false;
         }
-        if self.recipient_card.is_some() {
-            return Some(self.close_recipient_card());
-        }
-        (!self.list.filter().is_empty()).then(|| self.show_filter(Filter::default()))
+        true
     }
 
-    /// Whether the filter lets nothing through of what is known.
+    /// Whether no known email matches the filter.
     fn has_no_results(&self) -> bool {
         !self.list.filter().is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 
-    /// What failed last, nearest to what is looked at first.
-    fn current_error(&self) -> Option<&Error> {
-        let read = match self.reader_state() {
-            ReaderState::Failed(failure) => Some(failure),
+    /// The last error, nearest to what is on the screen first.
+    pub(super) fn current_error(&self) -> Option<&Error> {
+        let reader = match self.reader_state() {
+            ReaderState::Failed(error) => Some(error),
             ReaderState::Empty
             | ReaderState::Debouncing
             | ReaderState::Loading
             | ReaderState::Ready(..) => None,
         };
-        let service = self.service.unavailable().or(self.service.error());
-        let unkept = if let StorageMode::Unavailable(failure) | StorageMode::ReadOnly(failure) =
-            &self.storage
-        {
-            Some(failure)
-        } else {
-            None
+        let storage = match &self.storage {
+            StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
+            StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
-        read.or(service).or(self.list.error()).or(unkept)
+        reader
+            .or(self.service.unavailable())
+            .or(self.service.error())
+            .or(self.list.error())
+            .or(storage)
     }
 
-    pub(super) fn open_email(&mut self) -> Option<Effect> {
+    pub(super) fn open_email(&mut self) {
         let Some(row) = self.list.selected() else {
-            self.notice = Some("there is no email to read yet".to_owned());
+            self.notify("there is no email to read yet");
             self.panes.full_reader = false;
-            return None;
+            return;
         };
         self.reader_open = true;
         let id = row.summary.id.clone();
         self.list.clear_anchor();
-        self.reader.select_email(Some(&id), true)
+        self.outbox
+            .extend(self.reader.select_email(Some(&id), true));
     }
 
-    fn step_email(&mut self, step: Motion) -> Effects {
+    pub(super) fn step_email(&mut self, motion: Motion) {
         let height = self.list_height();
-        let before = self.list.selected().map(|row| row.summary.id.clone());
-        let mut effects: Effects = self.list.move_selection(step, height).into_iter().collect();
-        let after = self.list.selected().map(|row| row.summary.id.clone());
+        let selected = |model: &Self| model.list.selected().map(|row| row.summary.id.clone());
+        let before = selected(self);
+        self.outbox.extend(self.list.move_selection(motion, height));
+        let after = selected(self);
         if before == after {
-            self.notice = Some(
-                if step == Motion::Up {
-                    "this is the newest email"
-                } else {
-                    "this is the oldest email here"
-                }
-                .to_owned(),
-            );
+            self.notify(if motion == Motion::Up {
+                "this is the newest email"
+            } else {
+                "this is the oldest email here"
+            });
         }
-        effects.extend(self.reader.select_email(after.as_ref(), false));
-        effects
+        self.outbox
+            .extend(self.reader.select_email(after.as_ref(), false));
     }
 
-    fn cycle_view(&mut self, by: usize) -> Option<Effect> {
-        let now = BodyView::ALL
-            .iter()
-            .position(|view| *view == self.reader.view())
-            .unwrap_or(0);
-        self.reader.show_view(
-            BodyView::ALL[(now + by) % BodyView::ALL.len()],
-            self.list.selected(),
-        )
+    pub(super) fn show_view(&mut self, view: BodyView) {
+        self.outbox
+            .extend(self.reader.show_view(view, self.list.selected()));
     }
 
-    pub(super) fn scroll(&mut self, step: Motion) {
+    /// Shows the view of the body that comes `by` views later.
+    pub(super) fn cycle_view(&mut self, by: usize) {
+        let all = BodyView::ALL;
+        let current = all.iter().position(|view| *view == self.reader.view());
+        self.show_view(all[(current.unwrap_or(0) + by) % all.len()]);
+    }
+
+    pub(super) fn check_matches(&self) -> Result<(), String> {
+        if self.reader.is_searching() || !self.reader.matches().is_empty() {
+            return Ok(());
+        }
+        Err(match self.reader.find_text() {
+            Some(text) => format!("{text} is not in this text"),
+            None if self.reader.is_searched() => {
+                "the filter matches nothing in this text".to_owned()
+            }
+            None => self.with_hint("no search text", Command::Find, "searches this text"),
+        })
+    }
+
+    pub(super) fn go_to_match(&mut self, direction: Direction) {
+        let row = self.list.selected();
+        let position = self.reader.go_to_match(direction, row);
+        self.notify(position.map_or_else(
+            || "still searching".to_owned(),
+            |(nth, total)| format!("match {nth} of {total}"),
+        ));
+    }
+
+    pub(super) fn scroll(&mut self, motion: Motion) {
         let Some(scroll) = self.help else {
-            self.reader.scroll_by(step, self.list.selected());
+            self.reader.scroll_by(motion, self.list.selected());
             return;
         };
         let page = usize::from(self.size.height.max(6)) - 5;
-        let moved = match step {
-            Motion::Down => scroll + 1,
-            Motion::Up => scroll.saturating_sub(1),
-            Motion::HalfDown => scroll + page / 2,
-            Motion::HalfUp => scroll.saturating_sub(page / 2),
-            Motion::PageDown => scroll + page,
-            Motion::PageUp => scroll.saturating_sub(page),
-            Motion::First => 0,
-            Motion::Last => usize::MAX,
+        let last = help_lines(&self.keymap).len().saturating_sub(page);
+        self.help = Some(motion.apply(scroll, page).min(last));
+    }
+
+    pub(super) fn handle_mouse(&mut self, pointer: MouseInput) {
+        /// Rows that one turn of the wheel moves.
+        const NOTCH: usize = 3;
+        self.user_acted = true;
+        let layout = self.layout();
+        let height = self.list_height();
+        if self.help.is_some() {
+            if let MouseInput::Scrolled { down, .. } = pointer {
+                (0..NOTCH).for_each(|_| self.scroll(if down { Motion::Down } else { Motion::Up }));
+            }
+            return;
+        }
+        if self.start_screen.is_some() {
+            return;
+        }
+        if self.is_choosing_view() {
+            match pointer {
+                MouseInput::Pressed(at) if layout.main.contains(at) => {
+                    self.choose_view_at(at.y - layout.main.y, layout.main.height);
+                }
+                MouseInput::Scrolled { down, .. } => {
+                    self.move_view_choice(if down {
+                        Direction::Right
+                    } else {
+                        Direction::Left
+                    });
+                }
+                MouseInput::Pressed(_) | MouseInput::Dragged(_) | MouseInput::Released => {}
+            }
+            return;
+        }
+        match pointer {
+            MouseInput::Pressed(at) if layout.list.contains(at) => {
+                self.reader_open = false;
+                let offset = usize::from((at.y - layout.list.y) / layout.row_height);
+                self.outbox.extend(self.list.select_visible(offset, height));
+            }
+            MouseInput::Pressed(at) if layout.reader.contains(at) => {
+                self.open_email();
+            }
+            MouseInput::Pressed(at) => self.dragging_divider = layout.divider.contains(at),
+            MouseInput::Dragged(at) if self.dragging_divider => self.drag_divider(&layout, at),
+            MouseInput::Dragged(_) => {}
+            MouseInput::Released => self.dragging_divider = false,
+            MouseInput::Scrolled { at, down } => {
+                let step = if down { Motion::Down } else { Motion::Up };
+                for _ in 0..NOTCH {
+                    if layout.reader.contains(at) {
+                        self.reader.scroll_by(step, self.list.selected());
+                    } else {
+                        self.outbox.extend(self.list.move_selection(step, height));
+                    }
+                }
+            }
+        }
+    }
+
+    fn drag_divider(&mut self, layout: &Layout, to: Position) {
+        let Rect { x, y, .. } = layout.divider;
+        let (from, to) = if layout.arrangement == Arrangement::Beside {
+            (x, to.x)
+        } else {
+            (y, to.y)
         };
-        self.help = Some(
-            moved.min(
-                super::help::help_lines(&self.keymap)
-                    .len()
-                    .saturating_sub(page),
-            ),
-        );
+        let by = i32::from(to) - i32::from(from);
+        self.panes.divider_shift = self
+            .panes
+            .divider_shift
+            .saturating_add(i16::try_from(by).unwrap_or_default());
     }
 }

@@ -1,4 +1,5 @@
-//! `Effect`: what the program asks of the world. Each is answered by exactly one later message.
+//! `Effect`: I/O that the program requests, plain data. Each effect but [`Effect::Loop`] is answered
+//! by exactly one later message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::text_match::SearchPattern;
 use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{SavedView, SecretInput};
+use crate::error::Error;
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
@@ -18,215 +20,165 @@ use crate::render::{Body, BodyView};
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Rows of the archive.
+    /// For the event loop itself; has no answer.
+    Loop(LoopEffect),
+    /// Load rows of the archive.
     LoadWindow {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Which emails, and in which order the rows come.
         query: Arc<Query>,
-        /// Which rows. Newest means the top and oldest the bottom, whatever the order.
+        /// Newest means the top and oldest the bottom, in either order.
         anchor: WindowAnchor,
-        /// How many of them at most.
+        /// The maximal number of rows.
         rows: usize,
     },
-    /// How many emails there are, and how many of them stand before `place`.
+    /// Count the emails of the query, and those before `place`.
     CountEmails {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Which emails.
         query: Arc<Query>,
-        /// The row whose rank is wanted.
         place: Option<SortKey>,
     },
-    /// What became of all emails to an address.
+    /// Summarize all emails to an address.
     SummarizeRecipient {
-        /// Names the attempt.
         ticket: RequestId,
-        /// The address.
         address: SearchText,
-        /// What was confirmed at this time or later counts as checked.
+        /// A status confirmed at this time or later counts as checked.
         fresh_since: Timestamp,
-        /// The time, which tells what is final.
+        /// The time, which decides what is final.
         now: Timestamp,
     },
-    /// Keep a saved view under its number, or forget it.
+    /// Store a saved view, or delete it if it is `None`.
     SaveView {
-        /// Names the attempt.
         ticket: RequestId,
-        /// The number.
         number: u8,
-        /// The view; `None` to forget it.
         view: Option<SavedView>,
     },
-    /// Keep a filter that was typed for the next time.
-    SaveHistory {
-        /// Names the attempt.
-        ticket: RequestId,
-        /// The filter.
-        text: String,
-    },
-    /// What could stand at the cursor of what is being typed.
+    /// Append a filter to the history file.
+    SaveHistory(RequestId, String),
+    /// Load suggestions for the text at the cursor, which is a byte offset.
     LoadSuggestions {
-        /// Names the attempt.
         ticket: RequestId,
-        /// What is typed so far.
         text: String,
-        /// Where the cursor is, as a byte of it.
         cursor: usize,
     },
-    /// An email with its body, from the archive, or else from the service.
+    /// Load an email with its body from the archive, or else from the service.
     LoadEmail {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Which.
         id: EmailId,
-        /// How urgent it is, if the service has to be asked.
         urgency: Priority,
     },
-    /// An email that may be read next, into the archive, if the service can spare it.
-    PrefetchEmail {
-        /// Names the attempt.
-        ticket: RequestId,
-        /// Which.
-        id: EmailId,
-    },
+    /// Fetch an email that may be read next, if the rate budget allows it.
+    PrefetchEmail(RequestId, EmailId),
     /// Confirm the statuses of these emails, by page or by id.
     ConfirmStatuses {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Which emails.
         ids: Vec<EmailId>,
-        /// With how many requests at most.
+        /// The maximal number of requests.
         most: u32,
-        /// How urgent it is.
         urgency: Priority,
     },
-    /// Confirm the statuses of what a query finds, newest first.
+    /// Confirm the statuses of the emails of a query, newest first.
     CheckStatuses {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Which emails.
         query: Arc<Query>,
-        /// Below this one.
+        /// Start below this email.
         below: Option<SortKey>,
-        /// What was confirmed at this time or later is left out.
+        /// Skip what was confirmed at this time or later.
         fresh_since: Timestamp,
-        /// With how many requests at most.
+        /// The maximal number of requests.
         most: u32,
-        /// How many emails at most.
+        /// The maximal number of emails.
         most_rows: u32,
     },
-    /// Read a page of statuses again that is due, if one is.
-    RecheckStatuses {
-        /// Names the attempt.
-        ticket: RequestId,
-    },
-    /// A body at a width.
+    /// Read one page of statuses again, if one is due.
+    RecheckStatuses(RequestId),
+    /// Lay out a body at a width in columns.
     RenderBody {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Whose body.
         email: Arc<Email>,
-        /// Which face of it.
         view: BodyView,
-        /// In columns.
         width: u16,
     },
-    /// Where what is looked for stands in a body.
+    /// Find a text in a body.
     FindMatches {
-        /// Names the attempt.
         ticket: RequestId,
-        /// In which body.
         body: Arc<Body>,
-        /// What.
         sought: SearchPattern,
     },
-    /// The page below the oldest email that is known without a gap.
-    LoadOlder {
-        /// Names the attempt.
-        ticket: RequestId,
-    },
-    /// The same because the profile wants it, unless another process does that already.
-    Backfill {
-        /// Names the attempt.
-        ticket: RequestId,
-    },
-    /// The newest page.
-    Refresh {
-        /// Names the attempt.
-        ticket: RequestId,
-        /// How urgent it is.
-        urgency: Priority,
-    },
-    /// The profiles that one can switch to.
-    LoadProfiles {
-        /// Names the attempt.
-        ticket: RequestId,
-    },
-    /// Whether the service takes a key; nothing is stored.
+    /// Fetch the page below the covered range at the top.
+    LoadOlder(RequestId),
+    /// The same in the background, unless another process does it.
+    Backfill(RequestId),
+    /// Fetch the newest page.
+    Refresh(RequestId, Priority),
+    /// List the profiles of the configuration.
+    LoadProfiles(RequestId),
+    /// Ask the service whether it accepts a key; stores nothing.
     VerifyKey {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Where the service is.
         base_url: String,
-        /// The key.
         key: SecretInput,
     },
-    /// Go somewhere else. What is there waits until the answer is taken.
+    /// Open another session; [`LoopEffect::SwitchSession`] shows it.
     OpenSession {
-        /// Names the attempt.
         ticket: RequestId,
-        /// Where to.
         door: SessionTarget,
-        /// What was answered to the question that stands before it.
         answer: ConfirmAnswer,
     },
-    /// A pause.
     Timer {
-        /// Names the attempt.
         ticket: RequestId,
-        /// What is waited for.
         what: TimerKind,
-        /// How long.
         pause: Duration,
     },
 }
 
-/// What the service is asked for and may not be wanted any more before it is.
+/// A request to the service that may become obsolete before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestKind {
-    /// [`Effect::Read`].
     LoadEmail,
-    /// [`Effect::Warm`].
     Prefetch,
-    /// [`Effect::Extend`].
     LoadOlder,
-    /// [`Effect::Fill`].
     Backfill,
-    /// [`Effect::Refresh`].
     Refresh,
-    /// [`Effect::Confirm`].
     ConfirmStatuses,
-    /// [`Effect::CheckStatuses`].
     CheckStatuses,
-    /// [`Effect::Recheck`].
     RecheckStatuses,
 }
 
-/// What a pause is for.
+/// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimerKind {
-    /// The selection stands still long enough to be read.
+    /// The selection has not moved for long enough to load its email.
     Selection,
-    /// It is time to ask the service for what is new.
+    /// The next refresh is due.
     Refresh,
-    /// It is time to go on looking further back.
+    /// Older mail may be requested again after an error.
     LoadOlder,
-    /// Something that is looked at is to be confirmed, or is not fresh any more.
+    /// A visible row must be confirmed, or is stale from now on.
     Freshness,
-    /// A second of a pause that the service has asked for, which is counted down.
+    /// One second of the countdown of a rate limit pause.
     Countdown,
 }
 
-/// Effects in the order they are to be started.
+/// What the event loop does itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoopEffect {
+    /// Clear the terminal and draw the whole screen.
+    Redraw,
+    /// Suspend the process until the shell continues it.
+    Suspend,
+    /// Take mouse events from the terminal, or leave them to it so that text can be selected.
+    CaptureMouse(bool),
+    /// Replace the session by the one that was opened last.
+    SwitchSession,
+    Exit(ExitReason),
+}
+
+/// Why the program ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExitReason {
+    Quit,
+    Fatal(Error),
+}
+
+/// Effects in the order in which they start.
 pub type Effects = Vec<Effect>;

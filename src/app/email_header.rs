@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
+use crate::text::wrap::wrap;
 
 /// One line of the head. How it looks is the view's business; that it is one line is settled here,
 /// so that scrolling knows how many lines there are.
@@ -46,14 +47,12 @@ const MAX_REASON_LINES: usize = 4;
 const MAX_ADDRESS_LINES: usize = 4;
 
 /// Whether a pane of this height gets a folded head if nobody says otherwise.
-#[must_use]
 pub const fn is_low_pane(height: u16) -> bool {
     height < LOW_PANE_HEIGHT
 }
 
 /// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
 /// opened email knows comes when it is there.
-#[must_use]
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
@@ -152,7 +151,7 @@ fn field_lines(
 /// What became of it, with its meaning on as many lines as that takes; on one line of a low pane.
 fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bool) {
     let lead = format!("{} {}: ", status.symbol(), status.label()).width();
-    let mut meaning = wrap_words(
+    let mut meaning = wrap(
         status.meaning(),
         usize::from(width).saturating_sub(lead).max(1),
     )
@@ -169,7 +168,7 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bo
     lines.push(HeaderLine::Status(status.clone(), first));
     let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
     lines.extend(
-        wrap_words(rest, room)
+        wrap(rest, room)
             .into_iter()
             .map(|line| HeaderLine::Text("", line)),
     );
@@ -178,7 +177,7 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bo
 /// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
 fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width: u16) {
     let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
-    let mut texts = wrap_words(text, room);
+    let mut texts = wrap(text, room);
     if texts.len() > MAX_REASON_LINES {
         let rest = texts.split_off(MAX_REASON_LINES - 1).join(" ");
         texts.push(rest);
@@ -189,21 +188,6 @@ fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width
             .zip(texts)
             .map(|(label, text)| HeaderLine::Text(label, text)),
     );
-}
-
-/// `text` in lines of at most `room` columns, broken at blanks.
-fn wrap_words(text: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(last) if last.width() + 1 + word.width() <= room => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// As many addresses on each line as fit after the label; one that does not fit is broken at a blank

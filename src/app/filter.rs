@@ -30,7 +30,6 @@ impl Default for Filter {
 
 impl Filter {
     /// Reads what was typed, at the time `now`.
-    #[must_use]
     pub fn parse(text: &str, now: &Zoned) -> Self {
         Self {
             text: text.trim().to_owned(),
@@ -40,7 +39,6 @@ impl Filter {
     }
 
     /// The filter that says what `query` means at the time `now`.
-    #[must_use]
     pub fn from_query(query: Query, now: &Zoned) -> Self {
         Self {
             text: query.to_string(),
@@ -50,13 +48,11 @@ impl Filter {
     }
 
     /// Whether it was understood on another day than that of `now`.
-    #[must_use]
     pub fn is_other_day(&self, now: &Zoned) -> bool {
         self.parsed_on.is_some_and(|day| day != now.date())
     }
 
     /// The same filter at the time `now`.
-    #[must_use]
     pub fn reparsed(self, now: &Zoned) -> Self {
         if self.is_other_day(now) {
             Self::parse(&self.text, now)
@@ -66,25 +62,21 @@ impl Filter {
     }
 
     /// As it was typed.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// What it means.
-    #[must_use]
     pub const fn query(&self) -> &Arc<Query> {
         &self.query
     }
 
     /// Whether what it finds hangs on bodies or tags, which are not known of every email.
-    #[must_use]
     pub fn needs_bodies(&self) -> bool {
         needs_bodies(&self.query.filter)
     }
 
     /// Whether it leaves the list as it is without it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.query.is_match_all() && self.query.sort == SortOrder::Newest
     }
@@ -105,7 +97,6 @@ fn needs_bodies(node: &Node) -> bool {
 }
 
 /// What each part of a text means at the time `now`.
-#[must_use]
 pub fn parse_query(text: &str, now: &Zoned) -> ParsedQuery {
     parse(text, &ParseContext { now: now.clone() })
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, Effects, TimerKind};
+use super::effect::{Effect, TimerKind};
 use super::message::{ConfirmResult, SyncUpdate};
 use super::model::Model;
 use super::pending::{Pending, RequestId};
@@ -94,9 +94,8 @@ impl Freshness {
 
     /// Reads what is due in the background, unless that is being done.
     pub(super) fn start_recheck(&mut self) -> Option<Effect> {
-        (!self.recheck_request.is_pending()).then(|| Effect::RecheckStatuses {
-            ticket: self.recheck_request.start(),
-        })
+        (!self.recheck_request.is_pending())
+            .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
     /// Whether this recheck is still wanted.
@@ -185,7 +184,6 @@ impl Freshness {
 }
 
 /// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
-#[must_use]
 pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
@@ -207,7 +205,6 @@ pub enum Liveness {
 
 impl Model {
     /// Whether the list is live, as far as its service has answered at all.
-    #[must_use]
     pub fn liveness(&self) -> Liveness {
         let now = self.now().timestamp();
         match self.service.as_of() {
@@ -249,7 +246,7 @@ impl Model {
     }
 
     /// Confirms what is looked at and due, and wakes up when more will be.
-    pub(super) fn confirm_visible(&mut self) -> Effects {
+    pub(super) fn confirm_visible(&mut self) {
         let now = self.now().timestamp();
         let visible: Vec<EmailId> = self
             .visible_rows()
@@ -271,7 +268,6 @@ impl Model {
         if selected != freshness.selected {
             (freshness.selected, freshness.selected_since) = (selected, now);
         }
-        let mut effects = Effects::new();
         let mut wake = self
             .service
             .as_of()
@@ -311,30 +307,31 @@ impl Model {
                         } else {
                             Priority::Refresh
                         };
-                        effects.push(self.start_confirm(ids, most, urgency));
+                        self.start_confirm(ids, most, urgency);
                     }
                     Err(at) => wake = wake.into_iter().chain([at]).min(),
                 }
             }
         }
-        effects.extend(self.set_freshness_timer(wake, now));
-        effects
+        self.set_freshness_timer(wake, now);
     }
 
-    fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Priority) -> Effect {
+    fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Priority) {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        Effect::ConfirmStatuses {
+        self.outbox.push(Effect::ConfirmStatuses {
             ticket: self.freshness.confirm_request.start(),
             ids,
             most,
             urgency,
-        }
+        });
     }
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
-    pub(super) fn confirm_opened_email(&mut self) -> Option<Effect> {
+    pub(super) fn confirm_opened_email(&mut self) {
         let now = self.now().timestamp();
-        let row = self.list.selected()?;
+        let Some(row) = self.list.selected() else {
+            return;
+        };
         let is_fresh = row
             .confirmed_at
             .is_some_and(|at| at <= now && now.duration_since(at) < OPENED_MAX_AGE);
@@ -343,7 +340,9 @@ impl Model {
             && row.finality(now) != Finality::Final
             && self.service.can_confirm();
         let id = row.summary.id.clone();
-        needs.then(|| self.start_confirm(vec![id], 1, Priority::Interactive))
+        if needs {
+            self.start_confirm(vec![id], 1, Priority::Interactive);
+        }
     }
 
     /// Takes what confirming brought.
@@ -351,7 +350,7 @@ impl Model {
         &mut self,
         ticket: RequestId,
         outcome: Result<ConfirmResult, Error>,
-    ) -> Effects {
+    ) {
         let now = self.now().timestamp();
         // What an older attempt brings is in the archive as well.
         let is_current = self.freshness.confirm_request.resolve(ticket, Ok(()));
@@ -361,12 +360,11 @@ impl Model {
                 self.freshness
                     .recent_requests
                     .extend((0..confirmation.requests).map(|_| now));
-                self.apply_confirmed(confirmation.update)
+                self.apply_confirmed(confirmation.update);
             }
             Err(failure) => {
                 self.freshness.recent_requests.push_back(now);
                 self.service.record_error(failure, now);
-                Effects::new()
             }
         }
     }
@@ -377,45 +375,43 @@ impl Model {
         &mut self,
         ticket: RequestId,
         outcome: Result<(Option<SyncUpdate>, u64), Error>,
-    ) -> Effects {
+    ) {
         let now = self.now().timestamp();
         if !self.freshness.recheck_request.resolve(ticket, Ok(())) {
-            return Effects::new();
+            return;
         }
         match outcome {
-            Ok((None, due)) => {
+            Ok((news, due)) => {
                 self.freshness.due_count = due;
-                Effects::new()
-            }
-            Ok((Some(news), due)) => {
-                self.freshness.due_count = due;
-                let mut effects = self.apply_confirmed(news);
-                effects.extend(self.freshness.start_recheck());
-                effects
+                if let Some(news) = news {
+                    self.apply_confirmed(news);
+                    self.outbox.extend(self.freshness.start_recheck());
+                }
             }
             Err(failure) => {
                 self.service.record_error(failure, now);
-                Effects::new()
             }
         }
     }
 
     /// Sets the timer, unless it ends early enough anyway: then it is set again when it has ended.
-    fn set_freshness_timer(&mut self, wake: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
-        let wake = wake?;
+    fn set_freshness_timer(&mut self, wake: Option<Timestamp>, now: Timestamp) {
+        let Some(wake) = wake else {
+            return;
+        };
         let freshness = &mut self.freshness;
         if freshness.timer.is_pending() && freshness.timer_at.is_some_and(|at| at <= wake) {
-            return None;
+            return;
         }
         freshness.timer_at = Some(wake);
         let pause = Duration::try_from(wake.duration_since(now))
             .unwrap_or_default()
             .max(Duration::from_millis(50));
-        Some(Effect::Timer {
+        self.outbox.push(Effect::Timer {
             ticket: freshness.timer.start(),
             what: TimerKind::Freshness,
             pause,
-        })
+        });
     }
 
     /// The timer has ended; what is due now is found out after each message.

@@ -1,16 +1,15 @@
-//! The trail: the places where one has been, so that one can go back to them and forth again.
+//! Navigation history: the locations that were left, to go back to them and forward again.
 //!
-//! One trail serves both ways of walking it: `u` and `U` undo and redo a change of what the list
+//! One history serves two pairs of commands: `u` and `U` undo and redo a change of what the list
 //! shows and keep the selected email where they can; `g [` and `g ]` go to each place with the email
 //! that was selected there.
 
 use super::anchors::ListAnchor;
-use super::command::Direction;
-use super::effect::Effects;
+use super::commands::Direction;
 use super::filter::Filter;
 use super::model::Model;
 
-/// What the list showed, and where in it the person was.
+/// A location: the filter and the selected email.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
     /// What the list was narrowed to.
@@ -21,18 +20,30 @@ pub struct HistoryEntry {
     pub reader_open: bool,
 }
 
-/// Spots that were left and spots that were gone back from, the nearest last.
+impl HistoryEntry {
+    fn has_other_filter(&self, other: &Self) -> bool {
+        self.filter.text() != other.filter.text()
+    }
+
+    /// Whether it has another filter or another selected email.
+    fn is_elsewhere(&self, other: &Self) -> bool {
+        let cursor = |entry: &Self| entry.anchor.as_ref().map(|anchor| anchor.cursor.clone());
+        self.has_other_filter(other) || cursor(self) != cursor(other)
+    }
+}
+
+/// Locations to go back to and forward to, the nearest last.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NavHistory {
     back: Vec<HistoryEntry>,
     forward: Vec<HistoryEntry>,
 }
 
-/// Nobody walks further back than that.
+/// The number of locations that are kept.
 const MAX_ENTRIES: usize = 200;
 
 impl NavHistory {
-    /// Remembers a spot that is being left for a new one.
+    /// Adds a location that is left for a new one.
     pub fn push(&mut self, spot: HistoryEntry) {
         self.forward.clear();
         if self.back.last() != Some(&spot) {
@@ -42,32 +53,41 @@ impl NavHistory {
         }
     }
 
-    /// The nearest wanted spot that was left, or with [`Side::Right`] gone back from; all between it
-    /// and `here` can be walked the other way. If there is none, the trail stays as it is.
+    /// The nearest wanted entry in this direction; all entries between it and `here` move to the
+    /// other side. Without one, the history stays as it is.
     fn go(
         &mut self,
         side: Direction,
         here: HistoryEntry,
-        wanted: impl Fn(&HistoryEntry) -> bool,
+        wanted: impl Fn(&HistoryEntry, &HistoryEntry) -> bool,
     ) -> Option<HistoryEntry> {
         let (from, to) = match side {
             Direction::Left => (&mut self.back, &mut self.forward),
             Direction::Right => (&mut self.forward, &mut self.back),
         };
-        let at = from.iter().rposition(wanted)?;
+        let at = from.iter().rposition(|entry| wanted(entry, &here))?;
         to.push(here);
         to.extend(from.drain(at + 1..).rev());
         from.pop()
     }
 
-    /// The nearest wanted spot that was left.
+    /// Whether [`Self::go`] would find an entry.
+    fn can_go(&self, direction: Direction, wanted: impl Fn(&HistoryEntry) -> bool) -> bool {
+        let from = match direction {
+            Direction::Left => &self.back,
+            Direction::Right => &self.forward,
+        };
+        from.iter().any(wanted)
+    }
+
+    /// The nearest earlier entry that is wanted.
     pub fn find_latest(&self, wanted: impl Fn(&HistoryEntry) -> bool) -> Option<&HistoryEntry> {
         self.back.iter().rfind(|spot| wanted(spot))
     }
 }
 
 impl Model {
-    /// Where the person is.
+    /// The current location.
     pub(super) fn history_entry(&self) -> HistoryEntry {
         HistoryEntry {
             filter: self.list.filter().clone(),
@@ -76,46 +96,54 @@ impl Model {
         }
     }
 
-    /// Takes back the last change of what the list shows, or makes it again.
-    pub(super) fn undo(&mut self, side: Direction) -> Effects {
+    pub(super) fn check_undo(&self, direction: Direction) -> Result<(), String> {
         let here = self.history_entry();
-        let text = here.filter.text().to_owned();
-        match self
+        if self
             .history
-            .go(side, here, |spot| spot.filter.text() != text)
+            .can_go(direction, |entry| entry.has_other_filter(&here))
         {
-            Some(spot) => self.set_filter(spot.filter),
-            None => self.notify(if side == Direction::Left {
-                "there is nothing to undo"
-            } else {
-                "there is nothing to redo"
-            }),
+            return Ok(());
         }
+        Err(match direction {
+            Direction::Left => "nothing to undo".to_owned(),
+            Direction::Right => "nothing to redo".to_owned(),
+        })
     }
 
-    /// Goes back to the place before this one, or forth again.
-    pub(super) fn go_history(&mut self, side: Direction) -> Effects {
+    /// Undoes the last change of the filter, or redoes it.
+    pub(super) fn undo(&mut self, direction: Direction) {
         let here = self.history_entry();
-        let (text, home) = (
-            here.filter.text().to_owned(),
-            here.anchor.clone().map(|home| home.cursor),
-        );
-        let other = |spot: &HistoryEntry| {
-            spot.filter.text() != text
-                || spot.anchor.as_ref().map(|home| &home.cursor) != home.as_ref()
-        };
-        match self.history.go(side, here, other) {
-            Some(spot) => self.restore_entry(spot),
-            None => self.notify(if side == Direction::Left {
-                "this is the first place"
-            } else {
-                "this is the latest place"
-            }),
+        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.has_other_filter(here);
+        if let Some(entry) = self.history.go(direction, here, wanted) {
+            self.set_filter(entry.filter);
         }
     }
 
-    /// Shows a place as it was left.
-    pub(super) fn restore_entry(&mut self, spot: HistoryEntry) -> Effects {
+    pub(super) fn check_history(&self, direction: Direction) -> Result<(), String> {
+        let here = self.history_entry();
+        if self
+            .history
+            .can_go(direction, |entry| entry.is_elsewhere(&here))
+        {
+            return Ok(());
+        }
+        Err(match direction {
+            Direction::Left => "start of the history".to_owned(),
+            Direction::Right => "end of the history".to_owned(),
+        })
+    }
+
+    /// Goes to the previous location, or forward again.
+    pub(super) fn go_history(&mut self, direction: Direction) {
+        let here = self.history_entry();
+        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.is_elsewhere(here);
+        if let Some(entry) = self.history.go(direction, here, wanted) {
+            self.restore_entry(entry);
+        }
+    }
+
+    /// Shows a location as it was left.
+    pub(super) fn restore_entry(&mut self, spot: HistoryEntry) {
         self.reader_open = spot.reader_open;
         let changes = spot.filter.text() != self.list.filter().text();
         let asked = self
@@ -125,35 +153,29 @@ impl Model {
             self.load_older = None;
             self.count_request.reset();
         }
-        vec![asked]
+        self.outbox.push(asked);
     }
 
-    /// Shows another filter, and remembers the place that was left.
-    pub(super) fn show_filter(&mut self, filter: Filter) -> Effects {
+    /// Shows another filter and adds the old location to the history.
+    pub(super) fn show_filter(&mut self, filter: Filter) {
         let before = self.history_entry();
-        let effects = self.set_filter(filter);
+        self.set_filter(filter);
         self.record_history(before);
-        effects
     }
 
-    /// Remembers a place if the list shows something else now.
+    /// Adds a location to the history if the filter is another one now.
     pub(super) fn record_history(&mut self, before: HistoryEntry) {
         if before.filter.query() != self.list.filter().query() {
             self.history.push(before);
         }
     }
 
-    pub(super) fn set_filter(&mut self, filter: Filter) -> Effects {
+    pub(super) fn set_filter(&mut self, filter: Filter) {
         let asked = self.list.set_filter(filter.reparsed(&self.now));
         if asked.is_some() {
             self.load_older = None;
             self.count_request.reset();
         }
-        asked.into_iter().collect()
-    }
-
-    fn notify(&mut self, words: &str) -> Effects {
-        self.notice = Some(words.to_owned());
-        Effects::new()
+        self.outbox.extend(asked);
     }
 }

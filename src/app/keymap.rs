@@ -1,343 +1,370 @@
-//! `Keys`: what each key means to this person, the table with what the configuration changes in it.
+//! The keys: what each sequence means in each focus, with the changes of `[keys]`, and the help.
 
-use super::command::Command;
-use super::key::{DEFAULT_BINDINGS, Focus, Key, format_sequence};
+use std::fmt;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::commands::{COMMANDS, Command, CommandSpec, Focus, FocusSet};
 use crate::config::KeyBinding;
+use crate::mail::Status;
 use crate::text::suggest::suggest;
 
-/// A row of the table as it is for this person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRow {
-    /// Where it holds.
-    pub focuses: Vec<Focus>,
-    /// The sequences, best first; none if all were taken away.
-    pub keys: Vec<Vec<Key>>,
-    /// What it means.
-    pub command: Command,
+/// One key press: one step of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Letters carry their case.
+    pub code: KeyCode,
+    /// Control and Alt, and Shift for keys that are not letters.
+    pub modifiers: KeyModifiers,
 }
 
-/// The whole table.
+impl Key {
+    /// Normalises what terminals report differently: Shift with a letter, whose case shows it
+    /// already, and Shift-Tab, which has its own code.
+    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let modifiers = modifiers & known;
+        match code {
+            KeyCode::Char(_) => Self {
+                code,
+                modifiers: modifiers - KeyModifiers::SHIFT,
+            },
+            KeyCode::BackTab => Self {
+                code: KeyCode::Tab,
+                modifiers: modifiers | KeyModifiers::SHIFT,
+            },
+            _ => Self { code, modifiers },
+        }
+    }
+
+    /// The character that the key types into a line of text.
+    pub fn typed_char(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(letter) if self.modifiers.is_empty() => Some(letter),
+            _ => None,
+        }
+    }
+
+    /// Parses a key as in `j`, `G`, `Ctrl-d`, `Shift-Down`, `F5`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        loop {
+            let (modifier, after) = match rest {
+                _ if rest.starts_with("Ctrl-") => (KeyModifiers::CONTROL, &rest[5..]),
+                _ if rest.starts_with("Alt-") => (KeyModifiers::ALT, &rest[4..]),
+                _ if rest.starts_with("Shift-") => (KeyModifiers::SHIFT, &rest[6..]),
+                _ => break,
+            };
+            modifiers |= modifier;
+            rest = after;
+        }
+        let mut letters = rest.chars();
+        let code = match (letters.next(), letters.next()) {
+            (Some(letter), None) => KeyCode::Char(letter),
+            _ => match rest
+                .strip_prefix('F')
+                .and_then(|number| number.parse().ok())
+            {
+                Some(number @ 1..=12) => KeyCode::F(number),
+                _ => KEY_NAMES.iter().find(|(_, name)| *name == rest)?.0,
+            },
+        };
+        Some(Self::new(code, modifiers))
+    }
+}
+
+/// Keys that are written by name.
+const KEY_NAMES: [(KeyCode, &str); 15] = [
+    (KeyCode::Enter, "Enter"),
+    (KeyCode::Esc, "Esc"),
+    (KeyCode::Tab, "Tab"),
+    (KeyCode::Char(' '), "Space"),
+    (KeyCode::Up, "Up"),
+    (KeyCode::Down, "Down"),
+    (KeyCode::Left, "Left"),
+    (KeyCode::Right, "Right"),
+    (KeyCode::PageUp, "PgUp"),
+    (KeyCode::PageDown, "PgDn"),
+    (KeyCode::Home, "Home"),
+    (KeyCode::End, "End"),
+    (KeyCode::Backspace, "Backspace"),
+    (KeyCode::Delete, "Delete"),
+    (KeyCode::Insert, "Insert"),
+];
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (modifier, name) in [
+            (KeyModifiers::CONTROL, "Ctrl-"),
+            (KeyModifiers::ALT, "Alt-"),
+            (KeyModifiers::SHIFT, "Shift-"),
+        ] {
+            if self.modifiers.contains(modifier) {
+                f.write_str(name)?;
+            }
+        }
+        match KEY_NAMES.iter().find(|(code, _)| *code == self.code) {
+            Some((_, name)) => f.write_str(name),
+            None => match self.code {
+                KeyCode::Char(letter) => write!(f, "{letter}"),
+                other => write!(f, "{other}"),
+            },
+        }
+    }
+}
+
+/// Formats a sequence: single characters without spaces, as in `gg`, else as in `g Enter`.
+pub fn format_sequence(sequence: &[Key]) -> String {
+    let steps: Vec<String> = sequence.iter().map(Key::to_string).collect();
+    let tight = steps.iter().all(|step| step.chars().count() == 1);
+    steps.join(if tight { "" } else { " " })
+}
+
+/// Parses a sequence; its steps are separated by a space.
+fn parse_sequence(text: &str) -> Option<Vec<Key>> {
+    text.split(' ').map(Key::parse).collect()
+}
+
+/// One key sequence and what it means in some focuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Binding {
+    focuses: FocusSet,
+    keys: Vec<Key>,
+    command: Command,
+}
+
+impl Binding {
+    fn new(focuses: FocusSet, keys: &str, command: Command) -> Self {
+        Self {
+            focuses,
+            keys: parse_sequence(keys).expect("the table holds only valid keys"),
+            command,
+        }
+    }
+}
+
+/// All bindings; of two for one command, the first is the one that hints name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
-    rows: Vec<KeyRow>,
+    bindings: Vec<Binding>,
 }
 
 /// What the keys pressed so far amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyMatch {
-    /// A command.
     Command(Command),
     /// The start of at least one sequence.
     Prefix,
-    /// Nothing, here.
     Unbound,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        let read =
-            |keys: &&str| parse_sequence(keys).expect("the table holds keys that can be read");
-        let row = |places: &[Focus], keys: &[&str], command| KeyRow {
-            focuses: places.to_vec(),
-            keys: keys.iter().map(read).collect(),
-            command,
+        let of_command = |spec: &'static CommandSpec| {
+            spec.bindings.iter().flat_map(|(focuses, keys)| {
+                keys.split(", ")
+                    .map(|keys| Binding::new(*focuses, keys, spec.command))
+            })
         };
         Self {
-            rows: DEFAULT_BINDINGS
-                .iter()
-                .map(|binding| row(binding.focuses, binding.keys, binding.command))
-                .collect(),
+            bindings: COMMANDS.iter().flat_map(of_command).collect(),
         }
     }
 }
 
+/// The name that unbinds a key.
+const UNBIND: &str = "none";
+
 impl Keymap {
-    /// The table with these changes, and what is wrong with those that cannot be made.
-    #[must_use]
+    /// The default keys with these changes, and an error for each change that is not possible.
     pub fn with_overrides(changes: &[KeyBinding]) -> (Self, Vec<String>) {
-        let mut keys = Self::default();
-        let wrong = |change: &KeyBinding| {
-            keys.apply_override(change)
-                .err()
-                .map(|wrong| format!("{}: {wrong}", change.declared_at))
+        let mut keymap = Self::default();
+        let apply = |change: &KeyBinding| {
+            let error = keymap.apply_override(change).err()?;
+            Some(format!("{}: {error}", change.declared_at))
         };
-        let wrong = changes.iter().filter_map(wrong).collect();
-        (keys, wrong)
+        let errors = changes.iter().filter_map(apply).collect();
+        (keymap, errors)
     }
 
     fn apply_override(&mut self, change: &KeyBinding) -> Result<(), String> {
-        let named = &change.keys;
-        let keys = parse_sequence(named)
-            .ok_or_else(|| format!("there is no key {named:?}; keys are written as in \"j\", \"Ctrl-d\", \"g d\", \"F5\""))?;
-        if keys[0] == Key::parse("Ctrl-c").expect("it is in the table") {
-            return Err("Ctrl-c always leaves".to_owned());
+        let keys = parse_sequence(&change.keys).ok_or_else(|| {
+            format!(
+                "there is no key {:?}; keys are written as in \"j\", \"Ctrl-d\", \"g d\", \"F5\"",
+                change.keys
+            )
+        })?;
+        if keys[0] == Key::new(KeyCode::Char('c'), KeyModifiers::CONTROL) {
+            return Err("Ctrl-c always quits".to_owned());
         }
         if change.command == UNBIND {
-            self.unbind(&keys, |_| true);
+            self.unbind(&keys, FocusSet::EVERYWHERE);
             return Ok(());
         }
         let command = Command::from_name(&change.command)
             .ok_or_else(|| unknown_command_error(&change.command))?;
-        let places: Vec<Focus> = self
-            .rows
-            .iter()
-            .filter(|row| row.command == command)
-            .flat_map(|row| row.focuses.clone())
-            .collect();
-        if places.contains(&Focus::Prompt) && keys[0].typed_char().is_some() {
-            return Err(format!("{named:?} is typed where {} holds", command.name()));
+        let sets = command.spec().bindings.iter().map(|(focuses, _)| *focuses);
+        let all = sets.clone().fold(FocusSet::EMPTY, FocusSet::union);
+        if all.contains(Focus::Prompt) && keys[0].typed_char().is_some() {
+            return Err(format!(
+                "{:?} types a character where {} applies",
+                change.keys, change.command
+            ));
         }
-        self.unbind(&keys, |place| places.contains(&place));
-        self.rows
-            .iter_mut()
-            .filter(|row| row.command == command)
-            .for_each(|row| row.keys.insert(0, keys.clone()));
+        self.unbind(&keys, all);
+        let added = sets.map(|focuses| Binding {
+            focuses,
+            keys: keys.clone(),
+            command,
+        });
+        self.bindings.splice(0..0, added);
         Ok(())
     }
 
-    /// Takes away every sequence that `keys` would hide or be hidden by, in these places alone.
-    fn unbind(&mut self, keys: &[Key], holds: impl Fn(Focus) -> bool) {
-        let collides = |other: &Vec<Key>| other.starts_with(keys) || keys.starts_with(other);
-        let rows = std::mem::take(&mut self.rows);
-        for row in rows {
-            if !row.keys.iter().any(collides) || !row.focuses.iter().any(|place| holds(*place)) {
-                self.rows.push(row);
-                continue;
-            }
-            let (here, elsewhere): (Vec<Focus>, Vec<Focus>) =
-                row.focuses.iter().partition(|place| holds(**place));
-            let left = row
-                .keys
-                .iter()
-                .filter(|keys| !collides(keys))
-                .cloned()
-                .collect();
-            self.rows.push(KeyRow {
-                focuses: here,
-                keys: left,
-                command: row.command,
-            });
-            if !elsewhere.is_empty() {
-                self.rows.push(KeyRow {
-                    focuses: elsewhere,
-                    ..row
-                });
+    /// Removes, in `focuses` only, every sequence that would hide `keys` or be hidden by them.
+    fn unbind(&mut self, keys: &[Key], focuses: FocusSet) {
+        for binding in &mut self.bindings {
+            if binding.keys.starts_with(keys) || keys.starts_with(&binding.keys) {
+                binding.focuses = binding.focuses.without(focuses);
             }
         }
+        self.bindings.retain(|binding| !binding.focuses.is_empty());
     }
 
-    /// The rows, in the order of the help.
-    #[must_use]
-    pub fn rows(&self) -> &[KeyRow] {
-        &self.rows
+    fn in_focus(&self, focus: Focus) -> impl Iterator<Item = &Binding> {
+        let holds = move |binding: &&Binding| binding.focuses.contains(focus);
+        self.bindings.iter().filter(holds)
     }
 
-    /// Looks `pressed` up as a whole sequence, or the start of one; time plays no part.
-    #[must_use]
+    /// Looks `pressed` up as a whole sequence or as the start of one; there is no time limit.
     pub fn find_match(&self, focus: Focus, pressed: &[Key]) -> KeyMatch {
-        let mut prefix = false;
-        for row in self.rows.iter().filter(|row| row.focuses.contains(&focus)) {
-            for keys in row.keys.iter().filter(|keys| keys.starts_with(pressed)) {
-                if keys.len() == pressed.len() {
-                    return KeyMatch::Command(row.command);
-                }
-                prefix = true;
+        let mut result = KeyMatch::Unbound;
+        for binding in self.in_focus(focus) {
+            if binding.keys == pressed {
+                return KeyMatch::Command(binding.command);
+            } else if binding.keys.starts_with(pressed) {
+                result = KeyMatch::Prefix;
             }
         }
-        if prefix {
-            KeyMatch::Prefix
-        } else {
-            KeyMatch::Unbound
-        }
+        result
     }
 
-    /// The first key bound to `command` in `focus`, as people write it.
-    #[must_use]
+    /// The first sequence bound to `command` in `focus`, formatted.
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
-        let row = self.rows.iter().find(|row| {
-            row.focuses.contains(&focus) && row.command == command && !row.keys.is_empty()
-        })?;
-        Some(format_sequence(&row.keys[0]))
+        let binding = self.in_focus(focus).find(|one| one.command == command)?;
+        Some(format_sequence(&binding.keys))
+    }
+
+    /// `r tries again`: the key of a command and what it does, or nothing if it has no key.
+    pub fn hint(&self, focus: Focus, command: Command, does: &str) -> Option<String> {
+        Some(format!("{} {does}", self.key_for(focus, command)?))
+    }
+
+    /// Appends the hint to a text: `text; r tries again`.
+    pub fn with_hint(&self, text: &str, focus: Focus, command: Command, does: &str) -> String {
+        let hint = self.hint(focus, command, does);
+        hint.map_or_else(|| text.to_owned(), |hint| format!("{text}; {hint}"))
     }
 }
 
-/// What a key does, as in `r tries again`; nothing of a command that no key means.
-#[must_use]
+/// The hints for several commands, as in `r tries again; q quits`.
 pub fn key_hints<const N: usize>(
     keys: &Keymap,
     focus: Focus,
-    acts: [(Command, &str); N],
+    commands: [(Command, &str); N],
 ) -> String {
-    let acts = acts
-        .into_iter()
-        .filter_map(|(command, words)| Some(format!("{} {words}", keys.key_for(focus, command)?)));
-    acts.collect::<Vec<_>>().join("; ")
+    let hints = commands.map(|(command, does)| keys.hint(focus, command, does));
+    hints.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// The name that takes a key away.
-const UNBIND: &str = "none";
-
 fn unknown_command_error(name: &str) -> String {
-    let instead = suggest(name, Command::all().map(Command::name).chain([UNBIND]));
-    let instead = instead.map_or_else(
+    let names = COMMANDS.iter().map(|spec| spec.name);
+    let instead = suggest(name, names.chain([UNBIND])).map_or_else(
         || "; README.md lists all".to_owned(),
         |near| format!("; did you mean {near}?"),
     );
     format!("there is no command {name:?}{instead}")
 }
 
-/// Reads a sequence; its steps are separated by a blank.
-fn parse_sequence(text: &str) -> Option<Vec<Key>> {
-    text.split(' ').map(Key::parse).collect()
+/// One line of the help.
+#[derive(Debug)]
+pub enum HelpLine {
+    Title(&'static str),
+    Keys(String, &'static CommandSpec),
+    /// A status: its symbol, its word and what it means.
+    Status(Status),
+    /// The mark of a row whose status changed, and what it means.
+    Changed(&'static str),
+    /// The mark of a row that the service has deleted, and what it means.
+    Gone(&'static str),
+    Blank,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::command::{Motion, RowField};
-    use super::super::key::{ALL, EVERYWHERE};
-    use super::*;
-    use crossterm::event::{KeyCode, KeyModifiers};
-
-    fn press(keys: &str) -> Vec<Key> {
-        parse_sequence(keys).unwrap()
-    }
-
-    fn changed(changes: &[(&str, &str)]) -> (Keymap, Vec<String>) {
-        let change = |(n, (keys, command)): (usize, &(&str, &str))| KeyBinding {
-            keys: (*keys).to_owned(),
-            command: (*command).to_owned(),
-            declared_at: format!("c.toml:{}", n + 1),
-        };
-        Keymap::with_overrides(&changes.iter().enumerate().map(change).collect::<Vec<_>>())
-    }
-
-    fn means(keys: &Keymap, focus: Focus, pressed: &str) -> KeyMatch {
-        keys.find_match(focus, &press(pressed))
-    }
-
-    #[test]
-    fn every_key_of_the_table_means_one_thing_where_it_holds() {
-        let keys = Keymap::default();
-        for binding in DEFAULT_BINDINGS {
-            for sequence in binding.keys {
-                for focus in binding.focuses {
-                    let pressed = press(sequence);
-                    assert_eq!(
-                        keys.find_match(*focus, &pressed),
-                        KeyMatch::Command(binding.command),
-                        "{sequence} in {focus:?}"
-                    );
-                    for start in 1..pressed.len() {
-                        assert_eq!(
-                            keys.find_match(*focus, &pressed[..start]),
-                            KeyMatch::Prefix,
-                            "{sequence} in {focus:?}"
-                        );
+/// All lines of the help for these keys.
+pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
+    let mut lines = Vec::new();
+    for (group, title) in HELP_GROUPS.into_iter().enumerate() {
+        lines.push(HelpLine::Title(title));
+        for spec in COMMANDS {
+            // The keys of a command that apply in the same focuses are one line.
+            let mut by_focus: Vec<(FocusSet, Vec<String>)> = Vec::new();
+            for binding in &keymap.bindings {
+                if binding.command == spec.command && help_group(binding.focuses) == group {
+                    let keys = format_sequence(&binding.keys);
+                    match by_focus.iter_mut().find(|(set, _)| *set == binding.focuses) {
+                        Some((_, all)) => all.push(keys),
+                        None => by_focus.push((binding.focuses, vec![keys])),
                     }
                 }
             }
+            for (_, keys) in by_focus {
+                match spec.command.view_number() {
+                    // Nine keys that do the same with nine numbers are one line.
+                    Some(1) if keys == ["1"] => {
+                        lines.push(HelpLine::Keys("1..9".to_owned(), spec));
+                    }
+                    Some(number) if keys == [number.to_string()] => {}
+                    _ => lines.push(HelpLine::Keys(keys.join("  "), spec)),
+                }
+            }
         }
+        lines.push(HelpLine::Blank);
     }
+    lines.push(HelpLine::Title("Signs"));
+    lines.extend(Status::KNOWN.map(HelpLine::Status));
+    lines.push(HelpLine::Changed(
+        "before a status: it changed since you last viewed the email",
+    ));
+    lines.push(HelpLine::Gone(
+        "before a status: deleted by the service; this is a copy (is:gone finds it)",
+    ));
+    lines
+}
 
-    #[test]
-    fn one_can_leave_from_everywhere() {
-        let keys = Keymap::default();
-        for focus in ALL {
-            assert_eq!(means(&keys, *focus, "q"), KeyMatch::Command(Command::Back));
-        }
-        for focus in EVERYWHERE {
-            assert_eq!(
-                means(&keys, *focus, "Ctrl-c"),
-                KeyMatch::Command(Command::Quit)
-            );
-        }
-    }
+/// The groups of keys, by the focuses in which they apply.
+const HELP_GROUPS: [&str; 6] = [
+    "In the list",
+    "In the email",
+    "In both",
+    "While choosing",
+    "While typing",
+    "Everywhere",
+];
 
-    #[test]
-    fn no_key_that_writes_a_letter_is_taken_from_the_prompt() {
-        for letter in ' '..='~' {
-            let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
-            assert_eq!(
-                (
-                    Keymap::default().find_match(Focus::Prompt, &[key]),
-                    key.typed_char()
-                ),
-                (KeyMatch::Unbound, Some(letter))
-            );
-        }
-    }
-
-    #[test]
-    fn a_key_gets_another_meaning_where_its_command_holds_and_keeps_its_own_elsewhere() {
-        let (keys, wrong) = changed(&[
-            ("Ctrl-s", "filter"),
-            ("v", "filter"),
-            ("g", "newest"),
-            ("F9", "scroll-down"),
-            ("x", "none"),
-            ("J", "none"),
-        ]);
-        assert_eq!(wrong, [""; 0]);
-        assert_eq!(
-            keys.key_for(Focus::List, Command::Filter).as_deref(),
-            Some("v"),
-            "the last one said is the first one named"
-        );
-        for pressed in ["Ctrl-s", "v", "/"] {
-            assert_eq!(
-                means(&keys, Focus::List, pressed),
-                KeyMatch::Command(Command::Filter),
-                "{pressed}"
-            );
-        }
-        assert_eq!(
-            means(&keys, Focus::Reader, "v"),
-            KeyMatch::Command(Command::NextView)
-        );
-        assert_eq!(
-            means(&keys, Focus::List, "g"),
-            KeyMatch::Command(Command::MoveSelection(Motion::First))
-        );
-        assert_eq!(
-            means(&keys, Focus::List, "g d"),
-            KeyMatch::Unbound,
-            "what it hides is gone"
-        );
-        assert_eq!(means(&keys, Focus::Reader, "g"), KeyMatch::Prefix);
-        assert_eq!(
-            means(&keys, Focus::Reader, "F9"),
-            KeyMatch::Command(Command::Scroll(Motion::Down))
-        );
-        assert_eq!(means(&keys, Focus::Reader, "J"), KeyMatch::Unbound);
-        assert_eq!(
-            means(&keys, Focus::List, "@ t"),
-            KeyMatch::Command(Command::FilterBy(RowField::Recipient))
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_is_said_with_its_line() {
-        let (keys, wrong) = changed(&[
-            ("Hyper-x", "filter"),
-            ("x", "filer"),
-            ("Ctrl-c", "none"),
-            ("x", "accept"),
-            ("y", "polka"),
-            ("x", "undo"),
-        ]);
-        assert_eq!(
-            wrong,
-            [
-                "c.toml:1: there is no key \"Hyper-x\"; keys are written as in \"j\", \"Ctrl-d\", \"g d\", \"F5\"",
-                "c.toml:2: there is no command \"filer\"; did you mean filter?",
-                "c.toml:3: Ctrl-c always leaves",
-                "c.toml:4: \"x\" is typed where accept holds",
-                "c.toml:5: there is no command \"polka\"; README.md lists all",
-            ]
-        );
-        assert_eq!(
-            means(&keys, Focus::List, "x"),
-            KeyMatch::Command(Command::Undo)
-        );
+fn help_group(focuses: FocusSet) -> usize {
+    let [list, reader, help, choice] = [Focus::List, Focus::Reader, Focus::Help, Focus::Choice]
+        .map(|focus| focuses.contains(focus));
+    match (list, reader, help) {
+        (true, true, true) => 5,
+        (true, true, false) => 2,
+        (true, false, _) => 0,
+        (false, true, _) | (false, _, true) => 1,
+        (false, false, false) if choice => 3,
+        (false, false, false) => 4,
     }
 }
+
+#[cfg(test)]
+#[path = "keymap_tests.rs"]
+mod tests;

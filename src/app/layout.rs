@@ -15,7 +15,6 @@ pub enum Arrangement {
 
 impl Arrangement {
     /// What suits a screen of this size if nobody says otherwise.
-    #[must_use]
     pub const fn for_size(size: Size) -> Self {
         if size.width >= WIDE {
             Self::Beside
@@ -27,7 +26,6 @@ impl Arrangement {
     }
 
     /// The next one, for cycling by hand.
-    #[must_use]
     pub const fn next(self) -> Self {
         match self {
             Self::Beside => Self::Below,
@@ -85,7 +83,6 @@ pub struct Layout {
 impl Layout {
     /// Divides `size`. `reading` says which pane is shown where there is room for one only, `card`
     /// whether there is a recipient card.
-    #[must_use]
     pub fn new(size: Size, panes: PaneSettings, reading: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);
@@ -133,7 +130,6 @@ impl Layout {
     }
 
     /// How many emails the list shows at once.
-    #[must_use]
     pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))
     }

@@ -1,15 +1,14 @@
 //! The list: a window of rows around what is visible, and a selection that is an email, not a position.
 
-mod movement;
-
 use std::collections::BTreeSet;
 
 use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
+use super::commands::Motion;
 use super::effect::Effect;
 use super::filter::Filter;
 use super::message::ListCounts;
 use super::pending::{Pending, RequestId};
-use crate::archive::{EmailRow, RowWindow, WindowAnchor};
+use crate::archive::{EmailRow, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -27,16 +26,16 @@ const FIRST_WINDOW_ROWS: usize = 96;
 pub struct List {
     window: Pending<RowWindow>,
     filter: Filter,
-    /// Where the person was when the filter began to change; it outlasts filters that hide it.
+    /// The position before the filter changed; kept even if the filter hides it.
     anchor: Option<ListAnchor>,
     cursor: usize,
     top: usize,
     jump_target: JumpTarget,
-    /// Whether looking further back may bring more rows below the last one.
+    /// Whether older mail may add rows below the last one.
     offers_load_more: bool,
-    /// Whether the line below the last row, which says so, is where the person is.
+    /// Whether the line below the last row is selected.
     on_load_more_row: bool,
-    /// Steps that the person has asked for beyond the edge of this window.
+    /// Moves beyond the edge of the window; they apply when rows arrive.
     pending_moves: isize,
     /// The archive changed while a jump was under way, so its window may be old already.
     outdated: bool,
@@ -64,12 +63,11 @@ impl List {
     }
 
     /// What the list is narrowed to.
-    #[must_use]
     pub const fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Narrows the list to another filter; asks for its rows, unless it means the same.
+    /// Sets the filter and requests its rows, unless it is the same query.
     ///
     /// The selection stays on its email where the filter lets it through, and comes back to it when
     /// a later one does.
@@ -109,8 +107,7 @@ impl List {
         self.load_around(place)
     }
 
-    /// Where the person is.
-    #[must_use]
+    /// The current position.
     pub fn current_anchor(&self) -> Option<ListAnchor> {
         let marks = self.window_anchors();
         Some(ListAnchor {
@@ -119,25 +116,22 @@ impl List {
         })
     }
 
-    /// Takes note that the person means the selected email, and not the one before the filter.
+    /// Forgets the position before the filter.
     pub fn clear_anchor(&mut self) {
         self.anchor = None;
     }
 
     /// The rows of the window, newest first.
-    #[must_use]
     pub fn rows(&self) -> &[EmailRow] {
         self.window.value().map_or(&[], |window| &window.rows)
     }
 
     /// The selected row.
-    #[must_use]
     pub fn selected(&self) -> Option<&EmailRow> {
         self.rows().get(self.cursor)
     }
 
-    /// Whether rows are on their way.
-    #[must_use]
+    /// Whether rows are loading.
     pub const fn is_window_pending(&self) -> bool {
         self.window.is_pending()
     }
@@ -155,14 +149,12 @@ impl List {
 
     /// The line below the last row, if it is on the screen: how many rows are above it there, and
     /// whether the person is on it.
-    #[must_use]
     pub fn load_more_row(&self, height: usize) -> Option<(usize, bool)> {
         let above = self.rows().len() - self.top.min(self.rows().len());
         (self.has_load_more_row() && above < height).then_some((above, self.on_load_more_row))
     }
 
-    /// Whether the person is on the line below the last row.
-    #[must_use]
+    /// Whether the line below the last row is selected.
     pub fn is_on_load_more_row(&self) -> bool {
         self.on_load_more_row && self.has_load_more_row()
     }
@@ -182,62 +174,52 @@ impl List {
     }
 
     /// Position of the selected email among all, counted from 1, where that is known.
-    #[must_use]
     pub fn position(&self) -> Option<u64> {
         self.selected()?;
         self.offset.map(|rank| rank + self.cursor as u64 + 1)
     }
 
     /// Emails that the filter lets through, where that is known.
-    #[must_use]
     pub const fn total(&self) -> Option<u64> {
         self.total
     }
 
     /// Whether there are more of them than [`List::total`], which is where counting ended.
-    #[must_use]
     pub const fn is_capped(&self) -> bool {
         self.is_capped
     }
 
     /// Emails in the archive, where that is known.
-    #[must_use]
     pub const fn archive_total(&self) -> Option<u64> {
         self.archive_total
     }
 
     /// Emails whose bodies and tags are known, where the filter hangs on it and that was counted.
-    #[must_use]
     pub const fn bodies_known(&self) -> Option<u64> {
         self.bodies_known
     }
 
     /// Emails that arrived above what is visible.
-    #[must_use]
     pub const fn unseen_above(&self) -> u64 {
         self.unseen_above
     }
 
     /// Whether the status of this email changed since it was last looked at.
-    #[must_use]
     pub fn has_changed(&self, id: &EmailId) -> bool {
         self.changed.contains(id)
     }
 
     /// Whether the first window has not come yet.
-    #[must_use]
     pub fn is_loading(&self) -> bool {
         self.window.value().is_none() && self.window.error().is_none()
     }
 
     /// Why there are no rows, if the archive could not be read.
-    #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.window.error()
     }
 
     /// Whether the selection is so near the oldest known email that more should be fetched.
-    #[must_use]
     pub fn is_near_end(&self, height: usize) -> bool {
         // While rows are on their way, the end that is known may not be the end any more.
         !self.window.is_pending()
@@ -246,7 +228,7 @@ impl List {
             })
     }
 
-    /// Looks at the same place again, because the archive has changed.
+    /// Loads the same rows again, because the archive has changed.
     pub fn reload(&mut self) -> Option<Effect> {
         if self.is_jumping() {
             self.outdated = true;
@@ -263,7 +245,6 @@ impl List {
     }
 
     /// Asks how many emails there are, and how many above this window.
-    #[must_use]
     pub fn count_emails(&self, ticket: RequestId) -> Effect {
         Effect::CountEmails {
             ticket,
@@ -381,5 +362,172 @@ impl List {
     /// Takes note that the selected email is being looked at.
     pub fn mark_seen(&mut self, id: &EmailId) {
         self.changed.remove(id);
+    }
+
+    /// Moves the selection; asks for other rows where this needs them.
+    pub fn move_selection(&mut self, step: Motion, height: usize) -> Option<Effect> {
+        let page = height.max(1).cast_signed();
+        self.clear_anchor();
+        if matches!(step, Motion::First | Motion::Last) {
+            self.on_load_more_row = false;
+        }
+        match step {
+            Motion::Down => self.move_rows(1, height),
+            Motion::Up => self.move_rows(-1, height),
+            Motion::HalfDown => self.move_rows((page / 2).max(1), height),
+            Motion::HalfUp => self.move_rows(-(page / 2).max(1), height),
+            Motion::PageDown => self.move_page(page, height),
+            Motion::PageUp => self.move_page(-page, height),
+            Motion::First => self.jump_to_end(JumpTarget::First, height),
+            Motion::Last => self.jump_to_end(JumpTarget::Last, height),
+        }
+    }
+
+    /// Goes to the first email that is not before this time, in microseconds since 1970.
+    pub fn jump_to_time(&mut self, micros: i64) -> Effect {
+        self.clear_anchor();
+        self.pending_moves = 0;
+        self.jump_target = JumpTarget::Time(micros);
+        self.load_window(WindowAnchor::AtTime(micros), WINDOW_ROWS)
+    }
+
+    /// Selects the row that is `offset` rows below the topmost visible one, if there is one.
+    pub fn select_visible(&mut self, offset: usize, height: usize) -> Option<Effect> {
+        let target = self.top + offset;
+        self.jump_target = JumpTarget::Keep;
+        self.clear_anchor();
+        self.on_load_more_row = self.has_load_more_row() && target == self.rows().len();
+        if target < self.rows().len() {
+            self.cursor = target;
+        }
+        self.scroll_to_selection(height)
+    }
+
+    /// Makes the visible rows fit a new height.
+    pub fn fit_height(&mut self, height: usize) -> Option<Effect> {
+        self.scroll_to_selection(height)
+    }
+
+    fn move_rows(&mut self, by: isize, height: usize) -> Option<Effect> {
+        if self.is_jumping() {
+            self.pending_moves += by;
+            return None;
+        }
+        let by = if std::mem::take(&mut self.on_load_more_row) {
+            by + 1
+        } else {
+            by
+        };
+        let window = self.window.value()?;
+        let last = window.rows.len().checked_sub(1)?.cast_signed();
+        let target = self.cursor.cast_signed() + by;
+        let reached = target.clamp(0, last);
+        let beyond = target - reached;
+        let more = if beyond > 0 {
+            window.more_below
+        } else {
+            window.more_above
+        };
+        if more && beyond != 0 {
+            self.pending_moves += beyond;
+        }
+        self.cursor = reached.cast_unsigned();
+        self.on_load_more_row = beyond > 0 && self.has_load_more_row();
+        self.scroll_to_selection(height)
+    }
+
+    /// Moves the screen by a page and the selection with it.
+    fn move_page(&mut self, by: isize, height: usize) -> Option<Effect> {
+        let len = self.rows().len();
+        let furthest = self.line_count().saturating_sub(height);
+        let top = (self.top.cast_signed() + by)
+            .clamp(0, furthest.cast_signed())
+            .cast_unsigned();
+        if top == self.top {
+            return self.move_rows(by, height);
+        }
+        let offset = self.cursor - self.top.min(self.cursor);
+        self.top = top;
+        self.cursor = (top + offset).min(len.saturating_sub(1));
+        self.scroll_to_selection(height)
+    }
+
+    fn jump_to_end(&mut self, aim: JumpTarget, height: usize) -> Option<Effect> {
+        let window = self.window.value()?;
+        let here = if aim == JumpTarget::Last {
+            !window.more_below
+        } else {
+            !window.more_above
+        };
+        self.pending_moves = 0;
+        // Rows of another filter are on their way while it jumps: the end of these is not the end of those.
+        if here && !self.is_jumping() {
+            self.cursor = if aim == JumpTarget::Last {
+                window.rows.len().saturating_sub(1)
+            } else {
+                0
+            };
+            return self.scroll_to_selection(height);
+        }
+        self.jump_target = aim;
+        Some(self.load_window(
+            if aim == JumpTarget::Last {
+                WindowAnchor::Oldest
+            } else {
+                WindowAnchor::Newest
+            },
+            WINDOW_ROWS,
+        ))
+    }
+
+    /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
+    ///
+    /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
+    fn scroll_to_selection(&mut self, height: usize) -> Option<Effect> {
+        let (more_above, more_below, len) = self
+            .window
+            .value()
+            .map(|window| (window.more_above, window.more_below, window.rows.len()))?;
+        let line = self.cursor + usize::from(self.on_load_more_row);
+        if line < self.top {
+            self.top = (line + 1).saturating_sub(height.max(1));
+        } else if line >= self.top + height {
+            self.top = line;
+        }
+        self.top = self.top.min(self.line_count().saturating_sub(height));
+        if !more_above && !self.window.is_pending() {
+            self.unseen_above = self.unseen_above.min(self.top as u64);
+        }
+        let near_top = more_above && self.top < height;
+        let near_bottom = more_below && self.top + 2 * height >= len;
+        if self.window.is_pending() || !(near_top || near_bottom || self.pending_moves != 0) {
+            return None;
+        }
+        let place = self.rows().get(self.top)?.sort_key;
+        Some(self.load_around(place))
+    }
+
+    /// Lines of the list: its rows, and what may be below them.
+    fn line_count(&self) -> usize {
+        self.rows().len() + usize::from(self.has_load_more_row())
+    }
+
+    fn load_around(&mut self, place: SortKey) -> Effect {
+        self.load_window(
+            WindowAnchor::Around {
+                sort_key: place,
+                above: WINDOW_ROWS / 2,
+            },
+            WINDOW_ROWS,
+        )
+    }
+
+    fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {
+        Effect::LoadWindow {
+            ticket: self.window.start(),
+            query: self.filter.query().clone(),
+            anchor,
+            rows,
+        }
     }
 }

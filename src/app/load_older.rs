@@ -1,9 +1,6 @@
-//! Looking further back: older pages, one after the other, until there is enough to look at.
+//! The search of older mail: loads page after page until enough emails match.
 
-use super::command::Command;
-use super::effect::{Effect, Effects};
-use super::key::Focus;
-use super::keymap::key_hints;
+use super::commands::Command;
 use super::message::SyncUpdate;
 use super::model::Model;
 use crate::archive::Coverage;
@@ -18,21 +15,18 @@ pub struct LoadOlder {
 
 impl LoadOlder {
     /// Emails that were brought so far, whether the filter lets them through or not.
-    #[must_use]
     pub const fn loaded(&self) -> u64 {
         self.loaded
     }
 }
 
 impl Model {
-    /// Whether looking further back may bring something that the filter lets through.
-    #[must_use]
+    /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
         !self.list.filter().is_empty() && self.can_load_older()
     }
 
-    /// Whether there may be older mail than is here, and it is wanted.
-    #[must_use]
+    /// Whether the service has older mail that may match.
     pub fn can_load_older(&self) -> bool {
         self.service.has_older() && !self.covers_filter()
     }
@@ -54,45 +48,52 @@ impl Model {
             .is_some_and(|(since, reach)| reach < since)
     }
 
-    /// Begins, unless there is nothing further back or nobody to ask.
-    pub(super) fn start_load_older(&mut self) -> Option<Effect> {
-        if self.load_older.is_some() {
-            return None;
+    /// An error if there is no older mail that could match, or no connection to the service.
+    pub(super) fn check_load_older(&self) -> Result<(), String> {
+        if self.can_load_older() || self.load_older.is_some() {
+            Ok(())
+        } else {
+            Err(self.no_older_mail_text())
         }
+    }
+
+    fn no_older_mail_text(&self) -> String {
         if self.covers_filter() {
-            self.notice = Some("all mail since the time of this filter is here already".to_owned());
-            return None;
+            return "all mail since the date of this filter is loaded".to_owned();
         }
-        let asked = self.service.request_older();
-        if asked.is_none() && !self.service.is_loading_older() {
-            self.notice = Some(match (self.service.unavailable(), self.service.reach()) {
-                (Some(failure), _) => failure.message.clone(),
-                (None, Some(Coverage::Complete)) => {
-                    "everything that the service has is here already".to_owned()
-                }
-                (None, Some(_)) if self.service.error().is_none() => {
-                    "the service has nothing older to give".to_owned()
-                }
-                (None, _) => {
-                    let help = key_hints(
-                        &self.keymap,
-                        Focus::List,
-                        [(Command::Refresh, "asks again now")],
-                    );
-                    format!("the service does not answer yet; {help}")
-                }
-            });
-            return None;
+        match (self.service.unavailable(), self.service.reach()) {
+            (Some(error), _) => error.message.clone(),
+            (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
+            (None, Some(_)) if self.service.error().is_none() => {
+                "the service has no older mail".to_owned()
+            }
+            (None, _) => self.with_hint(
+                "no connection to the service",
+                Command::Refresh,
+                "retries now",
+            ),
         }
+    }
+
+    /// Starts to load older mail until enough of it matches.
+    pub(super) fn start_load_older(&mut self) {
+        if self.load_older.is_some() {
+            return;
+        }
+        let request = self.service.request_older();
+        if self.covers_filter() || (request.is_none() && !self.service.is_loading_older()) {
+            self.notify(self.no_older_mail_text());
+            return;
+        }
+        self.outbox.extend(request);
         let screen = self.list_height() as u64;
         self.load_older = Some(LoadOlder {
             target_total: self.list.total().map(|total| total + screen),
             loaded: 0,
         });
-        asked
     }
 
-    /// Takes what one page brought; without news the service failed.
+    /// Counts the emails of a page; `None` if the request failed.
     pub(super) fn apply_older_page(&mut self, news: Option<&SyncUpdate>) {
         let Some(look_back) = &mut self.load_older else {
             return;
@@ -101,50 +102,51 @@ impl Model {
             look_back.loaded += news.new;
         } else {
             self.load_older = None;
-            self.notice =
-                Some("looking back has stopped, because the service did not answer".to_owned());
+            self.notify("the search of older mail has stopped: no response from the service");
         }
     }
 
-    /// Goes on to the next page, if what was found so far is not enough. Without a count nobody knows.
-    pub(super) fn continue_load_older(&mut self, counted: bool) -> Effects {
+    /// Requests the next page if too few emails match so far; stops without a count.
+    pub(super) fn continue_load_older(&mut self, counted: bool) {
         let screen = self.list_height() as u64;
         let total = self.list.total().unwrap_or_default();
         let Some(look_back) = &mut self.load_older else {
-            return Effects::new();
+            return;
         };
         if self.service.is_loading_older() {
-            return Effects::new();
+            return;
         }
         let goal = *look_back.target_total.get_or_insert(total + screen);
         if !counted || total >= goal || self.list.is_capped() {
             self.load_older = None;
-            return Effects::new();
+            return;
         }
-        let asked = self.service.request_older();
-        if asked.is_none() {
+        let request = self.service.request_older();
+        if request.is_none() {
             self.load_older = None;
-            self.notice = Some("that is everything the service has".to_owned());
+            self.notify("all mail of the service is loaded");
         }
-        asked.into_iter().collect()
+        self.outbox.extend(request);
     }
 
-    /// Stops; a page that was asked for still comes, one that was not will not be.
+    /// Stops the search of older mail, the status check or the backfill, in this order.
     pub(super) fn stop_fetching(&mut self) {
-        self.notice = Some(match self.load_older.take() {
-            Some(_) => "stopped looking back; b goes on".to_owned(),
-            None if self.stop_status_check() => {
-                let help = key_hints(
-                    &self.keymap,
-                    Focus::List,
-                    [(Command::Refresh, "checks them again")],
-                );
-                format!("stopped checking statuses; {help}")
-            }
-            None if self.service.stop_backfill() => {
-                "older mail is no longer fetched by itself, until the next start".to_owned()
-            }
-            None => "nothing is going on that could be stopped".to_owned(),
-        });
+        if self.load_older.take().is_some() {
+            self.notify_with(
+                "stopped searching older mail",
+                Command::LoadOlder,
+                "continues",
+            );
+        } else if self.stop_status_check() {
+            self.notify_with(
+                "stopped checking statuses",
+                Command::Refresh,
+                "checks them again",
+            );
+        } else if self.service.stop_backfill() {
+            self.notify("stopped loading older mail until the next start");
+        } else {
+            self.notify("nothing to stop");
+        }
     }
 }

@@ -1,18 +1,19 @@
-//! `Msg`: everything that can happen to the program.
+//! `Message`: every input of the model.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
-use super::command::Command;
+use super::commands::Command;
 use super::effect::{RequestKind, TimerKind};
-use super::key::Key;
+use super::keymap::Key;
 use super::pending::RequestId;
 use super::recipient::RecipientSummary;
 use super::start::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
+use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
 use crate::config::SecretInput;
 use crate::error::Error;
@@ -20,175 +21,58 @@ use crate::mail::{Email, EmailId};
 use crate::query::Completion;
 use crate::render::Body;
 
-/// Something that happened; plain data.
+/// An input of the model; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// A key was pressed.
+    /// The time and the rate budget, before each other message; causes nothing by itself.
+    Clock {
+        now: Zoned,
+        budget: Option<RateBudget>,
+    },
     KeyPressed(Key),
-    /// Text was pasted; it may be a key.
+    /// The text is a secret: it may be an API key.
     Pasted(SecretInput),
-    /// The mouse was used.
     Mouse(MouseInput),
-    /// A command was given otherwise than by a key.
+    /// A command without a key, for tests.
     #[cfg(test)]
     Command(Command),
-    /// The screen has another size.
     Resized(Size),
-    /// Answers `Look`.
-    WindowLoaded {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The rows.
-        outcome: Result<RowWindow, Error>,
-    },
-    /// Answers `Count`.
-    Counted {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The figures.
-        outcome: Result<ListCounts, Error>,
-    },
-    /// Answers `Remember`.
-    HistorySaved {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// Whether it is kept.
-        outcome: Result<(), Error>,
-    },
-    /// Answers `Complete`.
-    SuggestionsLoaded {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What could stand there, the best first.
-        offers: Vec<Completion>,
-    },
-    /// Answers `Tally`.
-    RecipientSummarized {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The figures.
-        outcome: Result<Arc<RecipientSummary>, Error>,
-    },
-    /// Answers `KeepView`.
-    ViewSaved {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The file that it is kept in; `None` if nothing is kept.
-        outcome: Result<Option<String>, Error>,
-    },
-    /// Answers `Read`.
-    EmailLoaded {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The email.
-        outcome: Result<OpenedEmail, Error>,
-    },
-    /// Answers `LayOut`.
-    BodyRendered {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The body.
-        outcome: Result<Arc<Body>, Error>,
-    },
-    /// Answers `Seek`.
-    MatchesFound {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// Every place, top to bottom.
-        marks: Vec<TextMatch>,
-    },
-    /// Answers `Warm`.
-    EmailPrefetched {
-        /// Of the attempt.
-        ticket: RequestId,
-    },
-    /// Answers `Confirm`.
-    StatusesConfirmed {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What it brought.
-        outcome: Result<ConfirmResult, Error>,
-    },
-    /// Answers `CheckStatuses`.
-    StatusesChecked {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What it brought.
-        outcome: Result<StatusCheckStep, Error>,
-    },
-    /// Answers `Recheck`.
-    StatusesRechecked {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What the page brought, if one was due, and how many statuses are due now.
-        outcome: Result<(Option<SyncUpdate>, u64), Error>,
-    },
-    /// Answers `Extend`.
-    OlderLoaded {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What it brought.
-        outcome: Result<SyncUpdate, Error>,
-    },
-    /// Answers `Fill`.
-    Backfilled {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What it brought; `None` if another process does it.
-        outcome: Result<Option<SyncUpdate>, Error>,
-    },
-    /// Answers what was not sent to the service in the end, because nobody wanted it any more.
-    RequestCancelled {
-        /// What it was.
-        errand: RequestKind,
-        /// Of the attempt.
-        ticket: RequestId,
-    },
-    /// Answers `Refresh`.
-    Refreshed {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What it brought.
-        outcome: Result<SyncUpdate, Error>,
-    },
+    // The answers to effects, each with the id of the request.
+    WindowLoaded(RequestId, Result<RowWindow, Error>),
+    Counted(RequestId, Result<ListCounts, Error>),
+    HistorySaved(RequestId, Result<(), Error>),
+    /// The best suggestion comes first.
+    SuggestionsLoaded(RequestId, Vec<Completion>),
+    RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
+    /// With the file that the view was written to; `None` without a configuration file.
+    ViewSaved(RequestId, Result<Option<String>, Error>),
+    EmailLoaded(RequestId, Result<OpenedEmail, Error>),
+    BodyRendered(RequestId, Result<Arc<Body>, Error>),
+    /// From the top to the bottom.
+    MatchesFound(RequestId, Vec<TextMatch>),
+    EmailPrefetched(RequestId),
+    StatusesConfirmed(RequestId, Result<ConfirmResult, Error>),
+    StatusesChecked(RequestId, Result<StatusCheckStep, Error>),
+    /// With the update by one page, if one was due, and the number of statuses still due.
+    StatusesRechecked(RequestId, Result<(Option<SyncUpdate>, u64), Error>),
+    OlderLoaded(RequestId, Result<SyncUpdate, Error>),
+    /// `None` if another process does the backfill.
+    Backfilled(RequestId, Result<Option<SyncUpdate>, Error>),
+    Refreshed(RequestId, Result<SyncUpdate, Error>),
+    ProfilesLoaded(RequestId, Result<Vec<ProfileChoice>, Error>),
+    /// An error if the service does not accept the key or the key may not read.
+    KeyVerified(RequestId, Result<(), Error>),
+    SessionOpened(RequestId, Result<OpenOutcome, Error>),
+    TimerFired(RequestId, TimerKind),
+    /// The request was cancelled before it was sent, because it was obsolete.
+    RequestCancelled(RequestId, RequestKind),
     /// Another process has changed the archive.
-    ArchiveChanged {
-        /// What it brought.
-        outcome: Result<SyncUpdate, Error>,
-    },
+    ArchiveChanged(Result<SyncUpdate, Error>),
     /// Another process could not reach the service, or has reached it again.
     ServiceChanged,
     /// The archive file was removed or replaced.
     ArchiveLost(Error),
-    /// Answers `Doors`.
-    ProfilesLoaded {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// The profiles.
-        outcome: Result<Vec<ProfileChoice>, Error>,
-    },
-    /// Answers `Check`.
-    KeyVerified {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// Whether the key is taken and may read.
-        outcome: Result<(), Error>,
-    },
-    /// Answers `Enter`.
-    SessionOpened {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What came of it.
-        outcome: Result<OpenOutcome, Error>,
-    },
-    /// Answers `Rest`.
-    TimerFired {
-        /// Of the attempt.
-        ticket: RequestId,
-        /// What was waited for.
-        what: TimerKind,
-    },
-    /// The program cannot go on.
+    /// The program cannot continue.
     Fatal(Error),
 }
 

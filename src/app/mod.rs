@@ -1,35 +1,29 @@
-//! The terminal program as a pure machine: a message in, the next state and effects out.
+//! The terminal UI as a pure state machine: a message in, the next state and effects out.
 //!
-//! A key becomes a [`Command`]; the world answers with a [`Msg`]; [`Model::update`] turns it into
-//! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
-//! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
+//! A key becomes a [`Command`]; [`Model::update`] turns each [`Message`] into the next state and a
+//! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.
+//! No clock, network or disk: tests can try any order of events, and recorded messages replay.
 
 mod anchors;
-mod backfill;
-mod command;
-mod command_names;
+mod background;
+mod commands;
 mod dispatch;
 mod effect;
 pub mod email_header;
 mod filter;
 mod freshness;
-pub mod help;
 mod history;
-pub mod key;
 pub mod keymap;
 mod layout;
 mod list;
 mod load_older;
 mod message;
 mod model;
-mod mouse;
 mod pending;
-mod prefetch;
 mod prompt;
 mod reader;
 mod recipient;
 mod recipient_card;
-mod requests;
 mod saved_views;
 mod search;
 mod service;
@@ -40,17 +34,16 @@ mod sync_update;
 pub mod tests;
 mod text_match;
 
-pub use command::{Command, Direction, Motion};
-pub use effect::{Effect, RequestKind, TimerKind};
+pub use commands::{Command, Focus};
+pub use effect::{Effect, ExitReason, LoopEffect, RequestKind, TimerKind};
 pub use filter::parse_query;
 pub use freshness::{Liveness, is_stale};
-pub use key::{Focus, Key};
-pub use keymap::Keymap;
+pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };
-pub use model::{ExitReason, Model, SessionInfo};
+pub use model::{Model, SessionInfo};
 pub use pending::RequestId;
 pub use prompt::{Prompt, PromptKind};
 pub use reader::{MARGIN, ReaderState};
@@ -66,7 +59,6 @@ use unicode_width::UnicodeWidthStr;
 use crate::render::BodyLine;
 
 /// Columns that a line of a body takes.
-#[must_use]
 pub fn line_width(line: &BodyLine) -> usize {
     line.spans.iter().map(|span| span.text.width()).sum()
 }

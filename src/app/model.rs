@@ -6,18 +6,18 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
-use super::effect::{Effect, Effects, TimerKind};
+use super::background::Prefetch;
+use super::commands::Focus;
+use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
 use super::filter::Filter;
 use super::freshness::Freshness;
 use super::history::NavHistory;
-use super::key::{Focus, Key};
-use super::keymap::Keymap;
+use super::keymap::{Key, Keymap};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::List;
 use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
 use super::pending::Pending;
-use super::prefetch::Prefetch;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
 use super::recipient_card::RecipientCard;
@@ -30,86 +30,66 @@ use crate::config::{Backfill, SavedViews};
 use crate::error::Error;
 use crate::query::{Completion, SortOrder};
 
-/// What the program is started with.
+/// An open profile, as the screens need it; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionInfo {
-    /// The size of the screen.
     pub size: Size,
-    /// The profile, in the person's words.
     pub profile: String,
-    /// Why the service cannot be asked at all, for example because there is no key.
+    /// Why no request is possible, for example because there is no API key.
     pub service_error: Option<Error>,
-    /// How often the service is asked for what is new.
+    /// The interval between two refreshes.
     pub refresh: Duration,
-    /// How far back the archive is to reach by itself.
+    /// How far back mail is loaded in the background.
     pub backfill: Backfill,
-    /// When the service answered last, as far as the archive knows.
+    /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
-    /// The time, in the person's zone.
+    /// The time, in the zone of the user.
     pub now: Zoned,
-    /// A word to the person, until the first key.
+    /// A notice, shown until the first key.
     pub notice: Option<String>,
-    /// What each key means.
     pub keymap: Arc<Keymap>,
-    /// What the list is narrowed to at first; blank for all mail.
+    /// The first filter; empty for all mail.
     pub query: String,
-    /// Filters that were typed before, the latest last.
+    /// Filters of earlier sessions, the latest last.
     pub filter_history: Vec<String>,
-    /// The saved views.
     pub saved_views: SavedViews,
-    /// Which door leads here.
     pub target: SessionTarget,
-    /// Where the mail is kept.
     pub storage: StorageMode,
-    /// What stands before the mail, if something does.
+    /// The screen before the mail, if there is one.
     pub start_screen: Option<StartScreen>,
 }
 
 /// The state of the terminal program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// The profile, in the person's words.
     pub profile: String,
-    /// The list of emails.
     pub list: List,
-    /// The email.
     pub reader: Reader,
-    /// What is known about the service.
     pub service: ServiceStatus,
-    /// The line that is being typed, while there is one.
+    /// The line that is being typed.
     pub prompt: Option<Prompt>,
-    /// The card above the list, while it shows the mail to one address.
+    /// The card above the list, if the filter is one recipient.
     pub recipient_card: Option<RecipientCard>,
-    /// How far the program is with looking further back, while it does.
+    /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
-    /// What failed, while somebody looks at the details of it.
+    /// The error whose details are shown.
     pub error_details: Option<Error>,
-    /// What each key means.
     pub keymap: Arc<Keymap>,
     /// Keys pressed of a sequence that is not complete.
     pub pending_keys: Vec<Key>,
-    /// What stands before the mail or over it, while it does.
+    /// The screen before the mail or over it.
     pub start_screen: Option<StartScreen>,
-    /// Which door leads here.
     pub target: SessionTarget,
-    /// Where the mail is kept.
     pub storage: StorageMode,
-    /// Set when the person goes where a door was opened.
-    pub switching: bool,
-    /// A word to the person, until the next key.
+    /// A notice, shown until the next key.
     pub notice: Option<String>,
-    /// Whether times are shown in full.
     pub full_times: bool,
-    /// Whether the mouse is ours; otherwise the terminal can select text with it.
-    pub mouse: bool,
-    /// How often a fresh painting of the whole screen was asked for.
-    pub redraw_requests: u64,
-    /// How often the program was asked to stop until the shell continues it.
-    pub suspend_requests: u64,
-    /// Set when the program is to end.
-    pub exit: Option<ExitReason>,
+    /// Whether the program takes mouse events; otherwise the terminal selects text with them.
+    pub(super) mouse: bool,
+    /// Effects of the message that is being handled.
+    pub(super) outbox: Effects,
     pub(super) size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
@@ -134,24 +114,14 @@ pub struct Model {
     pub(super) view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
-    /// Whether the person has done anything yet.
+    /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
-    /// Whether the person waits to be told what a refresh brings.
+    /// Whether the result of the running refresh is shown as a notice.
     pub(super) announce_refresh: bool,
 }
 
-/// Why the program ends.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ExitReason {
-    /// The person wants to leave.
-    Quit,
-    /// It cannot go on.
-    Fatal(Error),
-}
-
 impl Model {
-    /// The first state, and what it asks for: rows from the archive, news from the service.
-    #[must_use]
+    /// The first state and its effects: load rows, refresh.
     pub fn start(opening: SessionInfo) -> (Self, Effects) {
         let SessionInfo {
             size,
@@ -185,13 +155,10 @@ impl Model {
             start_screen: hall,
             target: door,
             storage: kept,
-            switching: false,
             notice,
             full_times: false,
             mouse: true,
-            redraw_requests: 0,
-            suspend_requests: 0,
-            exit: None,
+            outbox: Effects::new(),
             size,
             panes: PaneSettings::default(),
             reader_open: false,
@@ -214,14 +181,17 @@ impl Model {
             announce_refresh: false,
         };
         let narrowed = model.list.set_filter(Filter::parse(&query, &model.now));
-        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.load_first())];
-        effects.extend(model.service.request_refresh(Priority::Interactive));
-        effects.extend(model.reconcile());
+        let first_window = narrowed.unwrap_or_else(|| model.list.load_first());
+        model.outbox.push(first_window);
+        model
+            .outbox
+            .extend(model.service.request_refresh(Priority::Interactive));
+        model.reconcile();
+        let effects = std::mem::take(&mut model.outbox);
         (model, effects)
     }
 
     /// What has the keyboard.
-    #[must_use]
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reader_open) {
             _ if self.error_details.is_some() => Focus::Help,
@@ -236,19 +206,16 @@ impl Model {
     }
 
     /// The size of the screen.
-    #[must_use]
     pub const fn size(&self) -> Size {
         self.size
     }
 
-    /// The time, in the person's zone.
-    #[must_use]
+    /// The time, in the zone of the user.
     pub const fn now(&self) -> &Zoned {
         &self.now
     }
 
     /// Where everything lies now.
-    #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::new(
             self.size,
@@ -259,33 +226,25 @@ impl Model {
     }
 
     /// How far the reader is with the selected email.
-    #[must_use]
     pub fn reader_state(&self) -> ReaderState<'_> {
         self.list
             .selected()
             .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
     }
 
-    /// Takes the time, from which words like `today` count.
-    pub fn set_time(&mut self, now: Zoned) {
-        self.now = now;
-    }
-
-    /// Takes what may be asked of the service at present.
-    pub const fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
-        self.rate_budget = budget;
-    }
-
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
-        let mut effects = Effects::new();
         match msg {
-            Message::KeyPressed(key) => effects.extend(self.handle_key(key)),
-            Message::Pasted(text) => effects.extend(self.insert_text(text.expose())),
-            Message::Mouse(pointer) => effects.extend(self.handle_mouse(pointer)),
+            Message::Clock { now, budget } => {
+                (self.now, self.rate_budget) = (now, budget);
+                return Effects::new();
+            }
+            Message::KeyPressed(key) => self.handle_key(key),
+            Message::Pasted(text) => self.insert_text(text.expose()),
+            Message::Mouse(pointer) => self.handle_mouse(pointer),
             #[cfg(test)]
-            Message::Command(command) => effects.extend(self.dispatch(command)),
+            Message::Command(command) => self.dispatch(command),
             Message::Resized(size) => {
                 if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
                     self.panes = PaneSettings {
@@ -295,110 +254,98 @@ impl Model {
                 }
                 self.size = size;
             }
-            Message::WindowLoaded { ticket, outcome } => {
+            Message::WindowLoaded(ticket, outcome) => {
                 let asked = self.list.apply_window(ticket, outcome, height);
                 let uncounted = self.list.total().is_none() || self.list.position().is_none();
-                effects.extend(asked);
-                effects.extend(self.reload_if_outdated());
+                self.outbox.extend(asked);
+                self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
-                    effects.push(self.request_counts());
+                    self.request_counts();
                 }
             }
-            Message::Counted { ticket, outcome } => {
+            Message::Counted(ticket, outcome) => {
                 if self.count_request.resolve(ticket, Ok(())) {
                     let found = outcome
                         .as_ref()
                         .ok()
                         .map(|counts| self.list.apply_counts(*counts));
-                    effects.extend(self.continue_load_older(found.is_some()));
+                    self.continue_load_older(found.is_some());
                 }
             }
-            Message::HistorySaved { ticket, outcome } => {
+            Message::HistorySaved(ticket, outcome) => {
                 if let (true, Err(failure)) = (self.history_save.resolve(ticket, Ok(())), outcome) {
                     self.notice = Some(failure.message);
                 }
             }
-            Message::RecipientSummarized { ticket, outcome } => {
-                self.apply_recipient_summary(ticket, outcome)
+            Message::RecipientSummarized(ticket, outcome) => {
+                self.apply_recipient_summary(ticket, outcome);
             }
-            Message::ViewSaved { ticket, outcome } => self.apply_view_saved(ticket, outcome),
-            Message::SuggestionsLoaded { ticket, offers } => self.apply_suggestions(ticket, offers),
-            Message::EmailLoaded { ticket, outcome } => {
-                effects.extend(self.apply_email(ticket, outcome))
+            Message::ViewSaved(ticket, outcome) => self.apply_view_saved(ticket, outcome),
+            Message::SuggestionsLoaded(ticket, offers) => self.apply_suggestions(ticket, offers),
+            Message::EmailLoaded(ticket, outcome) => self.apply_email(ticket, outcome),
+            Message::EmailPrefetched(ticket) => self.prefetch.finish(ticket),
+            Message::StatusesConfirmed(ticket, outcome) => self.apply_confirmation(ticket, outcome),
+            Message::StatusesRechecked(ticket, outcome) => self.apply_recheck(ticket, outcome),
+            Message::StatusesChecked(ticket, outcome) => {
+                self.apply_status_check_step(ticket, outcome);
             }
-            Message::EmailPrefetched { ticket } => self.prefetch.finish(ticket),
-            Message::StatusesConfirmed { ticket, outcome } => {
-                effects.extend(self.apply_confirmation(ticket, outcome))
-            }
-            Message::StatusesRechecked { ticket, outcome } => {
-                effects.extend(self.apply_recheck(ticket, outcome))
-            }
-            Message::StatusesChecked { ticket, outcome } => {
-                effects.extend(self.apply_status_check_step(ticket, outcome));
-            }
-            Message::BodyRendered { ticket, outcome } => {
+            Message::BodyRendered(ticket, outcome) => {
                 self.reader
                     .apply_body(ticket, outcome, self.list.selected());
             }
-            Message::MatchesFound { ticket, marks } => {
+            Message::MatchesFound(ticket, marks) => {
                 self.reader
                     .apply_matches(ticket, marks, self.list.selected());
             }
-            Message::Refreshed { ticket, outcome } => {
+            Message::Refreshed(ticket, outcome) => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) =
                     self.service
                         .apply_refresh(ticket, outcome, self.now.timestamp());
-                effects.extend(rest);
+                self.outbox.extend(rest);
                 self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
                     self.notice = news.as_ref().map(SyncUpdate::summary_text);
                 }
                 if let Some(news) = news {
-                    effects.extend(self.freshness.start_recheck());
-                    effects.extend(self.apply_update(news.new, news.changed));
+                    self.outbox.extend(self.freshness.start_recheck());
+                    self.apply_update(news.new, news.changed);
                     if catching_up && !self.user_acted {
-                        // Nobody has chosen a place yet: the newest email is the place to begin.
-                        effects.push(self.list.load_first());
+                        // The user has not moved yet: show the newest email.
+                        self.outbox.push(self.list.load_first());
                     }
                 }
             }
-            Message::OlderLoaded { ticket, outcome } => {
+            Message::OlderLoaded(ticket, outcome) => {
                 let (news, rest) = self
                     .service
                     .apply_older(ticket, outcome, self.now.timestamp());
-                effects.extend(rest);
+                self.outbox.extend(rest);
                 self.apply_older_page(news.as_ref());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.apply_older(&news));
+                    self.apply_older(&news);
                 }
             }
-            Message::Backfilled { ticket, outcome } => {
+            Message::Backfilled(ticket, outcome) => {
                 let news = self
                     .service
                     .apply_backfill(ticket, outcome, self.now.timestamp());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.apply_older(&news));
+                    self.apply_older(&news);
                 }
             }
-            Message::RequestCancelled { errand, ticket } => self.request_cancelled(errand, ticket),
-            Message::ArchiveChanged { outcome } => {
-                effects.extend(self.apply_archive_change(outcome))
-            }
-            Message::ServiceChanged => {
-                effects.extend(self.service.request_refresh(Priority::Refresh))
-            }
+            Message::RequestCancelled(ticket, errand) => self.request_cancelled(errand, ticket),
+            Message::ArchiveChanged(outcome) => self.apply_archive_change(outcome),
+            Message::ServiceChanged => self
+                .outbox
+                .extend(self.service.request_refresh(Priority::Refresh)),
             Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
-            Message::ProfilesLoaded { ticket, outcome } => self.apply_profiles(ticket, outcome),
-            Message::KeyVerified { ticket, outcome } => {
-                effects.extend(self.apply_key_check(ticket, outcome))
-            }
-            Message::SessionOpened { ticket, outcome } => {
-                self.apply_session_opened(ticket, outcome)
-            }
-            Message::TimerFired { ticket, what } => match what {
+            Message::ProfilesLoaded(ticket, outcome) => self.apply_profiles(ticket, outcome),
+            Message::KeyVerified(ticket, outcome) => self.apply_key_check(ticket, outcome),
+            Message::SessionOpened(ticket, outcome) => self.apply_session_opened(ticket, outcome),
+            Message::TimerFired(ticket, what) => match what {
                 TimerKind::Selection => {
                     // What is shown first is not what anybody has asked for.
                     let urgency = if self.user_acted {
@@ -406,66 +353,66 @@ impl Model {
                     } else {
                         Priority::Backfill
                     };
-                    effects.extend(self.reader.debounce_elapsed(ticket, urgency));
+                    self.outbox
+                        .extend(self.reader.debounce_elapsed(ticket, urgency));
                 }
-                TimerKind::Refresh => effects.extend(self.service.refresh_timer_fired(ticket)),
+                TimerKind::Refresh => self.outbox.extend(self.service.refresh_timer_fired(ticket)),
                 TimerKind::LoadOlder => self.service.older_timer_fired(ticket),
                 TimerKind::Freshness => self.freshness_timer_fired(ticket),
                 TimerKind::Countdown => _ = self.countdown.resolve(ticket, Ok(())),
             },
-            Message::Fatal(failure) => self.exit = Some(ExitReason::Fatal(failure)),
+            Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
         }
-        effects.extend(self.reconcile());
-        effects
+        self.reconcile();
+        std::mem::take(&mut self.outbox)
     }
 
-    pub(super) fn request_counts(&mut self) -> Effect {
+    pub(super) fn request_counts(&mut self) {
         let ticket = self.count_request.start();
-        self.list.count_emails(ticket)
+        self.outbox.push(self.list.count_emails(ticket));
     }
 
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
-    fn reconcile(&mut self) -> Effects {
-        let mut effects = Effects::new();
+    fn reconcile(&mut self) {
         if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
             // On another day `today` is another one.
-            effects.extend(self.set_filter(self.list.filter().clone()));
+            self.set_filter(self.list.filter().clone());
         }
-        effects.extend(self.update_recipient_card());
+        self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
             .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
         let height = self.list_height();
-        effects.extend(self.list.fit_height(height));
+        self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
-        effects.extend(
+        self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
         );
         let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
-            effects.extend(self.reader.select_email(selected.as_ref(), false));
+            self.outbox
+                .extend(self.reader.select_email(selected.as_ref(), false));
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
             }
         }
-        effects.extend(self.reader.request_matches(self.list.filter().query()));
+        self.outbox
+            .extend(self.reader.request_matches(self.list.filter().query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
             && self.list.filter().is_empty()
         {
-            effects.extend(self.service.request_older());
+            self.outbox.extend(self.service.request_older());
         }
-        effects.extend(self.update_status_check());
-        effects.extend(self.confirm_visible());
-        effects.extend(self.schedule_background());
-        effects
+        self.update_status_check();
+        self.confirm_visible();
+        self.schedule_background();
     }
 
     /// Emails that fit into the list, or would if it were shown.
-    #[must_use]
     pub fn list_height(&self) -> usize {
         let rows = self.layout().row_capacity();
         if rows > 0 {

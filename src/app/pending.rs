@@ -1,21 +1,21 @@
-//! `Slot`: a value that is awaited, and the one door through which it arrives.
+//! `Pending`: a value that is loading, and the one method through which it arrives.
 
 use crate::error::Error;
 
-/// Names one attempt to fill one slot. A newer ticket of the same slot makes this one stale.
+/// Identifies one request for one [`Pending`] value. A newer request makes this one stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(u64);
 
-/// A place for a value that comes later, or has come, or is being replaced.
+/// A value that is loading, or was loaded, or is loading again.
 ///
-/// Whoever asks for the value calls [`Slot::begin`] in the same statement that makes the effect;
-/// the answer enters through [`Slot::settle`], which drops answers to questions nobody asks any
-/// more. What was held stays until the new answer is there, so that a refresh does not blank the
-/// screen; [`Slot::clear`] is for when it would be wrong to go on showing it.
+/// The statement that makes the effect calls [`Pending::start`]; the answer enters through
+/// [`Pending::resolve`], which drops answers to stale requests. The old value stays until the new
+/// one arrives, so that a refresh does not blank the screen; [`Pending::reset`] is for values that
+/// must not be shown any longer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending<T> {
     last_id: u64,
-    is_pending: bool,
+    in_flight: bool,
     result: Option<Result<T, Error>>,
 }
 
@@ -23,51 +23,47 @@ impl<T> Default for Pending<T> {
     fn default() -> Self {
         Self {
             last_id: 0,
-            is_pending: false,
+            in_flight: false,
             result: None,
         }
     }
 }
 
 impl<T> Pending<T> {
-    /// Starts an attempt; every earlier ticket of this slot is stale from now on.
+    /// Starts a request; every earlier one is stale from now on.
     pub fn start(&mut self) -> RequestId {
         self.last_id += 1;
-        self.is_pending = true;
+        self.in_flight = true;
         RequestId(self.last_id)
     }
 
-    /// Takes the outcome of the attempt, if it is still the current one; says whether it was.
+    /// Stores the result if the request is the current one; returns whether it is.
     pub fn resolve(&mut self, ticket: RequestId, outcome: Result<T, Error>) -> bool {
         let current = self.is_current(ticket);
         if current {
-            self.is_pending = false;
+            self.in_flight = false;
             self.result = Some(outcome);
         }
         current
     }
 
-    /// Forgets what is held and what is awaited.
+    /// Drops the value and the running request.
     pub fn reset(&mut self) {
         self.last_id += 1;
-        self.is_pending = false;
+        self.in_flight = false;
         self.result = None;
     }
 
-    /// Whether an answer is being waited for.
-    #[must_use]
     pub const fn is_pending(&self) -> bool {
-        self.is_pending
+        self.in_flight
     }
 
-    /// Whether the answer to this attempt is being waited for.
-    #[must_use]
+    /// Whether this request is the running one.
     pub const fn is_current(&self, ticket: RequestId) -> bool {
-        self.is_pending && self.last_id == ticket.0
+        self.in_flight && self.last_id == ticket.0
     }
 
     /// The value, if the last answer was one.
-    #[must_use]
     pub fn value(&self) -> Option<&T> {
         self.result
             .as_ref()
@@ -75,9 +71,8 @@ impl<T> Pending<T> {
     }
 
     /// The failure, if the last answer was one and nothing newer is awaited.
-    #[must_use]
     pub fn error(&self) -> Option<&Error> {
-        if self.is_pending {
+        if self.in_flight {
             return None;
         }
         self.result

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tui_input::{Input, InputRequest};
 
-use super::command::Direction;
+use super::commands::Direction;
 use super::history::HistoryEntry;
 use crate::query::Completion;
 use crate::text::sanitize;
@@ -37,24 +37,6 @@ pub enum LineEdit {
 }
 
 impl LineEdit {
-    /// What it does, for the help.
-    #[must_use]
-    pub const fn help_text(self) -> &'static str {
-        match self {
-            Self::Left => "a letter to the left",
-            Self::Right => "a letter to the right",
-            Self::WordLeft => "a word to the left",
-            Self::WordRight => "a word to the right",
-            Self::Start => "start of the line",
-            Self::End => "end of the line",
-            Self::Backspace => "delete the letter before",
-            Self::Delete => "delete the letter after",
-            Self::DeleteWord => "delete the word before",
-            Self::DeleteBefore => "delete everything before",
-            Self::DeleteAfter => "delete everything after",
-        }
-    }
-
     /// The same for a line of text.
     pub(super) const fn input_request(self) -> InputRequest {
         match self {
@@ -122,7 +104,6 @@ const MAX_CHARS: usize = 1_000;
 
 impl Prompt {
     /// Opens with a text, from a place.
-    #[must_use]
     pub fn new(asked: PromptKind, text: &str, before: HistoryEntry) -> Self {
         Self {
             kind: asked,
@@ -135,19 +116,16 @@ impl Prompt {
     }
 
     /// What is asked for.
-    #[must_use]
     pub const fn kind(&self) -> PromptKind {
         self.kind
     }
 
     /// What is typed so far.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.input.value()
     }
 
     /// Where the cursor is, as a byte of the text.
-    #[must_use]
     pub fn cursor(&self) -> usize {
         let text = self.text();
         text.char_indices()
@@ -156,7 +134,6 @@ impl Prompt {
     }
 
     /// The column of the cursor, and the first column that is visible, where so many are.
-    #[must_use]
     pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
         (
             self.input.visual_cursor(),
@@ -165,19 +142,16 @@ impl Prompt {
     }
 
     /// Where the person was when it was opened.
-    #[must_use]
     pub const fn origin(&self) -> &HistoryEntry {
         &self.origin
     }
 
     /// Whether it was tried to keep what is typed, and could not be.
-    #[must_use]
     pub const fn is_rejected(&self) -> bool {
         self.is_rejected
     }
 
     /// Takes note that what is typed cannot be kept.
-    #[must_use]
     pub fn reject(self) -> Self {
         Self {
             is_rejected: true,
@@ -198,7 +172,6 @@ impl Prompt {
     }
 
     /// Which offer stands in the line.
-    #[must_use]
     pub fn chosen_suggestion(&self) -> Option<usize> {
         self.suggestion.as_ref().map(|(nth, ..)| *nth)
     }

@@ -1,11 +1,9 @@
 //! The reader: one email, always the selected one, as lines that can be scrolled.
 
-mod matches;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::command::{Direction, Motion};
+use super::commands::{Direction, Motion};
 use super::effect::{Effect, TimerKind};
 use super::email_header::{self, HeaderLine};
 use super::message::OpenedEmail;
@@ -15,11 +13,10 @@ use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::EmailId;
+use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
 
-use matches::FindState;
-
-/// How long a selection stands still before its email is asked for, so that a held key costs one
+/// How long the selection rests before its email is requested, so that a held key costs one
 /// request and not one for each row it passes.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
@@ -34,27 +31,38 @@ pub struct Reader {
     id: Option<EmailId>,
     debounce: Pending<()>,
     email: Pending<OpenedEmail>,
-    /// Whether nobody has asked for the email that is awaited.
+    /// Whether the loading email is only a preview.
     is_preview: bool,
     body: Pending<Arc<Body>>,
     view: BodyView,
-    /// Where the text stood in the other faces of the body.
+    /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
-    /// Where it is to stand when the face that was asked for is there.
+    /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// Whether the head is folded; by the height of the pane if nobody said so.
+    /// Whether the header is folded; by default the height of the pane decides.
     is_header_folded: Option<bool>,
-    /// What is looked for in the email itself, instead of what the filter looks for.
+    /// The text to find in the email, instead of the terms of the filter.
     find: Option<FindState>,
     matches: Pending<Vec<TextMatch>>,
     /// What the marks are of, and in which body.
     searched: Option<(Arc<Body>, SearchPattern)>,
-    /// The mark that was gone to last.
+    /// The index of the match that was visited last.
     current_match: Option<usize>,
     scroll: usize,
     pan: u16,
     width: u16,
     height: u16,
+}
+
+/// A search for text in the email.
+#[derive(Debug, Clone, PartialEq)]
+struct FindState {
+    text: SearchText,
+    /// The scroll position at the start of the search, where it begins.
+    start_line: usize,
+    /// Whether what is found first is still to be gone to. In the next email it is not: one begins
+    /// to read that at its start.
+    jump_to_first: bool,
 }
 
 /// How far the reader is with its email. Each is a screen of its own.
@@ -64,41 +72,35 @@ pub enum ReaderState<'a> {
     Empty,
     /// The selection has not come to rest yet; nothing is shown, least of all another email.
     Debouncing,
-    /// The email is on its way.
+    /// The email is loading.
     Loading,
-    /// It could not be had.
+    /// The email could not be loaded.
     Failed(&'a Error),
     /// It is there, its body perhaps still being laid out.
     Ready(&'a OpenedEmail, Option<&'a Body>),
 }
 
 impl Reader {
-    /// The face of the body that is shown.
-    #[must_use]
     pub const fn view(&self) -> BodyView {
         self.view
     }
 
     /// The first line that is visible.
-    #[must_use]
     pub const fn scroll(&self) -> usize {
         self.scroll
     }
 
     /// Columns that wide blocks are moved to the left.
-    #[must_use]
     pub const fn pan(&self) -> u16 {
         self.pan
     }
 
     /// The email the reader is turned to.
-    #[must_use]
     pub const fn id(&self) -> Option<&EmailId> {
         self.id.as_ref()
     }
 
     /// How far the reader is with the email `selected`, the only one it may show.
-    #[must_use]
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
             return ReaderState::Debouncing;
@@ -115,7 +117,7 @@ impl Reader {
         }
     }
 
-    /// Turns to the selected email: at once if somebody asked to read it, else after a rest.
+    /// Loads the selected email: at once if the user opens it, else after a pause.
     pub fn select_email(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
         let same = self.id.as_ref() == id;
         if !same {
@@ -128,7 +130,7 @@ impl Reader {
             self.reset_match();
         }
         let id = id?;
-        // Who opens it asks more urgently than the preview did, and again if it could not be had.
+        // Opening it raises the priority of the preview, and retries after an error.
         let pressing = at_once
             && ((self.is_preview && self.email.is_pending()) || self.email.error().is_some());
         let needed = self.email.value().is_none()
@@ -176,13 +178,11 @@ impl Reader {
     }
 
     /// Whether the email of this attempt is still waited for.
-    #[must_use]
     pub const fn is_email_current(&self, ticket: RequestId) -> bool {
         self.email.is_current(ticket)
     }
 
     /// Whether the email could not be had.
-    #[must_use]
     pub fn has_failed(&self) -> bool {
         self.email.error().is_some() || self.body.error().is_some()
     }
@@ -214,7 +214,7 @@ impl Reader {
         }
     }
 
-    /// Shows another face of the body: where that was left, or from where the head ends.
+    /// Shows another view of the body at its last scroll position, or from the end of the header.
     pub fn show_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
         if view == self.view {
             return None;
@@ -235,7 +235,7 @@ impl Reader {
         self.render_body()
     }
 
-    /// Folds the head to the few lines that matter most, or unfolds it.
+    /// Folds the header to its main lines, or unfolds it.
     pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
         self.is_header_folded = Some(
             !self
@@ -253,22 +253,11 @@ impl Reader {
         (before != self.width).then(|| self.render_body()).flatten()
     }
 
-    /// Moves the text; says whether it moved.
-    pub fn scroll_by(&mut self, step: Motion, row: Option<&EmailRow>) -> bool {
+    /// Scrolls the text.
+    pub fn scroll_by(&mut self, motion: Motion, row: Option<&EmailRow>) {
         let page = usize::from(self.height.max(2)) - 1;
-        let before = self.scroll;
-        self.scroll = match step {
-            Motion::Down => before + 1,
-            Motion::Up => before.saturating_sub(1),
-            Motion::HalfDown => before + page / 2,
-            Motion::HalfUp => before.saturating_sub(page / 2),
-            Motion::PageDown => before + page,
-            Motion::PageUp => before.saturating_sub(page),
-            Motion::First => 0,
-            Motion::Last => usize::MAX,
-        };
+        self.scroll = motion.apply(self.scroll, page);
         self.clamp_scroll(row);
-        self.scroll != before
     }
 
     /// Moves wide blocks sideways.
@@ -282,7 +271,6 @@ impl Reader {
     }
 
     /// The lines above the body.
-    #[must_use]
     pub fn header(&self, row: &EmailRow) -> Vec<HeaderLine> {
         let opened = self
             .email
@@ -298,13 +286,11 @@ impl Reader {
     }
 
     /// Lines of head and body together.
-    #[must_use]
     pub fn line_count(&self, row: &EmailRow) -> usize {
         self.header(row).len() + self.body.value().map_or(0, |body| body.lines.len())
     }
 
     /// Whether there is a block that is wider than the pane.
-    #[must_use]
     pub fn has_wide_block(&self) -> bool {
         self.overflow() > 0
     }
@@ -347,6 +333,163 @@ impl Reader {
         self.scroll = self
             .scroll
             .min(lines.saturating_sub(usize::from(self.height)));
+    }
+
+    /// Searches text in the email from here on; without text, the terms of the filter.
+    pub fn set_find_text(&mut self, text: &str) {
+        let from = self
+            .find
+            .as_ref()
+            .map_or(self.scroll, |find| find.start_line);
+        self.find = SearchText::new(text).map(|needle| FindState {
+            text: needle,
+            start_line: from,
+            jump_to_first: true,
+        });
+    }
+
+    /// Starts the next search at the current scroll position.
+    pub fn find_from_here(&mut self) {
+        if let Some(find) = &mut self.find {
+            find.start_line = self.scroll;
+        }
+    }
+
+    /// Forgets the visited match, for another email.
+    fn reset_match(&mut self) {
+        self.current_match = None;
+        if let Some(find) = &mut self.find {
+            find.jump_to_first = false;
+        }
+    }
+
+    /// Ends the search for text; false if there was none.
+    pub fn clear_find(&mut self) -> bool {
+        self.find.take().is_some()
+    }
+
+    /// Ends the search and restores the scroll position before it.
+    pub fn cancel_find(&mut self) {
+        if let Some(find) = self.find.take() {
+            self.scroll = find.start_line;
+        }
+    }
+
+    /// The text that is looked for.
+    pub fn find_text(&self) -> Option<&str> {
+        self.find.as_ref().map(|find| find.text.text())
+    }
+
+    /// Requests the matches in the body, unless they are known or there is no pattern.
+    pub fn request_matches(&mut self, query: &Arc<Query>) -> Option<Effect> {
+        let sought = match &self.find {
+            Some(find) => SearchPattern::Text(find.text.clone()),
+            None => SearchPattern::Filter(query.clone()),
+        };
+        let wanted = self.body.value().filter(|_| !sought.is_empty());
+        let same = match (&self.searched, wanted) {
+            (Some((body, before)), Some(wanted)) => Arc::ptr_eq(body, wanted) && *before == sought,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if same {
+            return None;
+        }
+        let other_text = self
+            .searched
+            .as_ref()
+            .is_none_or(|(_, before)| *before != sought);
+        self.searched = wanted.map(|body| (body.clone(), sought));
+        self.matches.reset();
+        if other_text {
+            self.current_match = None;
+        }
+        let (body, sought) = self.searched.clone()?;
+        Some(Effect::FindMatches {
+            ticket: self.matches.start(),
+            body,
+            sought,
+        })
+    }
+
+    /// Stores the matches and scrolls to the first one of a search for text.
+    pub fn apply_matches(
+        &mut self,
+        ticket: RequestId,
+        marks: Vec<TextMatch>,
+        row: Option<&EmailRow>,
+    ) {
+        if !self.matches.resolve(ticket, Ok(marks)) {
+            return;
+        }
+        self.current_match = self.current_match.filter(|at| *at < self.matches().len());
+        let Some(find) = self.find.as_mut().filter(|find| find.jump_to_first) else {
+            return;
+        };
+        find.jump_to_first = false;
+        let from = find.start_line;
+        let head = row.map_or(0, |row| self.header(row).len());
+        self.scroll = from;
+        if !self.matches().is_empty() {
+            let below = self
+                .matches()
+                .iter()
+                .position(|mark| head + mark.first_line() >= from);
+            self.scroll_to_match(below.unwrap_or(0), row);
+        }
+        self.clamp_scroll(row);
+    }
+
+    /// Whether the matches are loading.
+    pub const fn is_searching(&self) -> bool {
+        self.matches.is_pending()
+    }
+
+    pub fn matches(&self) -> &[TextMatch] {
+        self.matches.value().map_or(&[], |marks| marks)
+    }
+
+    /// The index of the match that was visited last.
+    pub const fn current_match(&self) -> Option<usize> {
+        self.current_match
+    }
+
+    /// Whether the matches of a text or of the filter were requested.
+    pub const fn is_searched(&self) -> bool {
+        self.searched.is_some()
+    }
+
+    /// Goes to the next or the previous match, around the ends; returns its number and the total,
+    /// or `None` while the matches are loading or if there are none.
+    pub fn go_to_match(
+        &mut self,
+        direction: Direction,
+        row: Option<&EmailRow>,
+    ) -> Option<(usize, usize)> {
+        let last = self.matches().len().checked_sub(1)?;
+        if self.is_searching() {
+            return None;
+        }
+        let at = match (self.current_match, direction) {
+            (None, Direction::Right) => 0,
+            (None, Direction::Left) => last,
+            (Some(at), Direction::Right) if at >= last => 0,
+            (Some(at), Direction::Right) => at + 1,
+            (Some(0), Direction::Left) => last,
+            (Some(at), Direction::Left) => at - 1,
+        };
+        self.scroll_to_match(at, row);
+        Some((at + 1, last + 1))
+    }
+
+    fn scroll_to_match(&mut self, at: usize, row: Option<&EmailRow>) {
+        self.current_match = Some(at);
+        let line = self.matches()[at].first_line() + row.map_or(0, |row| self.header(row).len());
+        let height = usize::from(self.height);
+        if line < self.scroll || line >= self.scroll + height {
+            self.scroll = line.saturating_sub(height / 3);
+            self.clamp_scroll(row);
+        }
     }
 }
 

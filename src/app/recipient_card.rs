@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::effect::{Effect, Effects};
+use super::commands::Command;
+use super::effect::Effect;
 use super::filter::Filter;
 use super::model::Model;
 use super::pending::{Pending, RequestId};
@@ -27,19 +28,16 @@ pub struct RecipientCard {
 
 impl RecipientCard {
     /// The address.
-    #[must_use]
     pub fn address(&self) -> &str {
         self.address.text()
     }
 
     /// What became of the mail to it, once that is known.
-    #[must_use]
     pub fn summary(&self) -> Option<&RecipientSummary> {
         self.summary.value().map(|tally| &**tally)
     }
 
     /// Why that is not known.
-    #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.summary.error()
     }
@@ -74,10 +72,9 @@ fn recipient_address(query: &Query) -> Option<&SearchText> {
 impl Model {
     /// Shows the card of the first recipient of the selected email; on a card of one of them, that of
     /// the next.
-    pub(super) fn show_recipient_card(&mut self) -> Effects {
+    pub(super) fn show_recipient_card(&mut self) {
         let Some(row) = self.list.selected() else {
-            self.notice = Some("there is no email here to go by".to_owned());
-            return Effects::new();
+            return;
         };
         let mut addresses: Vec<&Address> = Vec::new();
         for address in row.summary.recipients() {
@@ -98,20 +95,16 @@ impl Model {
             .get(next)
             .and_then(|address| SearchText::new(&address.email));
         let Some(address) = address.filter(|_| shown != Some(next)) else {
-            let words = if shown.is_some() {
-                "this email went to nobody else"
+            self.notify(if shown.is_some() {
+                "this email has no other recipient"
             } else {
-                "this email names no recipient"
-            };
-            self.notice = Some(words.to_owned());
-            return Effects::new();
+                "this email has no recipient"
+            });
+            return;
         };
         if addresses.len() > 1 {
-            self.notice = Some(format!(
-                "recipient {} of {}; c shows the next",
-                next + 1,
-                addresses.len()
-            ));
+            let text = format!("recipient {} of {}", next + 1, addresses.len());
+            self.notify_with(&text, Command::RecipientSummary, "shows the next");
         }
         self.list.clear_anchor();
         let filter = Filter::from_query(
@@ -121,14 +114,13 @@ impl Model {
             },
             &self.now,
         );
-        let effects = self.show_filter(filter);
+        self.show_filter(filter);
         self.reader_open = false;
         self.panes.full_reader = false;
-        effects
     }
 
     /// Goes back from a card to where it was opened, or to all mail.
-    pub(super) fn close_recipient_card(&mut self) -> Effects {
+    pub(super) fn close_recipient_card(&mut self) {
         let before = self
             .history
             .find_latest(|spot| recipient_address(spot.filter.query()).is_none())
@@ -137,37 +129,36 @@ impl Model {
             return self.show_filter(Filter::default());
         };
         let card = self.history_entry();
-        let effects = self.restore_entry(spot);
+        self.restore_entry(spot);
         self.record_history(card);
-        effects
     }
 
     /// Lets the card follow the filter, but not each letter while that is typed.
-    pub(super) fn update_recipient_card(&mut self) -> Option<Effect> {
+    pub(super) fn update_recipient_card(&mut self) {
         if self.prompt.is_some() {
-            return None;
+            return;
         }
         let wanted = recipient_address(self.list.filter().query());
         if wanted == self.recipient_card.as_ref().map(|card| &card.address) {
-            return None;
+            return;
         }
         self.recipient_card = wanted.map(|address| RecipientCard {
             address: address.clone(),
             summary: Pending::default(),
         });
-        self.request_recipient_summary()
+        self.request_recipient_summary();
     }
 
     /// Asks again what became of the mail to the address of the card, if there is one.
-    pub(super) fn request_recipient_summary(&mut self) -> Option<Effect> {
+    pub(super) fn request_recipient_summary(&mut self) {
         let now = self.now().timestamp();
         let fresh_since = self
             .status_check
             .as_ref()
             .map_or(now, StatusCheck::fresh_since);
-        self.recipient_card
-            .as_mut()
-            .map(|card| card.request_summary(fresh_since, now))
+        if let Some(card) = &mut self.recipient_card {
+            self.outbox.push(card.request_summary(fresh_since, now));
+        }
     }
 
     pub(super) fn apply_recipient_summary(

@@ -1,7 +1,7 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
-use super::command::Direction;
-use super::effect::{Effect, Effects};
+use super::commands::{Command, Direction};
+use super::effect::Effect;
 use super::filter::Filter;
 use super::model::Model;
 use super::pending::RequestId;
@@ -10,7 +10,6 @@ use crate::config::{SavedView, SavedViews};
 use crate::error::Error;
 
 /// The number and the name in a line such as `3 Trouble`.
-#[must_use]
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     let line = line.trim();
     let number = line
@@ -27,13 +26,11 @@ const TITLE_LINES: usize = 2;
 
 impl Model {
     /// The saved views.
-    #[must_use]
     pub const fn saved_views(&self) -> &SavedViews {
         &self.saved_views
     }
 
     /// The view that the list shows, if what it shows is one.
-    #[must_use]
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter().text();
         self.saved_views
@@ -43,34 +40,35 @@ impl Model {
     }
 
     /// Which line of the list of views is marked, while that is shown.
-    #[must_use]
     pub const fn view_chooser(&self) -> Option<usize> {
         self.view_chooser
     }
 
     /// Whether a view is being chosen.
-    #[must_use]
     pub const fn is_choosing_view(&self) -> bool {
         self.view_chooser.is_some() && self.start_screen.is_none()
     }
 
-    /// Shows a view.
-    pub(super) fn show_saved_view(&mut self, number: u8) -> Effects {
+    pub(super) fn check_saved_view(&self, number: u8) -> Result<(), String> {
         if self.start_screen.is_some() {
-            self.notice = Some("views are of the mail behind this".to_owned());
-            return Effects::new();
+            return Err("close this screen to use views".to_owned());
         }
+        if self.saved_views.contains_key(&number) {
+            return Ok(());
+        }
+        let text = format!("no view has the number {number}");
+        Err(self.with_hint(&text, Command::SaveView, "saves what is shown as one"))
+    }
+
+    pub(super) fn show_saved_view(&mut self, number: u8) {
         let Some(view) = self.saved_views.get(&number) else {
-            self.notice = Some(format!(
-                "no view has the number {number}; W saves what is shown as one"
-            ));
-            return Effects::new();
+            return;
         };
         self.view_chooser = None;
         self.reader_open = false;
         self.panes.full_reader = false;
         let filter = Filter::parse(&view.query, &self.now);
-        self.show_filter(filter)
+        self.show_filter(filter);
     }
 
     /// Shows the list of views, with the mark on the one that is shown.
@@ -90,10 +88,10 @@ impl Model {
     }
 
     /// Shows the marked view.
-    pub(super) fn confirm_view(&mut self) -> Effects {
-        self.chosen_view()
-            .map(|number| self.show_saved_view(number))
-            .unwrap_or_default()
+    pub(super) fn confirm_view(&mut self) {
+        if let Some(number) = self.chosen_view() {
+            self.show_saved_view(number);
+        }
     }
 
     /// Moves the mark in the list of views.
@@ -107,7 +105,6 @@ impl Model {
 
     /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
     /// that the marked one is in it.
-    #[must_use]
     pub fn view_chooser_scroll(&self, height: u16) -> usize {
         self.view_chooser.map_or(0, |chosen| {
             (chosen + TITLE_LINES + 1).saturating_sub(usize::from(height))
@@ -115,41 +112,56 @@ impl Model {
     }
 
     /// Shows the view in this line of a pane of this height, if one is there.
-    pub(super) fn choose_view_at(&mut self, line: u16, height: u16) -> Effects {
+    pub(super) fn choose_view_at(&mut self, line: u16, height: u16) {
         let nth = (usize::from(line) + self.view_chooser_scroll(height)).checked_sub(TITLE_LINES);
-        let Some(number) = nth.and_then(|nth| self.saved_views.keys().nth(nth).copied()) else {
-            return Effects::new();
-        };
-        self.show_saved_view(number)
+        if let Some(number) = nth.and_then(|nth| self.saved_views.keys().nth(nth).copied()) {
+            self.show_saved_view(number);
+        }
     }
 
-    /// Takes the marked view away.
-    pub(super) fn delete_view(&mut self) -> Option<Effect> {
-        if !self.is_choosing_view() {
-            self.notice = Some("only a view is taken away so".to_owned());
-            return None;
+    pub(super) fn check_delete_view(&self) -> Result<(), String> {
+        if self.is_choosing_view() {
+            Ok(())
+        } else {
+            Err("select a saved view to delete it".to_owned())
         }
-        let number = self.chosen_view()?;
-        let view = self.saved_views.remove(&number)?;
+    }
+
+    pub(super) fn delete_view(&mut self) {
+        let Some(number) = self.chosen_view() else {
+            return;
+        };
+        let Some(view) = self.saved_views.remove(&number) else {
+            return;
+        };
         self.view_chooser = self
             .view_chooser
             .map(|at| at.min(self.saved_views.len().saturating_sub(1)));
-        self.notice = Some(format!("{} ({}) is taken away", view.name, view.query));
-        Some(Effect::SaveView {
+        self.notify(format!("deleted {} ({})", view.name, view.query));
+        self.write_view(number, None);
+    }
+
+    fn write_view(&mut self, number: u8, view: Option<SavedView>) {
+        self.outbox.push(Effect::SaveView {
             ticket: self.view_save.start(),
             number,
-            view: None,
-        })
+            view,
+        });
+    }
+
+    pub(super) fn check_save_view(&self) -> Result<(), String> {
+        if self.list.filter().text().is_empty() {
+            return Err(self.with_hint(
+                "only a filter can be saved as a view",
+                Command::Filter,
+                "filters the list",
+            ));
+        }
+        Ok(())
     }
 
     /// Asks for a number and a name for what is shown.
     pub(super) fn open_save_view_prompt(&mut self) {
-        if self.list.filter().text().is_empty() {
-            self.notice = Some(
-                "all mail needs no view; / narrows the list to something worth saving".to_owned(),
-            );
-            return;
-        }
         let text = match self.shown_view() {
             Some((number, view)) => format!("{number} {}", view.name),
             None => (1..=9)
@@ -164,22 +176,18 @@ impl Model {
     }
 
     /// Saves what is shown. What has no number and no name stays in the line.
-    pub(super) fn save_view(&mut self, prompt: Prompt) -> Option<Effect> {
+    pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
-            return None;
+            return;
         };
         let view = SavedView {
             name: name.to_owned(),
             query: self.list.filter().text().to_owned(),
         };
         self.saved_views.insert(number, view.clone());
-        self.notice = Some(format!("{number} shows {name} from now on"));
-        Some(Effect::SaveView {
-            ticket: self.view_save.start(),
-            number,
-            view: Some(view),
-        })
+        self.notify(format!("{number} shows {name} from now on"));
+        self.write_view(number, Some(view));
     }
 
     /// Takes where the views are kept, or why they are not.

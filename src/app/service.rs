@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::backfill::BackfillState;
 use super::effect::{Effect, TimerKind};
 use super::message::SyncUpdate;
 use super::pending::{Pending, RequestId};
@@ -51,7 +50,6 @@ pub struct ServiceStatus {
 
 impl ServiceStatus {
     /// A service that has not been asked yet, or cannot be.
-    #[must_use]
     pub fn new(
         no_service: Option<Error>,
         every: Duration,
@@ -81,67 +79,56 @@ impl ServiceStatus {
     }
 
     /// Why the service cannot be asked at all.
-    #[must_use]
     pub const fn unavailable(&self) -> Option<&Error> {
         self.unavailable.as_ref()
     }
 
     /// What went wrong when it was asked last.
-    #[must_use]
     pub const fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
     /// When that began.
-    #[must_use]
     pub const fn failing_since(&self) -> Option<Timestamp> {
         self.failing_since
     }
 
     /// When it answered last, as far as is known.
-    #[must_use]
     pub const fn as_of(&self) -> Option<Timestamp> {
         self.as_of
     }
 
     /// Whether it has ever answered.
-    #[must_use]
     pub const fn has_answered(&self) -> bool {
         self.has_answered
     }
 
     /// Whether what is new is not all there yet: at the first start, or after a long absence.
-    #[must_use]
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
     }
 
     /// Whether older emails are on their way.
-    #[must_use]
     pub const fn is_loading_older(&self) -> bool {
         self.older_request.is_pending()
     }
 
     /// Whether older emails are fetched because the profile wants them.
-    #[must_use]
     pub const fn is_backfilling(&self) -> bool {
         self.backfill.is_active()
     }
 
     /// Whether it is being asked for what is new.
-    #[must_use]
     pub const fn is_refreshing(&self) -> bool {
         self.refresh_request.is_pending()
     }
 
     /// How far back the archive is complete, once that is known.
-    #[must_use]
     pub const fn reach(&self) -> Option<&Coverage> {
         self.reach.as_ref()
     }
 
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
-    #[must_use]
     pub fn has_older(&self) -> bool {
         self.unavailable.is_none()
             && self
@@ -151,7 +138,6 @@ impl ServiceStatus {
     }
 
     /// Whether statuses can be confirmed: it has answered, and not failed since.
-    #[must_use]
     pub const fn can_confirm(&self) -> bool {
         self.unavailable.is_none()
             && self.error.is_none()
@@ -185,10 +171,7 @@ impl ServiceStatus {
         }
         self.refresh_timer.reset();
         self.is_background_refresh = unasked;
-        Some(Effect::Refresh {
-            ticket: self.refresh_request.start(),
-            urgency,
-        })
+        Some(Effect::Refresh(self.refresh_request.start(), urgency))
     }
 
     /// Asks because a person wants it, even if the service has refused the key: it may have been
@@ -218,7 +201,6 @@ impl ServiceStatus {
     }
 
     /// Whether the service has refused the key, so that it is asked again by hand alone.
-    #[must_use]
     pub const fn is_refused(&self) -> bool {
         self.is_refused
     }
@@ -274,7 +256,6 @@ impl ServiceStatus {
     }
 
     /// Whether this attempt is still waited for.
-    #[must_use]
     pub const fn is_refresh_current(&self, ticket: RequestId) -> bool {
         self.refresh_request.is_current(ticket)
     }
@@ -285,9 +266,7 @@ impl ServiceStatus {
         if !idle || !self.may_have_older() {
             return None;
         }
-        Some(Effect::LoadOlder {
-            ticket: self.older_request.start(),
-        })
+        Some(Effect::LoadOlder(self.older_request.start()))
     }
 
     fn may_have_older(&self) -> bool {
@@ -329,7 +308,6 @@ impl ServiceStatus {
     }
 
     /// Whether this attempt to extend is still waited for.
-    #[must_use]
     pub const fn is_older_current(&self, ticket: RequestId) -> bool {
         self.older_request.is_current(ticket)
     }
@@ -379,7 +357,6 @@ impl ServiceStatus {
     }
 
     /// Whether this attempt to fill is still wanted: not while a person looks further back.
-    #[must_use]
     pub const fn is_backfill_current(&self, ticket: RequestId) -> bool {
         self.backfill.is_current(ticket) && !self.older_request.is_pending()
     }
@@ -434,5 +411,75 @@ impl ServiceStatus {
             .saturating_mul(1 << self.failures.saturating_sub(1).min(8))
             .min(longest);
         trouble.cooldown().max(own)
+    }
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq)]
+struct BackfillState {
+    setting: Backfill,
+    request: Pending<()>,
+    /// There was something to fetch the last time that was asked.
+    active: bool,
+    /// Nothing more until the next refresh: the service failed, or another process does it.
+    paused: bool,
+}
+
+impl BackfillState {
+    fn new(wanted: Backfill) -> Self {
+        Self {
+            setting: wanted,
+            request: Pending::default(),
+            active: false,
+            paused: false,
+        }
+    }
+
+    /// Whether it is being done.
+    const fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// The next page, unless it is on its way, or the archive reaches far enough.
+    fn next_request(&mut self, reach: Option<&Coverage>, now: Timestamp) -> Option<Effect> {
+        if self.request.is_pending() || self.paused {
+            return None;
+        }
+        self.active = match (self.setting, reach) {
+            (Backfill::Off, _) | (_, None | Some(Coverage::Complete)) => false,
+            (Backfill::All, Some(_)) => true,
+            // Of a time that cannot be read nobody knows whether it is far enough.
+            (Backfill::Last(span), Some(Coverage::Since(stamp))) => stamp
+                .parsed
+                .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
+            (Backfill::Last(_), Some(Coverage::Unknown)) => true,
+        };
+        self.active.then(|| Effect::Backfill(self.request.start()))
+    }
+
+    /// Whether this attempt is waited for.
+    const fn is_current(&self, ticket: RequestId) -> bool {
+        self.request.is_current(ticket) && self.active
+    }
+
+    /// The attempt is over; false if it was not the current one.
+    fn finish(&mut self, ticket: RequestId) -> bool {
+        self.request.resolve(ticket, Ok(()))
+    }
+
+    /// Nothing more until the next refresh.
+    const fn pause(&mut self) {
+        (self.active, self.paused) = (false, true);
+    }
+
+    /// The service answers.
+    const fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    /// Nothing more at all; says whether there was something to be stopped.
+    const fn stop(&mut self) -> bool {
+        self.setting = Backfill::Off;
+        std::mem::replace(&mut self.active, false)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, Effects};
+use super::effect::Effect;
 use super::message::StatusCheckStep;
 use super::model::Model;
 use super::pending::{Pending, RequestId};
@@ -81,31 +81,26 @@ impl StatusCheck {
     }
 
     /// How far it is.
-    #[must_use]
     pub const fn state(&self) -> CheckState {
         self.state
     }
 
     /// When it began: what it says is as of then.
-    #[must_use]
     pub const fn started(&self) -> Timestamp {
         self.started
     }
 
     /// The time of the oldest email that it has come to; `None` if it has come to none.
-    #[must_use]
     pub fn checked_back_to(&self) -> Option<Timestamp> {
         Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()
     }
 
     /// Requests made so far.
-    #[must_use]
     pub const fn requests(&self) -> u32 {
         self.requests
     }
 
     /// What was confirmed at this time or later counts as confirmed by the check.
-    #[must_use]
     pub fn fresh_since(&self) -> Timestamp {
         self.started
             .checked_sub(FRESH_BEFORE_START)
@@ -149,22 +144,21 @@ impl StatusCheck {
 
 impl Model {
     /// Whether the statuses behind the list are confirmed over all its candidates, and how far.
-    #[must_use]
     pub const fn status_check(&self) -> Option<&StatusCheck> {
         self.status_check.as_ref()
     }
 
     /// Lets the check follow the filter, but not each letter while that is typed.
-    pub(super) fn update_status_check(&mut self) -> Effects {
+    pub(super) fn update_status_check(&mut self) {
         let now = self.now().timestamp();
         if self.prompt.is_some() || self.start_screen.is_some() {
-            return Effects::new();
+            return;
         }
         let query = self.list.filter().query();
         let is_card = self.recipient_card.is_some();
         if !is_card && !query.depends_on_status() {
             self.status_check = None;
-            return Effects::new();
+            return;
         }
         let is_other = self
             .status_check
@@ -179,10 +173,10 @@ impl Model {
             self.status_check = Some(StatusCheck::new(query, is_card, now));
         }
         if !self.service.can_confirm() {
-            return Effects::new();
+            return;
         }
         let Some(check) = &mut self.status_check else {
-            return Effects::new();
+            return;
         };
         // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
         let is_behind = self
@@ -193,13 +187,11 @@ impl Model {
             && is_behind
             && !std::mem::replace(&mut check.head_requested, true)
         {
-            return self
-                .service
-                .request_refresh(Priority::Interactive)
-                .into_iter()
-                .collect();
+            self.outbox
+                .extend(self.service.request_refresh(Priority::Interactive));
+            return;
         }
-        check.next_step().into_iter().collect()
+        self.outbox.extend(check.next_step());
     }
 
     /// Takes what a step brought.
@@ -207,14 +199,14 @@ impl Model {
         &mut self,
         ticket: RequestId,
         outcome: Result<StatusCheckStep, Error>,
-    ) -> Effects {
+    ) {
         let now = self.now().timestamp();
         let Some(check) = self
             .status_check
             .as_mut()
             .filter(|check| check.request.is_current(ticket))
         else {
-            return Effects::new();
+            return;
         };
         check.request.resolve(ticket, Ok(()));
         match outcome {
@@ -233,12 +225,11 @@ impl Model {
                 } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
                     check.state = CheckState::Paused;
                 }
-                self.apply_confirmed(news)
+                self.apply_confirmed(news);
             }
             Err(failure) => {
                 check.state = CheckState::Paused;
                 self.service.record_error(failure, now);
-                Effects::new()
             }
         }
     }
@@ -289,7 +280,6 @@ impl Model {
     }
 
     /// Whether a check waits for the user to go on.
-    #[must_use]
     pub fn is_status_check_paused(&self) -> bool {
         self.status_check
             .as_ref()

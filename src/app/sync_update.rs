@@ -1,6 +1,5 @@
 //! What the service or another process brought: in words, and what it does to list, counts and reader.
 
-use super::effect::{Effect, Effects};
 use super::message::SyncUpdate;
 use super::model::Model;
 use super::reader::ReaderState;
@@ -10,7 +9,6 @@ use crate::mail::EmailId;
 
 impl SyncUpdate {
     /// What a refresh has brought.
-    #[must_use]
     pub fn summary_text(&self) -> String {
         let brought = match (self.new, self.changed.len()) {
             (0, 0) => "nothing new".to_owned(),
@@ -25,7 +23,6 @@ impl SyncUpdate {
     }
 
     /// That emails could not be read, if there were any.
-    #[must_use]
     pub fn unreadable_text(&self) -> Option<String> {
         match self.unreadable {
             0 => None,
@@ -48,33 +45,35 @@ impl Model {
     }
 
     /// What is older than everything known arrives below, where nobody misses it.
-    pub(super) fn apply_older(&mut self, news: &SyncUpdate) -> Effects {
-        let mut effects = self.apply_update(0, news.changed.clone());
-        effects.extend(self.list.reload());
-        effects.push(self.request_counts());
-        effects.extend(self.request_recipient_summary());
-        effects
+    pub(super) fn apply_older(&mut self, news: &SyncUpdate) {
+        self.apply_update(0, news.changed.clone());
+        self.reload_list();
+    }
+
+    /// Loads again what the list shows: rows, counts and recipient card.
+    fn reload_list(&mut self) {
+        self.outbox.extend(self.list.reload());
+        self.request_counts();
+        self.request_recipient_summary();
     }
 
     /// Takes what confirming has brought. Rows are read again although nothing has changed: they are
     /// confirmed now.
-    pub(super) fn apply_confirmed(&mut self, news: SyncUpdate) -> Effects {
+    pub(super) fn apply_confirmed(&mut self, news: SyncUpdate) {
         self.service.update_reach(news.reach.clone(), news.head_at);
         let changed = !news.changed.is_empty() || news.new > 0;
-        let mut effects = self.apply_update(news.new, news.changed);
+        self.apply_update(news.new, news.changed);
         if !changed {
-            effects.extend(self.list.reload());
-            effects.extend(self.request_recipient_summary());
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
         }
-        effects
     }
 
-    /// Takes what is new and what has changed: rows, counts, and the email that is read.
-    pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> Effects {
-        let mut effects = Effects::new();
+    /// Reloads list and reader for new and changed emails; false if nothing needs it.
+    pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
         let shows = !self.list.rows().is_empty() || !self.list.filter().is_empty();
         if new == 0 && changed.is_empty() && shows {
-            return effects;
+            return false;
         }
         let reread = self.reader.id().is_some_and(|id| changed.contains(id));
         let unseen = if self.list.rows().is_empty() || !self.list.filter().is_empty() {
@@ -83,30 +82,24 @@ impl Model {
             new
         };
         self.list.note_update(unseen, changed);
-        effects.extend(self.list.reload());
-        effects.push(self.request_counts());
-        effects.extend(self.request_recipient_summary());
+        self.reload_list();
         if reread {
-            effects.extend(self.reader.reload());
+            self.outbox.extend(self.reader.reload());
         }
-        effects
+        true
     }
 
     /// Shows what another process has brought, without a request.
-    pub(super) fn apply_archive_change(&mut self, outcome: Result<SyncUpdate, Error>) -> Effects {
+    pub(super) fn apply_archive_change(&mut self, outcome: Result<SyncUpdate, Error>) {
         // An archive that cannot be read is reported by what reads it next.
         let Ok(news) = outcome else {
-            return Effects::new();
+            return;
         };
         self.service.update_reach(news.reach, news.head_at);
-        let mut effects = self.apply_update(news.new, news.changed);
-        if effects.is_empty() {
+        if !self.apply_update(news.new, news.changed) {
             // A change below the newest rows, a body, or a removal.
-            effects.extend(self.list.reload());
-            effects.push(self.request_counts());
-            effects.extend(self.request_recipient_summary());
+            self.reload_list();
         }
-        effects
     }
 
     /// Keeps nothing from now on, and asks for nothing that could be kept.
@@ -118,16 +111,13 @@ impl Model {
 
     /// Reads the email again if its row has another status by now. Its body is in the archive, so this
     /// is no request.
-    pub(super) fn reload_if_outdated(&mut self) -> Option<Effect> {
-        let row = self.list.selected()?;
-        let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id) else {
-            return None;
-        };
-        let is_outdated = row.has_body && opened.email.summary.status != row.summary.status;
-        if is_outdated {
-            self.reader.reload()
-        } else {
-            None
+    pub(super) fn reload_if_outdated(&mut self) {
+        if let Some(row) = self.list.selected()
+            && let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id)
+            && row.has_body
+            && opened.email.summary.status != row.summary.status
+        {
+            self.outbox.extend(self.reader.reload());
         }
     }
 }

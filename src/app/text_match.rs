@@ -18,7 +18,6 @@ pub enum SearchPattern {
 
 impl SearchPattern {
     /// Whether there is nothing to look for.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Filter(query) => query.highlight_terms().is_empty(),
@@ -55,7 +54,6 @@ pub struct TextMatch {
 
 impl TextMatch {
     /// The line on which it begins.
-    #[must_use]
     pub fn first_line(&self) -> usize {
         self.parts.first().map_or(0, |(line, _)| *line)
     }
@@ -70,7 +68,6 @@ const CHUNK_BYTES: usize = 1 << 16;
 
 /// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
 /// It ends early when nobody wants it any more.
-#[must_use]
 pub fn find_matches(
     body: &Body,
     sought: &SearchPattern,

@@ -1,41 +1,37 @@
-//! Keeps retrieved emails with their bodies, which cost a request each and never change.
+//! Stores retrieved emails with their bodies, and finds emails that lack them.
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::params;
 use serde_json::value::RawValue;
 
-use super::body_codec::{BodyCompressor, CompressedBody, damaged_error};
+use super::codec::body::CompressedBody;
+use super::codec::row::{self, OrderedObject};
+use super::codec::{dictionary, id as id_codec};
 use super::incoming::{self, EmailSource, IncomingEmail};
-use super::ordered_object::{self, OrderedObject};
-use super::{
-    Archive, RequestTime, SortKey, confirmations, deletions, dictionary, id_codec, purge, renumber,
-};
+use super::listing::{confirmations, deletions, position};
+use super::storage::error::damaged_error;
+use super::storage::sql;
+use super::{Archive, RequestTime, SortKey, purge};
 use crate::api::{RetrievedEmail, wire};
 use crate::error::Error;
 use crate::mail::{Email, EmailId, Status};
 
-pub(super) const BODY_BY_ID: &str =
-    "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
+pub(crate) const BODY_BY_ID: &str =
+    "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
 impl Archive {
-    /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read, or what it holds is damaged.
+    /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
         let found = self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(BODY_BY_ID)?;
-            let found = statement
-                .query_row([id_codec::encode_id(id.as_str())], |row| {
-                    Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
-                })
-                .optional()?;
-            let Some((Some(packed), last_event)) = found else {
+            let params = [id_codec::encode_id(id.as_str())];
+            let found = sql::optional(connection, BODY_BY_ID, params, |row| {
+                Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
+            })?;
+            let Some((Some(compressed), last_event)) = found else {
                 return Ok(None);
             };
-            let json: Arc<str> = packed.to_json(connection)?.into();
+            let json: Arc<str> = compressed.to_json(connection)?.into();
             Ok(Some((
                 wire::Email::parse(&json).map_err(|error| damaged_error(&error))?,
                 json,
@@ -56,47 +52,44 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Keeps a retrieved email, and its status as it was when it was requested. Says whether the status
-    /// changed.
+    /// Stores a retrieved email and its status at the time of the request; returns whether the status changed.
     ///
-    /// An email that no page has shown yet becomes a row of its own, outside all spans; one that was
-    /// removed stays out.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be written.
+    /// An email that no page has contained yet becomes a row outside all covered ranges; a purged one is
+    /// not stored.
     pub(crate) fn put_body(
         &self,
         retrieved: &RetrievedEmail,
-        asked: RequestTime,
+        request: RequestTime,
     ) -> Result<bool, Error> {
-        let mut entries = vec![IncomingEmail::parse(&retrieved.json, asked.at, true)?];
-        self.connections.write(|change| {
-            if !purge::filter_purged(change, &mut entries, self.retention, asked.at)?.is_empty() {
+        let mut emails = vec![IncomingEmail::parse(&retrieved.json, request.at, true)?];
+        self.connections.write(|transaction| {
+            if !purge::filter_purged(transaction, &mut emails, self.retention, request.at)?
+                .is_empty()
+            {
                 return Ok(false);
             }
-            renumber::assign_time_keys(change, &mut entries, asked.at)?;
-            let entry = &entries[0];
-            let changed = entry.update_status(change, asked)?;
-            if entry.existing.is_none() {
-                incoming::insert_new(change, &entries, EmailSource::Response(asked))?;
+            position::assign_time_keys(transaction, &mut emails, request.at)?;
+            let email = &emails[0];
+            let changed = email.update_status(transaction, request)?;
+            if email.existing.is_none() {
+                incoming::insert_new(transaction, &emails, EmailSource::Response(request))?;
             } else {
-                deletions::mark_restored(change, entry, asked)?;
-                confirmations::record_row(change, entry.sort_key, asked)?;
+                deletions::mark_restored(transaction, email, request)?;
+                confirmations::record_row(transaction, email.sort_key, request)?;
             }
-            if entry.existing.is_some() || entry.body_json().is_none() {
-                put_bodies(change, &[(entry.sort_key, &retrieved.json)])?;
+            if email.existing.is_some() || email.body_json().is_none() {
+                dictionary::store_bodies(transaction, &[(email.sort_key, &retrieved.json)])?;
             }
             Ok(changed)
         })
     }
 }
 
-/// The JSON of an email with this status in place of the one that it was retrieved with.
+/// Replaces the status in the JSON of an email.
 fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
     let OrderedObject(members) =
         OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
-    let last_event = last_event.map_or_else(|| "null".to_owned(), ordered_object::quote);
+    let last_event = last_event.map_or_else(|| "null".to_owned(), row::quote);
     let value = |name: &str, raw: &RawValue| {
         if name == "last_event" {
             last_event.clone()
@@ -111,40 +104,63 @@ fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Er
     if !pairs.iter().any(|(name, _)| *name == "last_event") {
         pairs.push(("last_event", last_event));
     }
-    Ok(ordered_object::write_object(
+    Ok(row::write_object(
         pairs.iter().map(|(name, value)| (*name, value.as_str())),
     ))
 }
 
-/// Keeps the bodies of an email that has none yet, as they came in some list or file.
-pub(super) fn put_body_if_missing(
-    change: &Transaction,
-    place: SortKey,
-    json: &str,
-) -> Result<(), Error> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
-    let has_body: bool = change
-        .prepare_cached(sql)?
-        .query_row([place], |row| row.get(0))?;
-    if has_body {
-        Ok(())
-    } else {
-        put_bodies(change, &[(place, json)])
+/// Emails without bodies that the service still has, below a first key and above a second one.
+macro_rules! without_body {
+    ($what:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM mail WHERE sort_key > ?1 AND sort_key < ?2 AND missing_since IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key)",
+            $rest
+        )
+    };
+}
+
+impl Archive {
+    /// Finds emails without bodies, newest first, below the key `below` and not older than `since`
+    /// (microseconds since 1970).
+    pub(crate) fn without_body(
+        &self,
+        below: Option<SortKey>,
+        since: i64,
+        rows: u32,
+    ) -> Result<Vec<(SortKey, EmailId)>, Error> {
+        let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
+        let below = below.unwrap_or(SortKey(i64::MAX));
+        let params = params![below, key_before(since), rows];
+        self.connections.read(|connection| {
+            sql::all(connection, query, params, |row| {
+                Ok((row.get(0)?, sql::email_id(row, 1)?))
+            })
+        })
+    }
+
+    /// Counts emails without bodies that are not older than `since`. Reads all of them.
+    pub(crate) fn count_without_body(&self, since: i64) -> Result<u64, Error> {
+        let params = [SortKey(i64::MAX), key_before(since)];
+        self.connections
+            .read(|connection| sql::value(connection, without_body!("count(*)", ""), params))
+            .map(i64::unsigned_abs)
+    }
+
+    /// Loads the newest emails, and how often the status of each was seen to change.
+    pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
+        let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
+        self.connections.read(|connection| {
+            sql::all(connection, query, [rows], |row| {
+                Ok((sql::email_id(row, 0)?, row.get(1)?))
+            })
+        })
     }
 }
 
-/// Keeps the bodies of these emails.
-pub(super) fn put_bodies(change: &Transaction, emails: &[(SortKey, &str)]) -> Result<(), Error> {
-    if emails.is_empty() {
-        return Ok(());
-    }
-    dictionary::learn_if_due(
-        change,
-        &emails.iter().map(|(_, json)| *json).collect::<Vec<_>>(),
-    )?;
-    let mut packer = BodyCompressor::new(change)?;
-    for (place, json) in emails {
-        packer.store(change, *place, json)?;
-    }
-    Ok(())
+/// Returns the key right below all mail of that time and newer.
+fn key_before(since: i64) -> SortKey {
+    SortKey(SortKey::from_micros(since).map_or(i64::MIN, |key| key.0 - 1))
 }

@@ -1,5 +1,4 @@
-//! Whose mail an archive holds: it knows the service and the key that it belongs to, so that the mail
-//! of two teams is never mixed unless somebody says that they are one.
+//! Binds an archive to a service and a key, so that the mail of two teams is not mixed by accident.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +6,8 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::storage::error::in_use_error;
+use super::storage::files::{move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -14,53 +15,50 @@ use crate::error::{Error, ErrorKind};
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Where the service is.
+    /// The base URL of the service.
     pub(crate) service: String,
-    /// The key's fingerprint, which gives nothing away.
+    /// The key's fingerprint, from which the key cannot be computed.
     pub(crate) key_fingerprint: String,
 }
 
-/// What somebody has said about an archive that belongs to another key.
+/// What to do with an archive that belongs to another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnMismatch {
-    /// Nothing: whoever opens must ask.
+    /// Open nothing; the caller asks the user.
     Ask,
-    /// It holds mail of the same team: go on with it.
+    /// Use it: it has mail of the same team.
     Adopt,
-    /// It does not, or is of no use any more: leave it alone and begin another.
+    /// Move it to a backup and create a new one.
     BackUp,
 }
 
-/// An archive that stands where mail is to go, and belongs to somebody else.
+/// An archive that belongs to another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IdentityMismatch {
     /// The name of the profile.
     pub(crate) profile: String,
-    /// Its file.
+    /// The file of the archive.
     pub(crate) path: PathBuf,
-    /// Whose it is, as far as it says so.
+    /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
-    /// How many emails it holds.
+    /// How many emails it has.
     pub(crate) emails: u64,
 }
 
-/// What came of opening an archive for somebody.
+/// The result of opening an archive for a profile.
 #[derive(Debug)]
 pub(crate) enum OpenResult {
-    /// It is theirs.
+    /// It belongs to the key of the profile.
     Opened(Archive),
-    /// It may not be.
+    /// It may belong to another key.
     Mismatch(IdentityMismatch),
 }
 
 impl IdentityMismatch {
-    /// The archive that must be asked about before that of `settings` is opened: one that another key
-    /// of the profile has filled while its own has none yet, or one that has come to its place from
+    /// Finds an archive that the user must decide about before that of `settings` is opened.
+    ///
+    /// That is one that another key of the profile filled while its own has none yet, or a file from
     /// elsewhere. Changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
     pub(crate) fn find(settings: &Settings) -> Result<Option<Self>, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -72,50 +70,49 @@ impl IdentityMismatch {
         let archive = Archive::open(&settings.archive)?;
         archive
             .identity()?
-            .filter(|owner| *owner != ours)
-            .map(|owner| Self::new(settings, path, &archive, Some(owner)))
+            .filter(|identity| *identity != ours)
+            .map(|identity| Self::new(settings, path, &archive, Some(identity)))
             .transpose()
     }
 
     fn find_previous_key(settings: &Settings, path: &Path) -> Result<Option<Self>, Error> {
-        let Some(former) = find_previous_archive(settings, path) else {
+        let Some(previous) = find_previous_archive(settings, path) else {
             return Ok(None);
         };
-        // One that cannot be opened is not gone on with; it stays where it is.
-        let Ok(archive) = Archive::open(&ArchiveLocation::Disk(former.clone())) else {
+        // One that cannot be opened is ignored and stays where it is.
+        let Ok(archive) = Archive::open(&ArchiveLocation::Disk(previous.clone())) else {
             return Ok(None);
         };
-        let owner = archive.identity()?;
-        Self::new(settings, &former, &archive, owner).map(Some)
+        let identity = archive.identity()?;
+        Self::new(settings, &previous, &archive, identity).map(Some)
     }
 
     fn new(
         settings: &Settings,
         path: &Path,
         archive: &Archive,
-        owner: Option<Identity>,
+        identity: Option<Identity>,
     ) -> Result<Self, Error> {
         Ok(Self {
             profile: settings.profile.clone(),
             path: path.to_owned(),
-            identity: owner,
+            identity,
             emails: archive.query_count()?,
         })
     }
 
-    /// What there is to know, a message.
-    #[must_use]
+    /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
         let Self {
             profile,
             path: _,
-            identity: owner,
+            identity,
             emails,
         } = self;
-        let of = owner.as_ref().map_or_else(String::new, |owner| {
+        let of = identity.as_ref().map_or_else(String::new, |identity| {
             format!(
                 " (fingerprint {}, for {})",
-                owner.key_fingerprint, owner.service
+                identity.key_fingerprint, identity.service
             )
         });
         let mails = if *emails == 1 { "email" } else { "emails" };
@@ -126,33 +123,32 @@ impl IdentityMismatch {
 }
 
 impl From<IdentityMismatch> for Error {
-    fn from(stranger: IdentityMismatch) -> Self {
-        Self::new(ErrorKind::Archive, stranger.message())
+    fn from(mismatch: IdentityMismatch) -> Self {
+        Self::new(ErrorKind::Archive, mismatch.message())
             .with_hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
     }
 }
 
 impl Archive {
-    /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
-    /// is not opened unless `said` tells what is to become of it.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be used.
-    pub(crate) fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
+    /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
+    /// belongs to another.
+    pub(crate) fn open_for(
+        settings: &Settings,
+        on_mismatch: OnMismatch,
+    ) -> Result<OpenResult, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
-        if said == OnMismatch::BackUp && path.exists() && is_unusable(path) {
+        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path) {
             back_up(path)?;
         }
         if !path.exists()
-            && let Some(stranger) = IdentityMismatch::find_previous_key(settings, path)?
+            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings, path)?
         {
-            match said {
-                OnMismatch::Ask => return Ok(OpenResult::Mismatch(stranger)),
-                OnMismatch::Adopt => adopt(&stranger.path, path)?,
+            match on_mismatch {
+                OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
+                OnMismatch::Adopt => adopt(&mismatch.path, path)?,
                 OnMismatch::BackUp => {}
             }
             let archive = Self::open(&settings.archive)?;
@@ -161,12 +157,12 @@ impl Archive {
         }
         let mut archive = Self::open(&settings.archive)?;
         match archive.identity()? {
-            Some(owner) if owner == ours => return Ok(OpenResult::Opened(archive)),
+            Some(identity) if identity == ours => return Ok(OpenResult::Opened(archive)),
             None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
             None => {}
-            Some(owner) => match said {
+            Some(identity) => match on_mismatch {
                 OnMismatch::Ask => {
-                    return IdentityMismatch::new(settings, path, &archive, Some(owner))
+                    return IdentityMismatch::new(settings, path, &archive, Some(identity))
                         .map(OpenResult::Mismatch);
                 }
                 OnMismatch::Adopt => {}
@@ -181,21 +177,17 @@ impl Archive {
         Ok(OpenResult::Opened(archive))
     }
 
-    /// Whose it is; nobody's if it was never opened for anybody.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
+    /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         self.connections.read(load_identity)
     }
 
-    fn bind(&self, owner: &Identity) -> Result<(), Error> {
+    fn bind(&self, identity: &Identity) -> Result<(), Error> {
         self.connections.write(|change| {
-            change.execute("DELETE FROM owner", [])?;
+            change.execute("DELETE FROM identity", [])?;
             change.execute(
-                "INSERT INTO owner (service, key) VALUES (?1, ?2)",
-                params![owner.service, owner.key_fingerprint],
+                "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
+                params![identity.service, identity.key_fingerprint],
             )?;
             Ok(())
         })
@@ -203,14 +195,18 @@ impl Archive {
 }
 
 fn load_identity(connection: &Connection) -> Result<Option<Identity>, Error> {
-    let owner = |row: &rusqlite::Row| {
+    let identity = |row: &rusqlite::Row| {
         Ok(Identity {
             service: row.get(0)?,
             key_fingerprint: row.get(1)?,
         })
     };
     Ok(connection
-        .query_row("SELECT service, key FROM owner", [], owner)
+        .query_row(
+            "SELECT service, key_fingerprint FROM identity",
+            [],
+            identity,
+        )
         .optional()?)
 }
 
@@ -222,8 +218,8 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
     })
 }
 
-/// The archive that was used last of those that other keys of this profile have filled at the same
-/// service. Keys of the environment come and go, and each has its own.
+/// Finds the most recently used archive of this profile's other keys at the same service. Keys from the
+/// environment change often, and each has its own archive.
 fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let file = path.file_name()?;
     let folder = path
@@ -249,13 +245,13 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     found.max().map(|(_, archive)| archive)
 }
 
-/// Moves the archive with what lies beside it. Its former place must not be in use: the log beside a
-/// file that is open would be looked for under the old name.
+/// Moves the archive's folder. No process may use the archive: `SQLite` would look for the write-ahead
+/// log under the old name.
 fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
     if !archive.poll_lock().is_free() {
         let message = format!("another sentbox is using the archive {}", from.display());
-        return Err(Error::new(ErrorKind::Archive, message).with_hint("end it first"));
+        return Err(in_use_error(message));
     }
     drop(archive);
     let folders = from
@@ -265,30 +261,14 @@ fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     rename_folder(folders.0, folders.1)
 }
 
-/// Moves the archive to a place beside the one where it stands, under a name that nothing has yet.
+/// Moves the archive's folder to an unused name beside it.
 fn back_up(path: &Path) -> Result<(), Error> {
     let folder = path
         .parent()
         .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
-    let mut aside = (1..=u32::MAX).map(|n| folder.with_added_extension(format!("aside{n}")));
-    rename_folder(
-        folder,
-        &aside
-            .find(|aside| !aside.exists())
-            .expect("there are more numbers than folders"),
-    )
+    rename_folder(folder, &unused_path(folder, "aside"))
 }
 
 fn rename_folder(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::rename(from, to).map_err(|error| {
-        Error::new(
-            ErrorKind::Archive,
-            format!(
-                "{} cannot be moved to {}: {error}",
-                from.display(),
-                to.display()
-            ),
-        )
-        .with_hint("check the owner and the mode of the folder")
-    })
+    fs::rename(from, to).map_err(|error| move_error(from, to, &error))
 }

@@ -1,4 +1,4 @@
-//! Fills the archive from JSON lines: emails that were exported, or listed by another program.
+//! Imports JSON lines: emails that were exported, or listed by another program.
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -6,42 +6,44 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::codec::dictionary;
+use super::codec::row::{OrderedObject, write_object};
 use super::incoming::{self, EmailSource, IncomingEmail};
-use super::ordered_object::{OrderedObject, write_object};
-use super::{Archive, bodies, purge, renumber};
+use super::listing::position;
+use super::{Archive, purge};
 use crate::api::wire;
 use crate::error::{Error, ErrorKind};
 
-/// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
+/// Lines in one transaction: with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
 
-/// The most text in one transaction, whatever the number of lines.
+/// The most bytes of text in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// The most bad lines that are named.
+/// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
 
-/// What became of the lines.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// How many lines were read, blank ones not counted.
+    /// How many lines were read, without blank ones.
     pub(crate) lines: u64,
-    /// How many emails the archive did not have before.
+    /// How many emails were new.
     pub(crate) new: u64,
-    /// How many were removed from this archive before, or are older than it keeps; they stay out.
+    /// How many emails were purged before or are older than the retention.
     pub(crate) skipped: u64,
-    /// How many lines were no email.
+    /// How many lines were not an email.
     pub(crate) invalid: u64,
-    /// Which ones (from 1 on) and why; the first hundred of them.
+    /// The first hundred invalid lines (numbered from 1), and why they are invalid.
     pub(crate) invalid_lines: Vec<(u64, String)>,
 }
 
 impl Archive {
-    /// Takes emails in the shape of the list or of the retrieve operation, one to a line. A line that
-    /// is no email is skipped and reported. An email that the archive already has gains the bodies that
-    /// it lacked, and else stays as it is: the file may be older. `progress` is told after each batch.
+    /// Imports emails in the form of the list or of the retrieve operation, one on each line.
     ///
-    /// What was committed stays when the import is broken off; importing again continues it.
+    /// A line that is not an email is skipped and reported. An email that the archive already has gains the
+    /// bodies that it lacked, and otherwise stays as it is: the file may be older. `progress` is called after
+    /// each batch. An interrupted import keeps what it committed, and can be repeated.
     ///
     /// # Errors
     ///
@@ -49,7 +51,7 @@ impl Archive {
     pub fn import(
         &self,
         mut lines: impl BufRead,
-        seen: Timestamp,
+        seen_at: Timestamp,
         mut progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport, Error> {
         let mut done = ImportReport::default();
@@ -74,8 +76,8 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match parse_line(&line, seen) {
-                Ok(entry) => batch.push(entry),
+            match parse_line(&line, seen_at) {
+                Ok(email) => batch.push(email),
                 Err(why) => {
                     done.invalid += 1;
                     if done.invalid_lines.len() < MAX_REPORTED {
@@ -86,34 +88,34 @@ impl Archive {
             bytes += line.len();
             if batch.len() == BATCH || bytes > BATCH_BYTES {
                 bytes = 0;
-                self.import_batch(&mut batch, seen, &mut done)?;
+                self.import_batch(&mut batch, seen_at, &mut done)?;
                 progress(&done);
             }
         }
-        self.import_batch(&mut batch, seen, &mut done)?;
+        self.import_batch(&mut batch, seen_at, &mut done)?;
         progress(&done);
         Ok(done)
     }
 
-    /// Takes the batch in and empties it.
+    /// Stores the batch and empties it.
     fn import_batch(
         &self,
         batch: &mut Vec<IncomingEmail>,
-        seen: Timestamp,
+        seen_at: Timestamp,
         done: &mut ImportReport,
     ) -> Result<(), Error> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<IncomingEmail> = batch
+        let mut emails: Vec<IncomingEmail> = batch
             .drain(..)
-            .filter(|entry| ids.insert(entry.id_str().to_owned()))
+            .filter(|email| ids.insert(email.id_str().to_owned()))
             .collect();
-        let (new, out) = self.connections.write(|change| {
-            let out = purge::filter_purged(change, &mut entries, self.retention, seen)?;
-            renumber::assign_time_keys(change, &mut entries, seen)?;
-            let new = incoming::insert_new(change, &entries, EmailSource::File(seen))?;
-            for entry in entries.iter().filter(|entry| entry.existing.is_some()) {
-                if let Some(json) = entry.body_json() {
-                    bodies::put_body_if_missing(change, entry.sort_key, json)?;
+        let (new, out) = self.connections.write(|transaction| {
+            let out = purge::filter_purged(transaction, &mut emails, self.retention, seen_at)?;
+            position::assign_time_keys(transaction, &mut emails, seen_at)?;
+            let new = incoming::insert_new(transaction, &emails, EmailSource::File(seen_at))?;
+            for email in emails.iter().filter(|email| email.existing.is_some()) {
+                if let Some(json) = email.body_json() {
+                    dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
                 }
             }
             Ok((new.len() as u64, out.total()))
@@ -124,11 +126,11 @@ impl Archive {
     }
 }
 
-fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
+fn parse_line(line: &[u8], seen_at: Timestamp) -> Result<IncomingEmail, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let json = strip_annotations(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
-    let entry = IncomingEmail::parse(&json, seen, true).map_err(|failure| failure.message)?;
-    let fields = entry.fields();
+    let email = IncomingEmail::parse(&json, seen_at, true).map_err(|error| error.message)?;
+    let fields = email.fields();
     let wire::Summary {
         to,
         from,
@@ -136,19 +138,19 @@ fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
         subject,
         ..
     } = &fields.summary;
-    // Any object with an id could be taken; somebody who named the wrong file would find its lines
-    // among the team's mail.
+    // Any object with an id could be stored; a user who named the wrong file would find its lines among
+    // the mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
     drop(fields);
-    Ok(entry)
+    Ok(email)
 }
 
-/// The member in which `search` and `show` say when a status was confirmed.
+/// The member in which `search` and `show` write when a status was confirmed.
 const ANNOTATIONS_KEY: &str = "_sentbox";
 
-/// The JSON of an email without what sentbox has added to it; `None` if that is nothing.
+/// Removes what sentbox has added to the JSON of an email; `None` if there is nothing to remove.
 fn strip_annotations(json: &str) -> Option<String> {
     if !json.contains(ANNOTATIONS_KEY) {
         return None;

@@ -1,39 +1,32 @@
-//! Whether the file of the archive is whole.
+//! Checks whether the archive is damaged.
 
 use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
-use super::body_codec::{self, CompressedBody};
-use super::error::read_to_end;
-use super::row_codec::{RowFields, row_columns, summary_columns};
-use super::{Archive, SortKey, schema, search};
-use crate::error::{Error, ErrorKind};
+use super::codec::body::CompressedBody;
+use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
+use super::storage::schema;
+use super::{Archive, SortKey, search};
+use crate::error::Error;
 use crate::mail::Summary;
 
 impl Archive {
-    /// Reads the whole file and sees whether its parts fit together. A large one takes seconds.
-    ///
-    /// # Errors
-    ///
-    /// If it is damaged, or cannot be read.
+    /// Reads the whole file and checks its structure. A large one takes seconds.
     pub(crate) fn quick_check(&self) -> Result<(), Error> {
-        let found: String = self.connections.read(|connection| {
+        let result: String = self.connections.read(|connection| {
             Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?)
         })?;
-        if found == "ok" {
+        if result == "ok" {
             return Ok(());
         }
         Err(damage_error("the archive file is damaged"))
     }
 
-    /// Reads every email and its body, derives its part of the search index again, and compares index and
-    /// counts with the emails. Takes minutes for a million emails, and no more memory than for one.
-    /// `progress` gets the number of emails that were read.
+    /// Reads every email and body, recomputes its search tokens, and compares index and counts with them.
     ///
-    /// # Errors
-    ///
-    /// If something is damaged, or the archive cannot be read at all.
+    /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<(), Error> {
         let damage = self
             .connections
@@ -48,17 +41,17 @@ impl Archive {
 
 /// What is damaged in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Damage {
-    /// Pages of the file, or its indexes.
-    pub(super) in_file: bool,
-    /// Emails that cannot be read.
-    pub(super) emails: u64,
-    /// Bodies that cannot be read.
-    pub(super) bodies: u64,
-    /// Counts, or what is claimed to be complete.
-    pub(super) in_counts: bool,
+pub(crate) struct Damage {
+    /// Database pages or indexes.
+    pub(crate) in_file: bool,
+    /// How many emails cannot be read.
+    pub(crate) emails: u64,
+    /// How many bodies cannot be read.
+    pub(crate) bodies: u64,
+    /// Row counts or coverage.
+    pub(crate) in_counts: bool,
     /// The search index.
-    pub(super) in_index: bool,
+    pub(crate) in_index: bool,
 }
 
 impl std::fmt::Display for Damage {
@@ -70,49 +63,49 @@ impl std::fmt::Display for Damage {
         };
         let parts = [
             self.in_file
-                .then(|| "pages of the file are wrong".to_owned()),
+                .then(|| "database pages are corrupt".to_owned()),
             counted(self.emails, "email", "emails"),
             counted(self.bodies, "body", "bodies"),
             self.in_counts
-                .then(|| "its counts do not fit its emails".to_owned()),
+                .then(|| "its row counts are wrong".to_owned()),
             self.in_index
-                .then(|| "its search index does not fit its emails".to_owned()),
+                .then(|| "its search index does not match its emails".to_owned()),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 }
 
-/// Everything that belongs to one email.
+/// All columns that belong to one email.
 const EMAILS: &str = concat!(
-    "SELECT mail.place, slot, changes, json, dictionary, listed, seen, answer, checked, gone, \
-     EXISTS (SELECT 1 FROM displaced WHERE displaced.place = mail.place), ",
+    "SELECT mail.sort_key, fts_rowid, status_changes, json, dictionary_id, listed, status_seen_at, response_seq, confirmed_at, missing_since, \
+     EXISTS (SELECT 1 FROM out_of_order WHERE out_of_order.sort_key = mail.sort_key), ",
     row_columns!(),
-    " FROM mail LEFT JOIN shape USING (shape) LEFT JOIN body USING (place) ORDER BY mail.place"
+    " FROM mail LEFT JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) ORDER BY mail.sort_key"
 );
 
-/// How many claims contradict the emails: a span ends where no listed email is, a row refers to one that
-/// is missing, or a table of one row has another number.
-const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM span WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = top AND listed) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = bottom AND listed)) \
-     + (SELECT count(*) FROM span AS one JOIN span AS other ON one.top < other.top AND one.bottom >= other.top) \
+/// Counts contradictions: a range ends at an unlisted row, a row refers to a missing one, or a table of
+/// one row has another number of rows.
+const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed)) \
+     + (SELECT count(*) FROM covered_range AS one JOIN covered_range AS other ON one.top < other.top AND one.bottom >= other.top) \
      + (SELECT count(*) FROM pragma_foreign_key_check) \
-     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM tally) + (SELECT count(*) > 1 FROM owner) \
-     + (SELECT count(*) FROM stale)";
+     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM row_counts) + (SELECT count(*) > 1 FROM identity) \
+     + (SELECT count(*) FROM dirty)";
 
-/// Finds what is damaged. An error of `SQLite` on the way is damage, too.
-pub(super) fn find_damage(
+/// Finds what is damaged. An error of `SQLite` on the way counts as damage.
+pub(crate) fn find_damage(
     connection: &Connection,
     progress: impl FnMut(u64),
 ) -> Result<Damage, Error> {
     let mut damage = Damage::default();
-    let whole: rusqlite::Result<String> =
+    let email_with_body: rusqlite::Result<String> =
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
-    damage.in_file = !whole.is_ok_and(|found| found == "ok");
+    damage.in_file = !email_with_body.is_ok_and(|result| result == "ok");
     let compared = compare_with_emails(connection, &mut damage, progress);
     connection.pragma_update(None, "query_only", true)?;
     match compared {
-        Err(failure) if failure.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
+        Err(error) if error.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
         compared => compared?,
     }
     Ok(damage)
@@ -130,102 +123,91 @@ fn compare_with_emails(
     while let Some(row) = rows.next()? {
         emails += 1;
         progress(emails);
-        let packed = CompressedBody::from_row(row, 3)?;
-        bodies += u64::from(packed.is_some());
-        let whole = packed.map(|packed| packed.to_email(connection)).transpose();
-        damage.bodies += u64::from(whole.is_err());
+        let compressed = CompressedBody::from_row(row, 3)?;
+        bodies += u64::from(compressed.is_some());
+        let email_with_body = compressed
+            .map(|compressed| compressed.to_email(connection))
+            .transpose();
+        damage.bodies += u64::from(email_with_body.is_err());
         let Ok(email) = decode_row(row) else {
             damage.emails += 1;
             continue;
         };
-        let is_displaced: bool = row.get(10)?;
-        damage.in_index |= is_displaced != search::is_out_of_order(email.place, &email.mail);
+        let is_out_of_order: bool = row.get(10)?;
+        damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
         expected.add(
-            email.slot,
+            email.fts_rowid,
             &email.mail,
             email.changed,
-            whole.ok().flatten().as_ref(),
+            email_with_body.ok().flatten().as_ref(),
         )?;
     }
     let (counted, counted_bodies): (i64, i64) =
-        connection.query_row("SELECT emails, bodies FROM tally", [], |row| {
+        connection.query_row("SELECT emails, bodies FROM row_counts", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
     let contradictions: i64 = connection.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;
     damage.in_counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed())
         || contradictions > 0;
-    // What cannot be read has tokens that are not expected.
+    // An email that cannot be read has tokens that are not expected.
     damage.in_index |= damage.emails + damage.bodies == 0 && !expected.matches_index()?;
     Ok(())
 }
 
-/// A row, as far as it takes part in the index.
+/// What the index needs of a row.
 struct DecodedRow {
-    place: SortKey,
-    slot: i64,
+    key: SortKey,
+    fts_rowid: i64,
     changed: bool,
     mail: Summary,
 }
 
-/// Reads a row of [`EMAIL`] without leniency.
+/// Reads a row of [`EMAILS`] strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
     let fields = RowFields::from_row(row, 11)?;
-    fields
-        .check_json()
-        .map_err(|error| body_codec::damaged_error(&error))?;
+    fields.check_json().map_err(|error| damaged_error(&error))?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
     if !matches!(flag, 0 | 1) {
         return Err(damage_error("an email in the archive is damaged"));
     }
-    let (place, slot, changes): (SortKey, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let (key, fts_rowid, changes): (SortKey, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
     Ok(DecodedRow {
-        place,
-        slot,
+        key,
+        fts_rowid,
         changed: changes > 0,
         mail: Summary::from(&fields.summary),
     })
 }
 
-fn damage_error(message: &str) -> Error {
-    Error::new(ErrorKind::Archive, message).with_hint(REPAIR_HINT)
+/// Whether an error means that something in the archive cannot be read any more.
+pub(crate) fn is_damage_error(error: &Error) -> bool {
+    error.hint == REPAIR_HINT || error.hint == REFETCH_HINT
 }
 
-/// Whether a failure says that something in the archive cannot be read any more.
-pub(super) fn is_damage_error(failure: &Error) -> bool {
-    failure.hint == REPAIR_HINT || failure.hint == body_codec::REFETCH_HINT
-}
-
-/// That emails cannot be read, which may have been looked for.
-pub(super) fn unreadable_error(count: usize) -> Error {
+/// Emails that a search should have examined cannot be read.
+pub(crate) fn unreadable_error(count: usize) -> Error {
     let emails = if count == 1 { "email" } else { "emails" };
     damage_error(&format!(
         "{count} {emails} in the archive cannot be read, so matches may be missing"
     ))
 }
 
-/// What helps where a file is damaged.
-pub(super) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be read, and sync reads the rest again; \
-     sentbox archive begin puts it aside and begins a new one";
-
-/// What helps where a file is of no use any more.
-pub(super) const START_NEW_HINT: &str = "sentbox archive begin puts it aside and begins a new one; what the service no longer has is in the old file alone";
-
-/// Whether the file will never be of use to this version: it is damaged, no archive, or of a newer
-/// version. One that somebody holds, or that may not be read, is none of these. Changes nothing.
-#[must_use]
+/// Whether this version can never use the file: it is damaged, not an archive, or of a newer version.
+///
+/// A file that is locked or may not be read can become usable. Changes nothing.
 pub(crate) fn is_unusable(path: &Path) -> bool {
-    let looked = || -> rusqlite::Result<bool> {
+    let check = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let is_whole = connection.pragma_query_value(None, "quick_check", |row| {
             Ok(row.get::<_, String>(0)? == "ok")
         })?;
         Ok(is_whole && schema::check_version(&connection).is_ok())
     };
-    match looked() {
+    match check() {
         Ok(is_of_use) => !is_of_use,
-        // A disk that cannot read the file says nothing about it.
+        // A disk that cannot read the file proves nothing about it.
         Err(_) if read_to_end(path).is_err() => false,
         Err(error) => matches!(
             error.sqlite_error_code(),
@@ -242,7 +224,7 @@ mod tests {
     use crate::archive::ArchiveLocation;
 
     #[test]
-    fn a_whole_archive_is_told_from_a_damaged_one() {
+    fn unusable_files_are_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("archive.sqlite");
         let location = ArchiveLocation::Disk(path.clone());
@@ -252,9 +234,9 @@ mod tests {
         file.seek(SeekFrom::Start(4096)).unwrap();
         file.write_all(&[0xff; 4096]).unwrap();
         drop(file);
-        let failure = Archive::open(&location)
+        let error = Archive::open(&location)
             .and_then(|archive| archive.quick_check())
             .unwrap_err();
-        assert_eq!(failure.message, "the archive file is damaged");
+        assert_eq!(error.message, "the archive file is damaged");
     }
 }

@@ -1,88 +1,62 @@
-//! The archive: every email that was ever fetched, near and fast, on disk or in memory.
+//! The archive: every email that was ever fetched, in a local `SQLite` database, on disk or in memory.
 //!
-//! Foreign data is stored as it came and cleaned when a row becomes a [`mail::Summary`]; nothing
-//! that the service said is lost on the way ([`Archive::summary_json`]). Calls block: they belong
-//! on a blocking thread, never on an event loop.
+//! Foreign data is stored as it came and sanitised when a row becomes a [`mail::Summary`]; nothing
+//! that the service sent is lost ([`Archive::summary_json`]). Calls block: they belong on a blocking
+//! thread, never on an event loop.
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
-mod backlog;
 mod bodies;
-mod body_codec;
-mod confirmations;
-#[cfg(test)]
-mod confirmed_tests;
-mod connections;
-mod coverage;
-mod coverage_update;
-#[cfg(test)]
-mod damage_tests;
-mod deletions;
-mod dictionary;
-mod error;
-mod id_codec;
+mod codec;
 mod identity;
 mod import;
 mod incoming;
-mod info;
 mod integrity;
-mod merge;
-mod ordered_object;
-#[cfg(test)]
-mod owner_tests;
-mod peer_notice;
-mod position;
-mod process_lock;
+mod listing;
 mod purge;
-mod read_only;
-#[cfg(test)]
-mod removal_tests;
-mod renumber;
 mod repair;
-mod request_time;
-mod row_codec;
-mod schema;
 mod search;
-mod sort_key;
+mod storage;
 #[cfg(test)]
 mod tests;
-mod time_codec;
-mod watch;
 mod window;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
+use rusqlite::Connection;
 
-pub(crate) use confirmations::ConfirmedRun;
-pub use coverage::Coverage;
-pub(crate) use coverage::{CoverageState, CoveredRange};
-#[cfg(test)]
-pub(crate) use deletions::MissingReason;
-pub(crate) use deletions::MissingUpstream;
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult};
-pub(crate) use info::ArchiveInfo;
 pub(crate) use integrity::is_unusable;
-pub(crate) use merge::MergeResult;
-pub use merge::{ListingPage, PagePosition};
-pub(crate) use peer_notice::{PeerNotice, PeerNoticeReceiver};
-pub(crate) use process_lock::ProcessLock;
+pub(crate) use listing::confirmations::ConfirmedRun;
+pub use listing::coverage::{Coverage, ListingPage, PagePosition};
+pub(crate) use listing::coverage::{CoverageState, CoveredRange};
+#[cfg(test)]
+pub(crate) use listing::deletions::MissingReason;
+pub(crate) use listing::deletions::MissingUpstream;
+pub(crate) use listing::merge::MergeResult;
+pub(crate) use listing::sort_key::{RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
-pub(crate) use request_time::RequestTime;
 pub use search::CancellationToken;
 pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount, needs_bodies};
-pub(crate) use sort_key::SortKey;
+use storage::Connections;
+pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
+pub(crate) use storage::process_lock::ProcessLock;
+use storage::{schema, sql};
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
+// The names under which `search` imports them.
+use codec::{body as body_codec, row as row_codec, time as time_codec};
+
 pub use crate::config::ArchiveLocation;
 use crate::error::Error;
+use crate::mail::ApiTime;
 use crate::text::sanitize;
 
-/// A handle on the archive; clones share it. One writes at a time, many read beside it.
+/// A handle on the archive; clones share it. One connection writes at a time, many read beside it.
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
@@ -93,75 +67,121 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive, and creates it if there is none; one that may not be written for reading alone: see
-    /// [`read_only`](Self::read_only). One of an older version is put aside first:
-    /// see [`put_aside`](Self::put_aside).
+    /// Opens the archive, and creates it if there is none.
+    ///
+    /// One that may not be written is opened for reading alone ([`read_only_reason`](Self::read_only_reason)).
+    /// One of an older version is moved to a backup first ([`outdated_backup`](Self::outdated_backup)).
     ///
     /// # Errors
     ///
     /// If the file cannot be used, or was written by a newer version.
     pub fn open(location: &ArchiveLocation) -> Result<Self, Error> {
-        let (connections, put_aside) = match location {
-            ArchiveLocation::Disk(path) => Connections::open_on_disk(path).map_err(|failure| {
+        let (connections, outdated_backup) = match location {
+            ArchiveLocation::Disk(path) => Connections::open_on_disk(path).map_err(|error| {
                 let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
-                let hint = if failure.hint.is_empty() {
+                let hint = if error.hint.is_empty() {
                     file
                 } else {
-                    format!("{} ({file})", failure.hint)
+                    format!("{} ({file})", error.hint)
                 };
-                failure.with_hint(hint)
+                error.with_hint(hint)
             })?,
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
-        let (lease, walk) = (
-            ProcessLock::new(location, "lease"),
-            ProcessLock::new(location, "walk"),
-        );
         Ok(Self {
             connections: Arc::new(connections),
             retention: None,
-            poll_lock: lease,
-            backfill_lock: walk,
-            outdated_backup: put_aside,
+            poll_lock: ProcessLock::new(location, "lease"),
+            backfill_lock: ProcessLock::new(location, "walk"),
+            outdated_backup,
         })
     }
 
-    /// Where the archive of an older version is now that was at this place, if opening has moved one: its
-    /// mail is fetched from the service again.
-    #[must_use]
+    /// Returns where an archive of an older version was moved when this one was opened.
+    ///
+    /// Its mail is fetched from the service again.
     pub(crate) const fn outdated_backup(&self) -> Option<&PathBuf> {
         self.outdated_backup.as_ref()
     }
 
-    /// Who of all processes on this archive asks the service for what is new.
-    #[must_use]
+    /// The lock of the process that polls the service for new mail.
     pub(crate) const fn poll_lock(&self) -> &ProcessLock {
         &self.poll_lock
     }
 
-    /// Who of all processes on this archive fetches older mail that nobody waits for.
-    #[must_use]
+    /// The lock of the process that fetches older mail in the background.
     pub(crate) const fn backfill_lock(&self) -> &ProcessLock {
         &self.backfill_lock
     }
 
-    /// The same archive, in which no mail stays that is older than `keep`; what is too old at `now`
-    /// is removed at once.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be written.
+    /// Returns why the archive stores no new mail, if it was opened for reading only.
+    pub(crate) fn read_only_reason(&self) -> Option<Error> {
+        self.connections
+            .is_read_only()
+            .then(storage::error::read_only_error)
+    }
+
+    /// Limits how long mail is stored; mail that is too old at `now` is purged at once.
     pub(crate) fn with_retention(
         mut self,
-        keep: Option<SignedDuration>,
+        retention: Option<SignedDuration>,
         now: Timestamp,
     ) -> Result<Self, Error> {
-        self.retention = keep;
+        self.retention = retention;
         if self.read_only_reason().is_none() {
             self.purge_expired(now)?;
         }
         Ok(self)
     }
+
+    /// Returns counts and facts about the archive. Counts rows: not for the hot path.
+    pub(crate) fn info(&self) -> Result<ArchiveInfo, Error> {
+        let coverage = self.coverage()?;
+        self.connections.read(|connection| {
+            let count = |query: &str| sql::value(connection, query, []).map(i64::unsigned_abs);
+            Ok(ArchiveInfo {
+                version: schema::read_version(connection)?,
+                emails: count("SELECT emails FROM row_counts")?,
+                bodies: count("SELECT bodies FROM row_counts")?,
+                missing_upstream: count(
+                    "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
+                )?,
+                newest: load_created_at(
+                    connection,
+                    "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
+                )?,
+                oldest: load_created_at(
+                    connection,
+                    "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
+                )?,
+                coverage,
+            })
+        })
+    }
+}
+
+/// What the archive contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArchiveInfo {
+    /// The version of its tables.
+    pub(crate) version: u32,
+    pub(crate) emails: u64,
+    /// Emails with their bodies.
+    pub(crate) bodies: u64,
+    /// Emails that the service no longer lists.
+    pub(crate) missing_upstream: u64,
+    /// When the newest email was created.
+    pub(crate) newest: Option<ApiTime>,
+    /// When the oldest email was created.
+    pub(crate) oldest: Option<ApiTime>,
+    pub(crate) coverage: Coverage,
+}
+
+fn load_created_at(connection: &Connection, query: &str) -> Result<Option<ApiTime>, Error> {
+    let created = sql::optional(connection, query, [], |row| {
+        Ok(time_codec::decode(row.get_ref(0)?))
+    })?;
+    Ok(created.map(|created| ApiTime::parse(&created.unwrap_or_default())))
 }
 
 impl std::fmt::Debug for Archive {

@@ -1,206 +1,190 @@
-//! Removes mail for good, and sees to it that it does not come back with the next page.
+//! Purges mail, and keeps it from being stored again with the next page.
 //!
-//! Mail that was removed for its age stays out by its age. Of any other the archive remembers a hash
-//! of the id: enough to know it again, and nothing that says whose it was.
+//! Mail that was purged by age stays out by its age. Of any other email the archive stores a hash of
+//! the id: enough to recognise it, but it does not identify anyone.
 
 use std::collections::HashSet;
 
 use aws_lc_rs::digest;
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
+use super::codec::row::{self, summary_columns};
+use super::codec::{id as id_codec, time};
 use super::incoming::IncomingEmail;
-use super::row_codec::{self, summary_columns};
-use super::{Archive, SortKey, coverage, id_codec, search, time_codec};
+use super::listing::coverage;
+use super::storage::sql;
+use super::{Archive, SortKey, search};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, Summary};
 use crate::query::Query;
 
-/// One email of so many removed is worth writing the file anew.
+/// The file is rewritten if at least one of this many emails was purged.
 const COMPACT_RATIO: u64 = 20;
 
-/// Which mail to remove.
+/// Which mail to purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PurgeTarget {
-    /// What is older than this.
+    /// Mail that is older than this.
     Before(Timestamp),
-    /// What went to this address, alone or with others, openly or not.
+    /// Mail that was sent to this address, among others too, openly or not.
     To(String),
-    /// What this query finds.
+    /// Mail that matches this query.
     Matching(Query),
 }
 
-/// What a page brought that is to stay out.
+/// Emails of a page that were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct FilteredCounts {
-    /// Removed on demand.
-    pub(super) purged: u64,
-    /// Older than the archive keeps.
-    pub(super) too_old: u64,
+pub(crate) struct FilteredCounts {
+    /// Purged on demand before.
+    pub(crate) purged: u64,
+    /// Older than the retention.
+    pub(crate) too_old: u64,
 }
 
 impl FilteredCounts {
-    pub(super) const fn total(self) -> u64 {
+    pub(crate) const fn total(self) -> u64 {
         self.purged + self.too_old
     }
 
-    pub(super) const fn is_empty(self) -> bool {
+    pub(crate) const fn is_empty(self) -> bool {
         self.total() == 0
     }
 }
 
 impl Archive {
-    /// How many emails [`remove`](Self::remove) would remove.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
-    pub(crate) fn count_purge(&self, removal: &PurgeTarget) -> Result<u64, Error> {
+    /// Counts the emails that [`purge`](Self::purge) would delete.
+    pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64, Error> {
         self.connections
-            .read(|connection| Ok(find_targets(connection, removal)?.len() as u64))
+            .read(|connection| Ok(find_targets(connection, target)?.len() as u64))
     }
 
-    /// Removes emails with their bodies, their observed history and what the file still held of them.
-    /// Says how many they were, and whether nothing of them is left in the log beside the file: while
-    /// another process reads, it cannot be emptied, and is when that ends.
+    /// Deletes emails with their bodies and status history, and rewrites the file without them.
     ///
-    /// # Errors
-    ///
-    /// If the archive cannot be written.
-    pub(crate) fn purge(&self, removal: &PurgeTarget) -> Result<(u64, bool), Error> {
-        let count = self.connections.write(|change| {
-            let places = find_targets(change, removal)?;
-            let horizon = match removal {
+    /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
+    /// reads, it cannot be, and is when that ends.
+    pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool), Error> {
+        let count = self.connections.write(|transaction| {
+            let keys = find_targets(transaction, target)?;
+            let cutoff = match target {
                 PurgeTarget::Before(time) => {
-                    let sql = "UPDATE listing SET horizon = max(ifnull(horizon, ?1), ?1)";
-                    change.execute(sql, [time.as_microsecond()])?;
+                    let query = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
+                    transaction.execute(query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
                 PurgeTarget::To(_) | PurgeTarget::Matching(_) => None,
             };
-            for place in &places {
-                store_id_hash(change, *place, horizon)?;
+            for key in &keys {
+                store_id_hash(transaction, *key, cutoff)?;
             }
-            delete_rows(change, &places)?;
-            Ok(places.len() as u64)
+            delete_rows(transaction, &keys)?;
+            Ok(keys.len() as u64)
         })?;
         Ok((count, self.compact()?))
     }
 
-    /// Writes the file anew without the room that removed mail has left. False if another process
-    /// keeps the log beside it from being emptied.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be written.
+    /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
+    /// write-ahead log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool, Error> {
         self.connections.compact()
     }
 
-    /// Removes what is older than the archive keeps. The index forgets its words with its next merges,
-    /// or at once if much was removed.
-    pub(super) fn purge_expired(&self, now: Timestamp) -> Result<(), Error> {
+    /// Deletes what is older than the retention. The search index drops the words with its next merges, or
+    /// at once if much was deleted.
+    pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<(), Error> {
         if self.retention.is_none() {
             return Ok(());
         }
-        let removed = self
+        let purged = self
             .connections
-            .write(|change| delete_expired(change, self.retention, now))?;
-        if removed > 0 && removed * COMPACT_RATIO >= self.query_count()? {
+            .write(|transaction| delete_expired(transaction, self.retention, now))?;
+        if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
         Ok(())
     }
 }
 
-/// Removes what is older than the archive keeps, and says how many. Cheap when there is nothing.
-pub(super) fn delete_expired(
-    change: &Transaction,
-    keep: Option<SignedDuration>,
+/// Deletes what is older than the retention; returns how many emails. Cheap if there are none.
+pub(crate) fn delete_expired(
+    transaction: &Transaction,
+    retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let Some(before) = keep.and_then(|keep| now.checked_sub(keep).ok()) else {
+    let Some(before) = retention.and_then(|retention| now.checked_sub(retention).ok()) else {
         return Ok(0);
     };
-    let places = find_targets(change, &PurgeTarget::Before(before))?;
-    delete_rows(change, &places)?;
-    Ok(places.len() as u64)
+    let keys = find_targets(transaction, &PurgeTarget::Before(before))?;
+    delete_rows(transaction, &keys)?;
+    Ok(keys.len() as u64)
 }
 
-/// Looks the entries up, and takes those out that are not to come back. What stands in the archive
-/// stays.
-pub(super) fn filter_purged(
-    change: &Transaction,
-    entries: &mut Vec<IncomingEmail>,
-    keep: Option<SignedDuration>,
+/// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
+pub(crate) fn filter_purged(
+    transaction: &Transaction,
+    emails: &mut Vec<IncomingEmail>,
+    retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<FilteredCounts, Error> {
-    let removed_before: Option<i64> = change
-        .prepare_cached("SELECT horizon FROM listing")?
-        .query_row([], |row| row.get(0))?;
-    let kept_since = keep
-        .and_then(|keep| now.checked_sub(keep).ok())
+    let purged_before: Option<i64> = sql::value(transaction, "SELECT cutoff FROM listing", [])?;
+    let retained_since = retention
+        .and_then(|retention| now.checked_sub(retention).ok())
         .map(Timestamp::as_microsecond);
-    let horizon = removed_before.max(kept_since);
-    let any_removed: bool = change
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM removed)")?
-        .query_row([], |row| row.get(0))?;
-    let mut known_mark = change.prepare_cached("SELECT 1 FROM removed WHERE mark = ?1")?;
-    let mut out = FilteredCounts::default();
-    let mut stays = Vec::with_capacity(entries.len());
-    for mut entry in entries.drain(..) {
-        entry.find_existing(change)?;
-        if entry.existing.is_none() {
-            if entry
+    let cutoff = purged_before.max(retained_since);
+    let any_purged: bool = sql::value(transaction, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
+    let mut find_hash = transaction.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
+    let mut filtered = FilteredCounts::default();
+    let mut remaining = Vec::with_capacity(emails.len());
+    for mut email in emails.drain(..) {
+        email.find_existing(transaction)?;
+        if email.existing.is_none() {
+            if email
                 .time_key
-                .zip(horizon)
-                .is_some_and(|(place, horizon)| place.micros() < horizon)
+                .zip(cutoff)
+                .is_some_and(|(key, cutoff)| key.micros() < cutoff)
             {
-                out.too_old += 1;
+                filtered.too_old += 1;
                 continue;
             }
-            if any_removed && known_mark.exists([id_hash(entry.id_str())])? {
-                out.purged += 1;
+            if any_purged && find_hash.exists([id_hash(email.id_str())])? {
+                filtered.purged += 1;
                 continue;
             }
         }
-        stays.push(entry);
+        remaining.push(email);
     }
-    *entries = stays;
-    Ok(out)
+    *emails = remaining;
+    Ok(filtered)
 }
 
-fn find_targets(connection: &Connection, removal: &PurgeTarget) -> Result<Vec<SortKey>, Error> {
-    match removal {
+fn find_targets(connection: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>, Error> {
+    match target {
         PurgeTarget::Before(time) => {
             let Some(edge) = SortKey::from_micros(time.as_microsecond()) else {
                 return Ok(Vec::new());
             };
-            let mut statement =
-                connection.prepare_cached("SELECT place FROM mail WHERE place > ?1")?;
-            Ok(statement
-                .query_map([edge], |row| row.get(0))?
-                .collect::<Result<_, _>>()?)
+            let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
+            sql::all(connection, query, [edge], |row| row.get(0))
         }
         PurgeTarget::To(address) => find_sent_to(connection, address),
         PurgeTarget::Matching(query) => search::matching_keys(connection, query),
     }
 }
 
-/// The places of what went to `address`; the case of its letters does not matter.
+/// Finds what was sent to `address`, ignoring case.
 fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, Error> {
     let wanted = Address::parse(address).email.to_lowercase();
-    // Most rows are ruled out without being taken apart.
-    let sql = concat!(
-        "SELECT place, ",
+    // Most rows are ruled out without being parsed.
+    let query = concat!(
+        "SELECT sort_key, ",
         summary_columns!(),
-        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
+        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json)), lower(?1)) > 0"
     );
-    let mut statement = connection.prepare(sql)?;
+    let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let summary = Summary::from(&row_codec::read_summary(row, 1)?);
+        let summary = Summary::from(&row::read_summary(row, 1)?);
         let mut addresses = summary.to.iter().chain(&summary.cc).chain(&summary.bcc);
         if addresses.any(|address| address.email.to_lowercase() == wanted) {
             found.push(row.get(0)?);
@@ -209,54 +193,62 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
     Ok(found)
 }
 
-/// Remembers the email at `place` by a hash of its id, unless its own time keeps it out.
-fn store_id_hash(change: &Transaction, place: SortKey, horizon: Option<i64>) -> Result<(), Error> {
-    let sql = "SELECT id, created_at FROM mail WHERE place = ?1";
-    let found = change.prepare_cached(sql)?.query_row([place], |row| {
+/// Stores a hash of the email's id, unless its own time keeps it out.
+fn store_id_hash(
+    transaction: &Transaction,
+    key: SortKey,
+    cutoff: Option<i64>,
+) -> Result<(), Error> {
+    let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
+    let found = sql::optional(transaction, query, [key], |row| {
         Ok((
             id_codec::decode_id(row.get_ref(0)?),
-            time_codec::decode(row.get_ref(1)?),
+            time::decode(row.get_ref(1)?),
         ))
-    });
-    let Some((id, created)) = found.optional()? else {
+    })?;
+    let Some((id, created)) = found else {
         return Ok(());
     };
     let created = created.and_then(|created| ApiTime::parse(&created).as_micros());
     if created
-        .zip(horizon)
-        .is_none_or(|(created, horizon)| created >= horizon)
+        .zip(cutoff)
+        .is_none_or(|(created, cutoff)| created >= cutoff)
     {
-        change
-            .prepare_cached("INSERT OR IGNORE INTO removed (mark) VALUES (?1)")?
-            .execute([id_hash(&id)])?;
+        sql::execute(
+            transaction,
+            "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)",
+            [id_hash(&id)],
+        )?;
     }
     Ok(())
 }
 
-/// Deletes rows and what belongs to them. A span that loses its oldest rows no longer reaches the end:
-/// what is missing below is what the archive does not have.
-fn delete_rows(change: &Transaction, places: &[SortKey]) -> Result<(), Error> {
-    if places.is_empty() {
+/// Deletes rows with everything that belongs to them. A range that loses its oldest rows no longer
+/// reaches the end: the archive does not have what is below.
+fn delete_rows(transaction: &Transaction, keys: &[SortKey]) -> Result<(), Error> {
+    if keys.is_empty() {
         return Ok(());
     }
-    let removed: HashSet<SortKey> = places.iter().copied().collect();
-    for span in coverage::load_ranges(change)?
+    let purged: HashSet<SortKey> = keys.iter().copied().collect();
+    for range in coverage::load_ranges(transaction)?
         .iter()
-        .filter(|span| removed.contains(&span.bottom))
+        .filter(|range| purged.contains(&range.bottom))
     {
-        change.execute(
-            "UPDATE span SET reaches_end = 0 WHERE bottom = ?1",
-            [span.bottom],
+        transaction.execute(
+            "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1",
+            [range.bottom],
         )?;
     }
-    let mut unlist = change.prepare_cached("UPDATE mail SET listed = 0 WHERE place = ?1")?;
-    for place in places {
-        unlist.execute([place])?;
+    for key in keys {
+        sql::execute(
+            transaction,
+            "UPDATE mail SET listed = 0 WHERE sort_key = ?1",
+            [key],
+        )?;
     }
-    coverage::shrink_ranges(change)?;
-    let mut delete = change.prepare_cached("DELETE FROM mail WHERE place = ?1")?;
-    for place in places {
-        delete.execute(params![place])?;
+    coverage::shrink_ranges(transaction)?;
+    for key in keys {
+        sql::execute(transaction, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
     }
     Ok(())
 }

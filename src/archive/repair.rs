@@ -1,59 +1,62 @@
-//! Repairs a damaged archive: what can be read is written to a new file, which takes its name.
+//! Repairs a damaged archive: writes what can be read to a new file, which takes its name.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 
-use super::body_codec::CompressedBody;
-use super::connections::{Connections, open_for_repair, sidecar_path, unused_path};
-use super::coverage::{self, CoveredRange};
+use super::codec::body::CompressedBody;
+use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::codec::{dictionary, id as id_codec};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
-use super::row_codec::{RowFields, row_columns, summary_columns};
-use super::{Archive, ArchiveLocation, ProcessLock, SortKey, bodies, id_codec, schema};
+use super::listing::coverage::{self, CoveredRange};
+use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
+use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
+use super::storage::{Connections, open_for_repair, schema};
+use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, ErrorKind};
 
-/// Emails that are written in one transaction, and bytes of their bodies.
+/// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// What a repair has done.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairOutcome {
-    /// Emails that are in the archive now.
+    /// Emails in the repaired archive.
     pub(crate) emails: u64,
-    /// Bodies that are in the archive now.
+    /// Bodies in the repaired archive.
     pub(crate) bodies: u64,
-    /// Emails that could not be read, as far as their number is known.
+    /// Emails that could not be read, as far as they can be counted.
     pub(crate) lost_emails: u64,
     /// Bodies that could not be read.
     pub(crate) lost_bodies: u64,
-    /// Whether nothing is claimed to be complete any more, so that sync reads the whole list again.
+    /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
-    /// Where the file is that was damaged.
+    /// Where the damaged file is now.
     pub(crate) backup: PathBuf,
 }
 
-/// One email with all that the new file takes over.
+/// One email with everything that is copied.
 struct RecoveredEmail {
     sort_key: SortKey,
     fields: RowFields,
-    /// `listed`, `seen`, `changes`, `answer`, `checked` and `gone`.
+    /// `listed`, `status_seen_at`, `status_changes`, `response_seq`, `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
 }
 
 /// An email without its body, which may be on a page that cannot be read.
 const EMAIL_FROM: &str = concat!(
-    "SELECT mail.place, listed, seen, changes, answer, checked, gone, ",
+    "SELECT mail.sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, ",
     row_columns!(),
-    " FROM mail LEFT JOIN shape USING (shape) WHERE mail.place "
+    " FROM mail LEFT JOIN key_order USING (key_order_id) WHERE mail.sort_key "
 );
 
-const BODY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
+const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
-/// One of the two directions through the emails.
+/// A direction of reading.
 struct ScanDirection {
     rows_clause: &'static str,
     /// Finds the next sort key.
@@ -64,45 +67,41 @@ struct ScanDirection {
 
 /// From newer to older emails, by rising sort key.
 static DOWN: ScanDirection = ScanDirection {
-    rows_clause: "> ?1 ORDER BY mail.place",
-    next_sql: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1",
+    rows_clause: "> ?1 ORDER BY mail.sort_key",
+    next_sql: "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
     step: 1,
     reverse: &UP,
 };
 static UP: ScanDirection = ScanDirection {
-    rows_clause: "< ?1 ORDER BY mail.place DESC",
-    next_sql: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
+    rows_clause: "< ?1 ORDER BY mail.sort_key DESC",
+    next_sql: "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
     step: -1,
     reverse: &DOWN,
 };
 
-/// Tables that are taken over as they are, without what contradicts the new file.
+/// Tables that are copied as they are, except rows that contradict the new file.
 const COPIED_TABLES: [(&str, &str); 4] = [
-    ("owner", "service, key"),
-    ("removed", "mark"),
-    ("confirmed", "top, bottom, at, answer, open"),
-    ("observed", "place, nth, seen, last_event"),
+    ("identity", "service, key_fingerprint"),
+    ("purged", "id_hash"),
+    (
+        "confirmed_run",
+        "top, bottom, requested_at, response_seq, may_change",
+    ),
+    ("status_history", "sort_key, seq, seen_at, last_event"),
 ];
 
 impl Archive {
-    /// Writes the archive at `path` anew from the emails that can be read: rows, bodies, search index and
-    /// counts. What cannot be read is no longer claimed to be here, so that the next sync reads it again.
-    /// The damaged file stays under another name. `progress` gets the number of emails that were written.
+    /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
     ///
-    /// # Errors
-    ///
-    /// If another process uses the archive, no email can be read, or the new file cannot be written. Then
-    /// the archive is as it was.
+    /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
+    /// becomes a backup. On an error the archive is unchanged. `progress` gets the number of emails written.
     pub(crate) fn repair(
         path: &Path,
         mut progress: impl FnMut(u64),
     ) -> Result<RepairOutcome, Error> {
-        let lease = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
-        if !lease.is_free() {
-            return Err(
-                Error::new(ErrorKind::Archive, "another sentbox is using the archive")
-                    .with_hint("end it first"),
-            );
+        let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
+        if !poll_lock.is_free() {
+            return Err(in_use_error("another sentbox is using the archive"));
         }
         let new = path.with_added_extension("repair");
         remove_files(&new);
@@ -116,7 +115,7 @@ impl Archive {
             ));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
-        let copied = Self::open(&ArchiveLocation::Disk(new.clone())).and_then(|target| {
+        let result = Self::open(&ArchiveLocation::Disk(new.clone())).and_then(|target| {
             let mut copy = RepairJob {
                 source: &source,
                 target: &target.connections,
@@ -126,7 +125,7 @@ impl Archive {
                 lost_bodies: 0,
             };
             copy.copy_emails(&mut progress)?;
-            let is_unclaimed = copy.copy_other_tables()?;
+            let is_coverage_reset = copy.copy_other_tables()?;
             let (lost_emails, lost_bodies) = (copy.count_lost_emails(), copy.lost_bodies);
             target.connections.compact()?;
             let info = target.info()?;
@@ -135,20 +134,20 @@ impl Archive {
                 info.bodies,
                 lost_emails,
                 lost_bodies,
-                is_unclaimed,
+                is_coverage_reset,
             ))
         });
         drop(source);
-        let (emails, bodies, lost_emails, lost_bodies, is_unclaimed) =
-            copied.inspect_err(|_| remove_files(&new))?;
-        let aside = replace_file(path, &new).inspect_err(|_| remove_files(&new))?;
+        let (emails, bodies, lost_emails, lost_bodies, is_coverage_reset) =
+            result.inspect_err(|_| remove_files(&new))?;
+        let backup = replace_file(path, &new).inspect_err(|_| remove_files(&new))?;
         Ok(RepairOutcome {
             emails,
             bodies,
             lost_emails,
             lost_bodies,
-            is_coverage_reset: is_unclaimed,
-            backup: aside,
+            is_coverage_reset,
+            backup,
         })
     }
 }
@@ -159,14 +158,14 @@ struct RepairJob<'a> {
     target: &'a Connections,
     damage: Damage,
     written: u64,
-    /// Where emails were that could not be read.
+    /// The keys of emails that could not be read.
     lost: Vec<SortKey>,
     lost_bodies: u64,
 }
 
 impl RepairJob<'_> {
-    /// Copies all emails that can be read: downwards from the newest one, and if that does not come to the
-    /// end, upwards from the oldest one.
+    /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
+    /// the oldest one.
     fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Error> {
         let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
@@ -176,45 +175,47 @@ impl RepairJob<'_> {
         if self.written == 0 && self.damage.in_file {
             return Err(
                 Error::new(ErrorKind::Archive, "no email in the archive can be read")
-                    .with_hint(integrity::START_NEW_HINT),
+                    .with_hint(START_NEW_HINT),
             );
         }
         Ok(())
     }
 
-    /// Copies from the sort key `start` on, one way, until `end`. Behind a page that cannot be read it goes
-    /// on, and from there back to that page. `None` if it has come to the end; else the last sort key.
+    /// Copies in one direction, from the key `start` until `end`.
+    ///
+    /// Continues behind a page that cannot be read, and from there back to that page. Returns `None` at the
+    /// end, else the last key.
     fn copy_direction(
         &mut self,
-        way: &ScanDirection,
+        direction: &ScanDirection,
         start: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let mut from = start;
         loop {
-            let Err(broken_at) = self.copy_until_break(way, from, end, progress)? else {
+            let Err(broken_at) = self.copy_until_break(direction, from, end, progress)? else {
                 return Ok(None);
             };
             let found = if broken_at == start {
                 None
             } else {
-                self.find_next_readable(way, broken_at, end)
+                self.find_next_readable(direction, broken_at, end)
             };
             let Some(found) = found else {
                 return Ok(Some(broken_at));
             };
-            let _ = self.copy_until_break(way.reverse, found, broken_at, progress)?;
-            // Again with the email that was found.
-            from = found - way.step;
+            let _ = self.copy_until_break(direction.reverse, found, broken_at, progress)?;
+            // Once more with the email that was found.
+            from = found - direction.step;
         }
     }
 
-    /// Copies emails from `from` on until `end` or a page that cannot be read; then the sort key of the last
-    /// email before that is the error.
+    /// Copies emails from `from` until `end` or a page that cannot be read; the error is the key of the last
+    /// email before that.
     fn copy_until_break(
         &mut self,
-        way: &ScanDirection,
+        direction: &ScanDirection,
         from: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
@@ -223,7 +224,8 @@ impl RepairJob<'_> {
         let mut batch: Vec<RecoveredEmail> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let Ok(mut statement) = source.prepare(&format!("{EMAIL_FROM}{}", way.rows_clause)) else {
+        let Ok(mut statement) = source.prepare(&format!("{EMAIL_FROM}{}", direction.rows_clause))
+        else {
             return Ok(Err(last));
         };
         let outcome = match statement.query([from]) {
@@ -234,13 +236,13 @@ impl RepairJob<'_> {
                     Ok(None) => break Ok(()),
                     Err(_) => break Err(last),
                 };
-                let Ok(place) = row.get::<_, i64>(0) else {
+                let Ok(key) = row.get::<_, i64>(0) else {
                     continue;
                 };
-                if place == end {
+                if key == end {
                     break Ok(());
                 }
-                last = place;
+                last = key;
                 match self.recover_row(row) {
                     Ok(email) => {
                         bytes += email.json.as_ref().map_or(0, String::len);
@@ -259,17 +261,22 @@ impl RepairJob<'_> {
         Ok(outcome)
     }
 
-    /// The sort key of some email behind a break: the search goes twice as far with each step.
-    fn find_next_readable(&self, way: &ScanDirection, broken_at: i64, end: i64) -> Option<i64> {
-        let steps = (0..62).map(|bits| way.step << bits);
+    /// Finds the key of an email behind a break; each step goes twice as far.
+    fn find_next_readable(
+        &self,
+        direction: &ScanDirection,
+        broken_at: i64,
+        end: i64,
+    ) -> Option<i64> {
+        let steps = (0..62).map(|bits| direction.step << bits);
         let mut from = steps.filter_map(|step| broken_at.checked_add(step));
         let found = from.find_map(|from| {
             self.source
-                .query_row(way.next_sql, [from], |row| row.get::<_, i64>(0))
+                .query_row(direction.next_sql, [from], |row| row.get::<_, i64>(0))
                 .ok()
         });
         found.filter(|found| {
-            if way.step > 0 {
+            if direction.step > 0 {
                 *found < end
             } else {
                 *found > end
@@ -279,50 +286,48 @@ impl RepairJob<'_> {
 
     fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail, Error> {
         let fields = RowFields::from_row(row, 7)?;
-        fields
-            .check_json()
-            .map_err(|error| super::body_codec::damaged_error(&error))?;
+        fields.check_json().map_err(|error| damaged_error(&error))?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
             *value = row
                 .get::<_, Option<i64>>(1 + at)?
                 .map_or(Value::Null, Value::Integer);
         }
-        let place = row.get(0)?;
-        let json = self.read_body(place);
+        let key = row.get(0)?;
+        let json = self.read_body(key);
         self.lost_bodies += u64::from(json.is_err());
         Ok(RecoveredEmail {
-            sort_key: place,
+            sort_key: key,
             fields,
             state,
             json: json.ok().flatten(),
         })
     }
 
-    fn read_body(&self, place: SortKey) -> Result<Option<String>, Error> {
-        let packed = self
+    fn read_body(&self, key: SortKey) -> Result<Option<String>, Error> {
+        let compressed = self
             .source
             .prepare_cached(BODY)?
-            .query_row([place], |row| CompressedBody::from_row(row, 0))
+            .query_row([key], |row| CompressedBody::from_row(row, 0))
             .optional()?
             .flatten();
-        let Some(packed) = packed else {
+        let Some(compressed) = compressed else {
             return Ok(None);
         };
-        packed.to_email(self.source)?;
-        packed.to_json(self.source).map(Some)
+        compressed.to_email(self.source)?;
+        compressed.to_json(self.source).map(Some)
     }
 
-    /// Writes emails and empties the batch. One whose id is there already is lost.
+    /// Writes emails and empties the batch. An email with an id that is already there is lost.
     fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<(), Error> {
         let lost = &mut self.lost;
-        let done = self.target.write(|change| {
-            let mut shared = ValueCache::default();
+        let done = self.target.write(|transaction| {
+            let mut cache = ValueCache::default();
             let mut written = Vec::new();
             for email in batch.iter() {
-                // An email that was copied from the other side of a break, or another one of the same id.
-                let mut known =
-                    change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
+                // The same email, copied from the other side of the break, or another one with its id.
+                let mut known = transaction
+                    .prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
                 let known = known
                     .query_row(
                         params![
@@ -336,14 +341,14 @@ impl RepairJob<'_> {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
                 }
-                insert_row(change, &mut shared, email)?;
+                insert_row(transaction, &mut cache, email)?;
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
                 .iter()
                 .filter_map(|email| Some((email.sort_key, email.json.as_deref()?)))
                 .collect();
-            bodies::put_bodies(change, &bodies)?;
+            dictionary::store_bodies(transaction, &bodies)?;
             Ok(written.len() as u64)
         })?;
         self.written += done;
@@ -351,44 +356,46 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// Copies what is not an email. Returns whether nothing is claimed to be complete: if emails may be
-    /// missing that left no trace.
+    /// Copies everything except emails. Returns whether coverage was reset because emails may be missing that
+    /// left no trace.
     fn copy_other_tables(&mut self) -> Result<bool, Error> {
         let (source, lost) = (self.source, &self.lost);
-        let is_unclaimed = self.damage.in_file || self.damage.in_counts;
-        self.target.write(|change| {
+        let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
+        self.target.write(|transaction| {
             for (table, names) in COPIED_TABLES {
-                // What cannot be read any more is given up: a time of confirmation, an earlier status.
-                let _ = copy_table(source, change, table, names);
+                // What cannot be read is dropped: a time of confirmation, an earlier status.
+                let _ = copy_table(source, transaction, table, names);
             }
-            let sql = "SELECT rising, widest, horizon, head_at, answers FROM listing";
+            let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
             let listing =
-                source.query_row(sql, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
+                source.query_row(query, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
             if let Ok(listing) = listing {
-                let sql = "UPDATE listing SET rising = ?1, widest = ?2, horizon = ?3, head_at = ?4, answers = ?5";
-                let _ = change.execute(sql, params_from_iter(listing));
+                let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
+                let _ = transaction.execute(query, params_from_iter(listing));
             }
-            if is_unclaimed {
-                change
-                    .execute_batch("DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_at = NULL")?;
+            if is_coverage_reset {
+                transaction
+                    .execute_batch("DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL")?;
                 return Ok(());
             }
-            for span in coverage::load_ranges(source)? {
-                for part in split_range(change, span, lost)? {
-                    coverage::insert_range(change, &part)?;
+            for range in coverage::load_ranges(source)? {
+                for part in split_range(transaction, range, lost)? {
+                    coverage::insert_range(transaction, &part)?;
                 }
             }
             Ok(())
         })?;
-        Ok(is_unclaimed)
+        Ok(is_coverage_reset)
     }
 
     fn count_lost_emails(&self) -> u64 {
         let counted = self
             .source
-            .query_row("SELECT emails FROM tally", [], |row| row.get::<_, i64>(0))
+            .query_row("SELECT emails FROM row_counts", [], |row| {
+                row.get::<_, i64>(0)
+            })
             .unwrap_or(0);
-        // A damaged count may be anything.
+        // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
         } else {
@@ -399,37 +406,39 @@ impl RepairJob<'_> {
 }
 
 fn insert_row(
-    change: &Transaction,
-    shared: &mut ValueCache,
+    transaction: &Transaction,
+    cache: &mut ValueCache,
     email: &RecoveredEmail,
 ) -> Result<(), Error> {
-    let sql = "INSERT INTO mail (place, listed, seen, changes, answer, checked, gone, shape, id, created_at, last_event, sender, \
-               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
+    let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
+               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let shape = shared.key_order_id(change, &email.fields.key_order)?;
+    let key_order_id = cache.key_order_id(transaction, &email.fields.key_order)?;
     let values = email
         .fields
-        .to_params(shared.sender_value(change, email.fields.summary.from.as_deref())?);
+        .to_params(cache.sender_value(transaction, email.fields.summary.from.as_deref())?);
     let head = [&email.sort_key as &dyn ToSql]
         .into_iter()
         .chain(email.state.iter().map(|value| value as &dyn ToSql));
     let values = values.iter().map(|value| value as &dyn ToSql);
-    change.prepare_cached(sql)?.execute(params_from_iter(
-        head.chain([&shape as &dyn ToSql]).chain(values),
-    ))?;
+    transaction
+        .prepare_cached(query)?
+        .execute(params_from_iter(
+            head.chain([&key_order_id as &dyn ToSql]).chain(values),
+        ))?;
     Ok(())
 }
 
-/// Copies rows until one cannot be read; one that the new table refuses is left out.
+/// Copies rows until one cannot be read, without those that the new table rejects.
 fn copy_table(
     source: &Connection,
-    change: &Transaction,
+    transaction: &Transaction,
     table: &str,
     names: &str,
 ) -> Result<(), Error> {
     let count = names.split(',').count();
     let marks = vec!["?"; count].join(", ");
-    let mut insert = change.prepare(&format!(
+    let mut insert = transaction.prepare(&format!(
         "INSERT OR IGNORE INTO {table} ({names}) SELECT {marks}"
     ))?;
     let mut statement = source.prepare(&format!("SELECT {names} FROM {table}"))?;
@@ -443,30 +452,27 @@ fn copy_table(
     Ok(())
 }
 
-/// The parts of a span between the emails that were lost, each from listed row to listed row.
+/// Splits a range at the emails that were lost; each part ends at listed rows.
 fn split_range(
-    change: &Transaction,
-    span: CoveredRange,
+    transaction: &Transaction,
+    range: CoveredRange,
     lost: &[SortKey],
 ) -> Result<Vec<CoveredRange>, Error> {
     let mut breaks: Vec<SortKey> = lost
         .iter()
         .copied()
-        .filter(|place| span.contains(*place))
+        .filter(|key| range.contains(*key))
         .collect();
     breaks.sort_unstable_by(|one, other| other.cmp(one));
     let mut parts = Vec::new();
-    let mut top = span.top;
+    let mut top = range.top;
     for bottom in breaks.iter().map(|lost| Some(*lost)).chain([None]) {
-        let low = bottom.map_or(span.bottom, SortKey::next_newer);
-        let ends =
-            "SELECT min(place), max(place) FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed";
-        let (first, last): (Option<SortKey>, Option<SortKey>) = change
-            .prepare_cached(ends)?
-            .query_row([top, low], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let low = bottom.map_or(range.bottom, SortKey::next_newer);
+        let first = coverage::newest_listed(transaction, top, low)?;
+        let last = coverage::oldest_listed(transaction, top, low)?;
         if let (Some(first), Some(last)) = (first, last) {
-            let reaches_top = span.reaches_top && first == span.top;
-            let reaches_end = span.reaches_end && last == span.bottom;
+            let reaches_top = range.reaches_top && first == range.top;
+            let reaches_end = range.reaches_end && last == range.bottom;
             parts.push(CoveredRange {
                 top: first,
                 bottom: last,
@@ -479,36 +485,19 @@ fn split_range(
     Ok(parts)
 }
 
-/// Gives the new file the name of the old one, which keeps another name.
+/// Renames the new file to the old one, which becomes a backup.
 fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
-    let failed = |error: std::io::Error| {
-        Error::new(
-            ErrorKind::Archive,
-            format!(
-                "the repaired archive cannot take the place of {}: {error}",
-                path.display()
-            ),
-        )
-        .with_hint("check the owner and the mode of the folder")
-    };
-    let aside = unused_path(path, "damaged");
-    std::fs::hard_link(path, &aside)
-        .or_else(|_| std::fs::copy(path, &aside).map(|_| ()))
-        .map_err(failed)?;
-    // A log that was left behind must not be applied to the new file.
-    for suffix in ["-wal", "-shm"] {
-        match std::fs::rename(sidecar_path(path, suffix), sidecar_path(&aside, suffix)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(error));
-            }
-            _ => {}
-        }
-    }
-    std::fs::rename(new, path).map_err(failed)?;
-    Ok(aside)
+    let backup = unused_path(path, "damaged");
+    std::fs::hard_link(path, &backup)
+        .or_else(|_| std::fs::copy(path, &backup).map(|_| ()))
+        // A log that stayed there would be applied to the new file.
+        .and_then(|()| rename_sidecars(path, &backup))
+        .and_then(|()| std::fs::rename(new, path))
+        .map_err(|error| move_error(new, path, &error))?;
+    Ok(backup)
 }
 
-/// Removes what an interrupted repair has left.
+/// Removes the files of an interrupted repair.
 fn remove_files(new: &Path) {
     for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
         let _ = std::fs::remove_file(sidecar_path(new, suffix));

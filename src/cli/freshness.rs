@@ -1,7 +1,5 @@
 //! How old the statuses are that a command prints, in words.
 
-use std::sync::Arc;
-
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -141,7 +139,7 @@ pub(super) async fn confirm_statuses(
         ),
         ctx.out,
     );
-    let engine = Engine::new(Arc::new(client), archive.clone(), ctx.clock.clone());
+    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     let mut signals = super::listen_for_signals()?;
     let mut run = StatusRefresh {
         engine,

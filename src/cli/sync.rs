@@ -1,7 +1,6 @@
 //! `sync`: mirrors the service into the archive, and says how far that got.
 
 use crate::text::format::group_digits;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -132,7 +131,7 @@ async fn run_sync(
     let client = super::with_wait_notes(client, ctx.out)
         .with_priority(&RequestHandle::new(Priority::Backfill));
     let reach = archive.coverage()?;
-    let engine = Engine::new(Arc::new(client), archive.clone(), ctx.clock.clone());
+    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     let mut signals = super::listen_for_signals()?;
     let back = match sync.back {
         BackSpan::All => sync::SyncDepth::All,

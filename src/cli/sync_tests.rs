@@ -1,6 +1,6 @@
 //! Staying, in a time that passes by itself: a service that is played to the command.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
@@ -18,7 +18,7 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Redirected,
         ErrorKind::InvalidRequest,
     ];
-    assert!(stays.into_iter().all(|kind| kind.is_service_error()));
+    assert!(stays.into_iter().all(ErrorKind::is_service_error));
     let ends = [
         ErrorKind::KeyMissing,
         ErrorKind::KeyRejected,
@@ -27,7 +27,7 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Io,
         ErrorKind::Internal,
     ];
-    assert!(!ends.into_iter().any(|kind| kind.is_service_error()));
+    assert!(!ends.into_iter().any(ErrorKind::is_service_error));
 }
 
 #[test]
@@ -100,7 +100,7 @@ async fn watching(
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
-    let engine = Engine::new(Arc::new(played.clone()), archive.clone(), clock.clone());
+    let engine = Engine::new(played.clone(), archive.clone(), clock.clone());
     let (mut out, output) = Output::captured();
     let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;

@@ -4,24 +4,24 @@ use std::fmt::Write as _;
 
 use super::body::{Body, BodyLine, SpanRole, SpanStyle};
 
-/// What the written text may contain besides text.
+/// Options of [`write`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AnsiOptions {
-    /// Looks as SGR sequences and links as OSC 8 sequences.
+    /// Writes styles as SGR sequences and links as OSC 8 sequences.
     pub colour: bool,
-    /// A number after each link, and the list of targets at the end.
+    /// Writes a number after each link and the list of URLs at the end.
     pub links: bool,
 }
 
-/// Writes `body` as text, each line ended by a line feed.
+/// Writes `body` as text, each line ended by a newline.
 #[must_use]
-pub fn write(body: &Body, style: AnsiOptions) -> String {
+pub fn write(body: &Body, options: AnsiOptions) -> String {
     let mut out = String::new();
     for line in &body.lines {
-        write_line(&mut out, body, line, style);
+        write_line(&mut out, body, line, options);
         out.push('\n');
     }
-    if style.links && !body.links.is_empty() {
+    if options.links && !body.links.is_empty() {
         out.push('\n');
         for (number, link) in body.links.iter().enumerate() {
             let flags: Vec<&str> = link.flags.iter().map(|flag| flag.label()).collect();
@@ -35,7 +35,7 @@ pub fn write(body: &Body, style: AnsiOptions) -> String {
     out
 }
 
-fn write_line(out: &mut String, body: &Body, line: &BodyLine, style: AnsiOptions) {
+fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptions) {
     let last = line
         .spans
         .iter()
@@ -50,17 +50,17 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, style: AnsiOptions
         };
         if span.style.link != link {
             if link.is_some() {
-                end_link(out, link, style);
+                end_link(out, link, options);
             }
             link = span.style.link;
             if let (Some(target), true) = (
                 link.and_then(|link| encoded_target(body, link)),
-                style.colour,
+                options.colour,
             ) {
                 let _ = write!(out, "\x1b]8;;{target}\x1b\\");
             }
         }
-        let codes = if style.colour {
+        let codes = if options.colour {
             sgr_parameters(&span.style)
         } else {
             String::new()
@@ -72,21 +72,20 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, style: AnsiOptions
         }
     }
     if link.is_some() {
-        end_link(out, link, style);
+        end_link(out, link, options);
     }
 }
 
-fn end_link(out: &mut String, link: Option<u16>, style: AnsiOptions) {
-    if style.colour {
+fn end_link(out: &mut String, link: Option<u16>, options: AnsiOptions) {
+    if options.colour {
         out.push_str("\x1b]8;;\x1b\\");
     }
-    if let (Some(link), true) = (link, style.links) {
+    if let (Some(link), true) = (link, options.links) {
         let _ = write!(out, "[{}]", u32::from(link) + 1);
     }
 }
 
-/// The target as it may stand inside an escape sequence: it is cleaned already, but OSC 8 also
-/// wants everything outside printable ASCII encoded.
+/// Percent-encodes everything but printable ASCII in the URL of a link, as OSC 8 requires.
 fn encoded_target(body: &Body, link: u16) -> Option<String> {
     let link = body
         .links
@@ -104,23 +103,24 @@ fn encoded_target(body: &Body, link: u16) -> Option<String> {
     Some(encoded)
 }
 
-/// The SGR parameters of a mark. Colours are the terminal's own sixteen, so that they are readable
-/// on whatever background it has.
-fn sgr_parameters(mark: &SpanStyle) -> String {
+/// Returns the SGR parameters of a style.
+///
+/// The colours are the terminal's own sixteen, which are readable on its background.
+fn sgr_parameters(style: &SpanStyle) -> String {
     let mut codes: Vec<&str> = Vec::new();
-    if mark.bold || mark.role == SpanRole::Heading {
+    if style.bold || style.role == SpanRole::Heading {
         codes.push("1");
     }
-    if mark.italic {
+    if style.italic {
         codes.push("3");
     }
-    if mark.underline || mark.role == SpanRole::Link {
+    if style.underline || style.role == SpanRole::Link {
         codes.push("4");
     }
-    if mark.strikethrough {
+    if style.strikethrough {
         codes.push("9");
     }
-    match mark.role {
+    match style.role {
         SpanRole::Text | SpanRole::Heading | SpanRole::Indent | SpanRole::Punctuation => {}
         SpanRole::Link | SpanRole::Button | SpanRole::Key | SpanRole::Tag => codes.push("34"),
         SpanRole::Image | SpanRole::Rule | SpanRole::Notice | SpanRole::Comment => codes.push("2"),
@@ -137,12 +137,12 @@ mod tests {
     use super::*;
     use crate::render::Document;
 
-    fn written(html: &str, style: AnsiOptions) -> String {
-        write(&Document::from_html(html).lay_out(40), style)
+    fn written(html: &str, options: AnsiOptions) -> String {
+        write(&Document::from_html(html).lay_out(40), options)
     }
 
     #[test]
-    fn plain_text_has_no_escape_and_no_trailing_blanks() {
+    fn plain_text_has_no_escapes_and_trailing_spaces() {
         let text = written(
             "<h1>Hi</h1><p>A <a href='https://example.com/x'>link</a>.</p>",
             AnsiOptions::default(),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_brings_sgr_and_osc_8_and_both_are_closed() {
+    fn colour_writes_closed_sgr_and_osc_8_sequences() {
         let text = written(
             "<b>Hi</b> <a href='https://example.com/x'>link</a>.",
             AnsiOptions {
@@ -176,12 +176,12 @@ mod tests {
         );
         assert_eq!(
             text,
-            "https://bank.example[1]\n\n[1] https://evil.example/ (its words name another host)\n"
+            "https://bank.example[1]\n\n[1] https://evil.example/ (link text names another host)\n"
         );
     }
 
     #[test]
-    fn a_target_cannot_end_the_sequence_it_stands_in() {
+    fn target_cannot_end_its_escape_sequence() {
         let text = written(
             "<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>",
             AnsiOptions {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_scheme_is_never_written_as_a_link() {
+    fn blocked_scheme_is_not_written_as_a_link() {
         let text = written(
             "<a href='javascript:alert(1)'>a</a>",
             AnsiOptions {

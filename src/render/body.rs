@@ -1,11 +1,13 @@
-//! `Body`: a laid-out email body, ready to be drawn, searched and copied.
+//! `Body`: a laid-out email body: lines of styled spans, links and notices.
 
 use std::sync::Arc;
 
-/// Which of its four faces a body shows.
+use unicode_width::UnicodeWidthStr;
+
+/// One of the four views of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) enum BodyView {
-    /// As the recipient saw it.
+    /// The html part laid out; the text part if there is no html part.
     #[default]
     Rendered,
     /// The plain-text part.
@@ -17,11 +19,9 @@ pub(crate) enum BodyView {
 }
 
 impl BodyView {
-    /// All views, in the order they are cycled through.
+    /// All views, in the order in which the user cycles through them.
     pub(crate) const ALL: [Self; 4] = [Self::Rendered, Self::Text, Self::Source, Self::Raw];
 
-    /// The word for people.
-    #[must_use]
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Rendered => "rendered",
@@ -32,102 +32,90 @@ impl BodyView {
     }
 }
 
-/// A body at one width.
+/// A body, laid out at one width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
-    /// What is drawn, top to bottom.
     pub(crate) lines: Vec<BodyLine>,
-    /// Links in the order of the text; a span names its link by position here.
+    /// Links in reading order; a span refers to its link by index.
     pub(crate) links: Vec<Link>,
-    /// What a person should know about this body: that it was cut, that it has a tracker.
+    /// Facts about the whole body: it is cut, it has a tracker.
     pub(crate) notices: Vec<BodyNotice>,
 }
 
-/// One line of the screen, or of a block that may be wider and can be panned.
+/// One line; it may be wider than the screen and is then scrolled sideways.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BodyLine {
-    /// Pieces from left to right in logical order.
+    /// Spans in logical order, also in right-to-left text.
     pub(crate) spans: Vec<BodySpan>,
-    /// It belongs to a block wider than asked for, such as a data table.
+    /// The line, or the data table that it belongs to, is wider than the screen.
     pub(crate) wide: bool,
-    /// It belongs to a right-to-left paragraph; the text is in logical order all the same.
-    pub(crate) rtl: bool,
-    /// What was in the text where this line ends.
     pub(crate) end: LineEnd,
 }
 
-/// What a line ends with in the text it was made from; copying puts it back.
+/// What the unwrapped text has where a line ends; copying restores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum LineEnd {
-    /// A line feed, or the end of a paragraph.
+    /// A newline or the end of a paragraph.
     #[default]
     Newline,
-    /// A blank at which the line was wrapped.
+    /// A space at which the line was wrapped.
     Space,
-    /// Nothing: the line was cut because it was too long, or to show its structure.
+    /// Nothing: a long word was cut, or code was put on lines by its structure.
     Split,
 }
 
-/// Text of one look. Cleaned: no control characters, no bidi controls.
+/// Text of one style, sanitized: no control characters, no bidi controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodySpan {
-    /// The text.
-    pub(crate) text: Box<str>,
-    /// How it looks and what it is.
+    pub(crate) text: String,
     pub(crate) style: SpanStyle,
 }
 
-/// How a span looks and what it is.
+/// The style of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SpanStyle {
-    /// What it is; the theme decides what that looks like.
+    /// The theme turns the role into colours.
     pub(crate) role: SpanRole,
-    /// Bold, from a tag or a style.
     pub(crate) bold: bool,
-    /// Italic.
     pub(crate) italic: bool,
-    /// Underlined, other than as a link.
+    /// Underlined by the author; links are underlined by their role.
     pub(crate) underline: bool,
-    /// Struck through.
     pub(crate) strikethrough: bool,
-    /// Position of its link in [`Body::links`].
+    /// Index in [`Body::links`].
     pub(crate) link: Option<u16>,
-    /// The colour its author gave it, as red, green, blue, where it is a colour and not a grey.
-    /// Only the theme knows whether it can be read on the background of this terminal.
+    /// Red, green and blue of the author's colour, unless it is a grey. It decides where spans are
+    /// split; no theme draws it yet, because it may be unreadable on the terminal's background.
     pub(crate) author_color: Option<[u8; 3]>,
 }
 
-/// What a piece of a body is.
+/// What a span is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum SpanRole {
-    /// Running text.
     #[default]
     Text,
-    /// A heading.
     Heading,
-    /// A link in running text.
     Link,
-    /// A link that is drawn as a button, its brackets included.
+    /// A link drawn as a button, its brackets included.
     Button,
-    /// The words that stand for a picture.
+    /// The alternative text of an image.
     Image,
-    /// Quoted text and its marks.
+    /// Quoted text and its `>`.
     Quote,
     /// Code and preformatted text.
     Code,
-    /// A line, a list mark, a table border.
+    /// A horizontal rule or a list marker.
     Rule,
-    /// Something sentbox itself says about the body.
+    /// Text that sentbox adds, such as a notice.
     Notice,
-    /// Html source: the name of a tag, with its brackets.
+    /// Html source: a tag name with its brackets.
     Tag,
-    /// Html source: the name of an attribute.
+    /// Html source: an attribute name.
     Attribute,
-    /// Html source: the value of an attribute.
+    /// Html source: an attribute value.
     Value,
     /// Html source: a comment or a doctype.
     Comment,
-    /// JSON: the name of a member.
+    /// JSON: a member name.
     Key,
     /// JSON: a string.
     String,
@@ -137,28 +125,23 @@ pub(crate) enum SpanRole {
     Literal,
     /// JSON and html source: brackets and commas.
     Punctuation,
-    /// Blanks that are not in the text but show its structure; copying leaves them out.
+    /// Added spaces that show the structure of code; copying leaves them out.
     Indent,
 }
 
-/// A link of a body.
+/// A link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The words it is on, on one line.
+    /// Its text, on one line.
     pub(crate) text: Box<str>,
-    /// Where it goes, cleaned; may be of any scheme, so look before opening.
+    /// The sanitized URL, of any scheme; see [`Link::is_openable`].
     pub(crate) target: Arc<str>,
-    /// What following it does.
     pub(crate) kind: LinkKind,
-    /// The host it really goes to, as its user would have to read it; empty if it has none.
-    pub(crate) host: Box<str>,
-    /// The target that a click-tracking wrapper carries in its own address, if it does.
-    pub(crate) redirect_target: Option<Box<str>>,
-    /// What a person should know before following it.
+    /// What the user should know before opening it.
     pub(crate) flags: Box<[LinkFlag]>,
 }
 
-/// What following a link does.
+/// What opening a link does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LinkKind {
     /// Opens a web page.
@@ -167,104 +150,117 @@ pub(crate) enum LinkKind {
     Email,
     /// Calls or texts a number.
     Phone,
-    /// Points into the email itself, or relative to nothing: it leads nowhere.
+    /// Relative or a fragment: an email has no base URL, so it opens nothing.
     Relative,
-    /// A scheme that is never opened, such as `javascript:`, `data:` or `file:`.
+    /// Has a scheme that is never opened, such as `javascript:` or `file:`.
     Blocked,
 }
 
-/// A reason to look twice at a link.
+/// A warning about a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum LinkFlag {
-    /// Its words name another host than it goes to.
+    /// Its text names another host than its URL.
     HostMismatch,
-    /// It goes through a click counter.
+    /// It goes through a click tracker.
     Tracked,
-    /// Its host is written in punycode: other letters than it seems.
+    /// Its host is written in punycode, so it may imitate another host.
     Punycode,
     /// Its host mixes scripts, such as a Cyrillic letter among Latin ones.
     MixedScript,
-    /// It carries a user name in front of its host, which is how hosts are faked.
+    /// A user name is before the host, which can imitate another host.
     Credentials,
-    /// Its host is a bare number.
+    /// Its host is an IP address.
     IpAddress,
-    /// Following it unsubscribes somebody.
+    /// Opening it unsubscribes the recipient.
     Unsubscribe,
-    /// Following it uses it up: a reset, a confirmation, an invitation, a magic link.
+    /// It works once: a reset, a confirmation, an invitation, a magic link.
     SingleUse,
 }
 
 impl LinkFlag {
-    /// The words for people.
-    #[must_use]
     pub(crate) const fn label(self) -> &'static str {
         match self {
-            Self::HostMismatch => "its words name another host",
+            Self::HostMismatch => "link text names another host",
             Self::Tracked => "click-tracked",
             Self::Punycode => "host in punycode",
             Self::MixedScript => "host mixes scripts",
             Self::Credentials => "has a user name before the host",
-            Self::IpAddress => "host is a bare number",
+            Self::IpAddress => "host is an IP address",
             Self::Unsubscribe => "unsubscribes",
-            Self::SingleUse => "works once",
+            Self::SingleUse => "single-use",
         }
     }
 }
 
-/// A word about the body as a whole.
+/// A fact about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyNotice {
-    /// What it is about.
     pub(crate) kind: NoticeKind,
-    /// Two or three words for the status line: `1 tracker`.
+    /// Text for the status line: `1 tracker`.
     pub(crate) label: String,
-    /// A message for the end of the body, without a full stop.
+    /// Text for the end of the body, without a full stop.
     pub(crate) detail: String,
 }
 
-/// What a note is about.
+/// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum NoticeKind {
-    /// The body is shown in part only, because it is too large or too deep.
+    /// The body is cut, because it is too large or nested too deep.
     Truncated,
-    /// It could not be shown as asked for, so something else is shown.
+    /// The view failed, so another one is shown.
     Fallback,
-    /// Pictures that report when the email is opened.
+    /// Images that report when the email is opened.
     Tracker,
-    /// The plain-text part is missing, empty, or says something else than the html part.
+    /// The text part is missing, empty or unlike the html part.
     TextPart,
-    /// Characters were taken out that could command the terminal or deceive the reader.
+    /// Control characters or bidi controls were removed.
     Sanitized,
-    /// A picture that travels with the email as an attachment.
+    /// Images that are attached to the email.
     Attachment,
 }
 
+/// Adds `text` to `spans`; text of the same style joins the last span.
+pub(super) fn push_span(spans: &mut Vec<BodySpan>, text: &str, style: SpanStyle) {
+    match spans.last_mut() {
+        _ if text.is_empty() => {}
+        Some(last) if last.style == style => last.text.push_str(text),
+        _ => spans.push(BodySpan {
+            text: text.to_owned(),
+            style,
+        }),
+    }
+}
+
+/// Returns the display width of `spans` in columns.
+pub(super) fn spans_width(spans: &[BodySpan]) -> usize {
+    spans.iter().map(|span| span.text.width()).sum()
+}
+
+impl From<SpanRole> for SpanStyle {
+    fn from(role: SpanRole) -> Self {
+        Self {
+            role,
+            ..Self::default()
+        }
+    }
+}
+
 impl Link {
-    /// Whether it may be opened at all; everything else can only be looked at and copied.
-    #[must_use]
+    /// True if it may be opened; other links can only be viewed and copied.
     pub(crate) const fn is_openable(&self) -> bool {
         matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
-    }
-
-    /// Whether `flag` is set.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) fn has_flag(&self, flag: LinkFlag) -> bool {
-        self.flags.contains(&flag)
     }
 }
 
 impl BodyLine {
-    /// The text of the line without its looks.
-    #[must_use]
+    /// Returns the text without styles.
     pub(crate) fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()
     }
 }
 
 impl Body {
-    /// The text of all lines, each ended by a line feed.
-    #[must_use]
+    /// Returns the text of all lines without trailing spaces, each ended by a newline.
     #[cfg(test)]
     pub(crate) fn text(&self) -> String {
         self.lines.iter().fold(String::new(), |mut all, line| {
@@ -274,8 +270,7 @@ impl Body {
         })
     }
 
-    /// The text as it was before it was cut into lines, for the clipboard.
-    #[must_use]
+    /// Returns the text as it was before wrapping, for the clipboard.
     #[cfg(test)]
     pub(crate) fn unwrapped_text(&self) -> String {
         let mut all = String::new();

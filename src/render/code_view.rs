@@ -1,65 +1,366 @@
-//! Rows of code, html or JSON: coloured, indented by their depth, and wrapped under themselves.
+//! Html source and JSON: coloured by syntax, indented by depth, wrapped with a hanging indent.
+//!
+//! Both views keep every character. Added line breaks and indentation are marked, so that copying
+//! html gives the source back byte for byte. JSON keeps numbers, key order and strings as received.
 
-use super::body::{Body, BodySpan, LineEnd, SpanRole, SpanStyle};
-use super::wrap::{self, WrapRun};
-use super::{notices, text_part};
+use super::body::{Body, BodySpan, LineEnd, SpanRole, push_span};
+use super::layout::MAX_LINES;
+use super::layout::wrap::{self, WrapRun};
+use crate::text::sanitize;
 
-/// Deeper nesting is no longer indented.
+/// Deeper nesting gets no more indentation.
 const MAX_INDENT: usize = 24;
 
-/// One row, before it is wrapped.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct CodeLine {
-    /// How often it is indented.
-    pub(super) depth: usize,
-    /// What stands in it.
-    pub(super) runs: Vec<(String, SpanStyle)>,
-    /// What it ends with in the text it was made from.
-    pub(super) end: LineEnd,
+/// Longer JSON strings are folded: bodies have views of their own and would hide the other fields.
+const FOLD_ABOVE_CHARS: usize = 600;
+
+/// Characters of a folded string that are shown.
+const FOLDED_CHARS: usize = 200;
+
+/// Code as indented lines, not wrapped yet.
+#[derive(Debug, Default)]
+pub(super) struct CodeView {
+    lines: Vec<CodeLine>,
+    /// Extra indentation of the continuation of a wrapped line, in columns.
+    hanging_indent: usize,
 }
 
-/// Wraps `rows` at `width` columns; what does not fit a row goes on `hang` columns further in.
-pub(super) fn wrap_code_lines(rows: &[CodeLine], width: usize, hang: usize) -> Body {
-    let mut body = Body::default();
-    for row in rows {
-        if body.lines.len() >= text_part::MAX_LINES {
-            body.notices
-                .push(notices::truncated("it has more than 50 000 lines"));
-            break;
-        }
-        let lead = |more: usize| -> Vec<BodySpan> {
-            let blanks = (row.depth.min(MAX_INDENT) * 2 + more).min(width / 3);
-            if blanks == 0 {
-                Vec::new()
-            } else {
-                vec![BodySpan {
-                    text: " ".repeat(blanks).into(),
-                    style: style_of_role(SpanRole::Indent),
-                }]
+#[derive(Debug, Default)]
+struct CodeLine {
+    depth: usize,
+    spans: Vec<BodySpan>,
+    end: LineEnd,
+}
+
+impl CodeView {
+    /// Splits sanitized html into one line per block-level tag.
+    pub(super) fn from_html(html: &str) -> Self {
+        let mut writer = CodeWriter::default();
+        let mut rest = html;
+        let mut raw: Option<&'static str> = None;
+        while !rest.is_empty() {
+            let (end, role) = match raw.take() {
+                Some(tag) => (raw_text_len(rest, tag), SpanRole::Code),
+                None => (rest.find('<').unwrap_or(rest.len()), SpanRole::Text),
+            };
+            let (text, after) = rest.split_at(end);
+            writer.push_lines(text, role);
+            let (markup, after) = after.split_at(markup_len(after));
+            rest = after;
+            if markup.starts_with("<!") || markup.starts_with("<?") {
+                writer.push_lines(markup, SpanRole::Comment);
+            } else if !markup.is_empty() {
+                raw = writer.push_tag(markup);
             }
-        };
-        let pieces: Vec<WrapRun<'_>> = row
-            .runs
-            .iter()
-            .map(|(text, mark)| WrapRun {
-                text,
-                style: *mark,
-                no_break: false,
-            })
-            .collect();
-        let mut lines = wrap::wrap_lines(&pieces, width, &lead(0), &lead(hang));
-        if let Some(last) = lines.last_mut() {
-            last.end = row.end;
         }
-        body.lines.extend(lines);
+        writer.end_line(LineEnd::Split);
+        Self {
+            lines: writer.lines,
+            hanging_indent: 4,
+        }
     }
-    body
+
+    /// Indents JSON; invalid JSON is shown token by token.
+    pub(super) fn from_json(json: &str) -> Self {
+        let mut writer = CodeWriter::default();
+        let mut in_empty_container = false;
+        let mut rest = json;
+        while let Some(c) = rest.chars().next() {
+            let (token, after) = rest.split_at(json_token_len(rest, c));
+            rest = after;
+            match c {
+                ' ' | '\t' | '\n' | '\r' => {}
+                '{' | '[' => {
+                    writer.push(token, SpanRole::Punctuation);
+                    if rest.trim_start().starts_with(['}', ']']) {
+                        in_empty_container = true;
+                    } else {
+                        writer.depth += 1;
+                        writer.end_json_line();
+                    }
+                }
+                '}' | ']' => {
+                    if !std::mem::take(&mut in_empty_container) {
+                        writer.depth = writer.depth.saturating_sub(1);
+                        writer.end_json_line();
+                    }
+                    writer.push(token, SpanRole::Punctuation);
+                }
+                ',' => {
+                    writer.push(token, SpanRole::Punctuation);
+                    writer.end_json_line();
+                }
+                ':' => writer.push(": ", SpanRole::Punctuation),
+                '"' if rest.trim_start().starts_with(':') => {
+                    writer.push(&escape_unsafe(token), SpanRole::Key);
+                }
+                '"' => writer.push_json_string(token),
+                '-' | '0'..='9' => writer.push(token, SpanRole::Number),
+                _ => writer.push(&escape_unsafe(token), SpanRole::Literal),
+            }
+        }
+        writer.end_json_line();
+        Self {
+            lines: writer.lines,
+            hanging_indent: 2,
+        }
+    }
+
+    /// Wraps the lines at `width` columns.
+    pub(super) fn lay_out(&self, width: usize) -> Body {
+        let mut body = Body::default();
+        for line in &self.lines {
+            if body.lines.len() > MAX_LINES {
+                break;
+            }
+            let indent = |more: usize| {
+                let mut spans = Vec::new();
+                let columns = (line.depth.min(MAX_INDENT) * 2 + more).min(width / 3);
+                push_span(&mut spans, &" ".repeat(columns), SpanRole::Indent.into());
+                spans
+            };
+            let runs: Vec<WrapRun<'_>> = line
+                .spans
+                .iter()
+                .map(|span| WrapRun::new(&span.text, span.style))
+                .collect();
+            let mut lines =
+                wrap::wrap_lines(&runs, width, &indent(0), &indent(self.hanging_indent));
+            if let Some(last) = lines.last_mut() {
+                last.end = line.end;
+            }
+            body.lines.extend(lines);
+        }
+        body
+    }
 }
 
-/// The look of a role and nothing else.
-pub(super) fn style_of_role(role: SpanRole) -> SpanStyle {
-    SpanStyle {
-        role,
-        ..SpanStyle::default()
+#[derive(Default)]
+struct CodeWriter {
+    lines: Vec<CodeLine>,
+    line: CodeLine,
+    depth: usize,
+}
+
+impl CodeWriter {
+    fn push(&mut self, text: &str, role: SpanRole) {
+        push_span(&mut self.line.spans, text, role.into());
+    }
+
+    /// Adds html that may contain newlines.
+    fn push_lines(&mut self, text: &str, role: SpanRole) {
+        for (i, line) in text.split('\n').enumerate() {
+            if i > 0 {
+                self.end_line(LineEnd::Newline);
+            }
+            self.push(line, role);
+        }
+    }
+
+    /// Ends the line; an empty one is dropped unless the source has a newline there.
+    fn end_line(&mut self, end: LineEnd) {
+        if end == LineEnd::Newline || !self.line.spans.is_empty() {
+            self.line.end = end;
+            self.lines.push(std::mem::take(&mut self.line));
+            self.line.depth = self.depth;
+        }
+    }
+
+    fn end_json_line(&mut self) {
+        if !self.line.spans.is_empty() {
+            self.end_line(LineEnd::Newline);
+        }
+        self.line.depth = self.depth;
+    }
+
+    fn push_json_string(&mut self, token: &str) {
+        let count = token.chars().count();
+        if count <= FOLD_ABOVE_CHARS {
+            return self.push(&escape_unsafe(token), SpanRole::String);
+        }
+        let start: String = token.chars().take(FOLDED_CHARS).collect();
+        self.push(&escape_unsafe(&start), SpanRole::String);
+        let more = format!("… {} more characters", count - FOLDED_CHARS);
+        self.push(&more, SpanRole::Notice);
+    }
+
+    /// Starts a new line unless this one has only whitespace so far.
+    fn begin_line(&mut self) {
+        let mut spans = self.line.spans.iter();
+        if spans.any(|span| !span.text.trim().is_empty()) {
+            self.end_line(LineEnd::Split);
+        }
+        self.line.depth = if self.line.spans.is_empty() {
+            self.depth
+        } else {
+            0
+        };
+    }
+
+    /// Adds a tag; returns the element's name if its content is raw text.
+    fn push_tag(&mut self, markup: &str) -> Option<&'static str> {
+        let closing = markup.starts_with("</");
+        let head = 1 + usize::from(closing);
+        let name_end = markup[head..]
+            .find(|c: char| c.is_whitespace() || c == '/' || c == '>')
+            .map_or(markup.len(), |at| head + at);
+        let name = markup[head..name_end].to_ascii_lowercase();
+        let kind = element_kind(&name);
+        let block = kind != ElementKind::Inline;
+        let nests = matches!(kind, ElementKind::Container | ElementKind::TextBlock)
+            && !markup.ends_with("/>");
+        if nests && closing {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        let ends_text = matches!(kind, ElementKind::TextBlock | ElementKind::Unclosed) && closing;
+        if block && !ends_text {
+            self.begin_line();
+        }
+        self.push_lines(&markup[..name_end], SpanRole::Tag);
+        self.push_attributes(&markup[name_end..]);
+        if nests && !closing {
+            self.depth += 1;
+        }
+        if block && closing {
+            self.end_line(LineEnd::Split);
+        }
+        ["script", "style", "textarea", "title"]
+            .into_iter()
+            .find(|raw| *raw == name && !closing)
+    }
+
+    /// Adds the attributes of a tag and its closing bracket.
+    fn push_attributes(&mut self, mut rest: &str) {
+        while let Some(c) = rest.chars().next() {
+            let (len, role) = match c {
+                '>' => (1, SpanRole::Tag),
+                '/' if rest == "/>" => (2, SpanRole::Tag),
+                '=' | '/' => (1, SpanRole::Punctuation),
+                '"' | '\'' => (
+                    rest[1..].find(c).map_or(rest.len(), |at| at + 2),
+                    SpanRole::Value,
+                ),
+                c if c.is_whitespace() => (
+                    rest.find(|c: char| !c.is_whitespace())
+                        .unwrap_or(rest.len()),
+                    SpanRole::Text,
+                ),
+                _ => (
+                    rest.find(|c: char| c.is_whitespace() || "=>".contains(c))
+                        .unwrap_or(rest.len())
+                        .max(c.len_utf8()),
+                    SpanRole::Attribute,
+                ),
+            };
+            self.push_lines(&rest[..len], role);
+            rest = &rest[len..];
+        }
     }
 }
+
+/// Returns the length of the tag or comment at the start of `rest`.
+///
+/// `rest` starts with `<` or is empty; a `<` that starts no markup has length 1.
+fn markup_len(rest: &str) -> usize {
+    if rest.starts_with("<!--") {
+        return rest.find("-->").map_or(rest.len(), |at| at + 3);
+    }
+    if !rest[1.min(rest.len())..]
+        .starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c))
+    {
+        return usize::from(rest.starts_with('<'));
+    }
+    let mut quote = None;
+    for (at, c) in rest.char_indices() {
+        match (quote, c) {
+            (None, '>') => return at + 1,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// Returns the length of the content of the raw-text element `tag`.
+fn raw_text_len(rest: &str, tag: &str) -> usize {
+    rest.match_indices("</")
+        .map(|(start, _)| start)
+        .find(|start| {
+            rest.get(start + 2..start + 2 + tag.len())
+                .is_some_and(|name| name.eq_ignore_ascii_case(tag))
+        })
+        .unwrap_or(rest.len())
+}
+
+/// How an element is put on lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ElementKind {
+    Inline,
+    /// Its content is indented on lines of its own.
+    Container,
+    /// As a container, but its end tag stays on the line of its text.
+    TextBlock,
+    /// A text block whose end tag is often omitted, so its content is not indented.
+    Unclosed,
+    /// Starts a line and has no content.
+    Void,
+}
+
+fn element_kind(name: &str) -> ElementKind {
+    match name {
+        "html" | "head" | "body" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "div"
+        | "center" | "ul" | "ol" | "dl" | "blockquote" | "pre" | "section" | "header"
+        | "footer" | "article" | "figure" | "form" => ElementKind::Container,
+        "td" | "th" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "title" | "style" | "script" => {
+            ElementKind::TextBlock
+        }
+        "p" | "li" | "dt" | "dd" => ElementKind::Unclosed,
+        "meta" | "link" | "hr" | "br" => ElementKind::Void,
+        _ => ElementKind::Inline,
+    }
+}
+
+/// Returns the length of the JSON token at the start of `rest`.
+fn json_token_len(rest: &str, first: char) -> usize {
+    match first {
+        '"' => {
+            let mut escaped = false;
+            for (at, c) in rest.char_indices().skip(1) {
+                match c {
+                    _ if escaped => escaped = false,
+                    '\\' => escaped = true,
+                    '"' => return at + 1,
+                    _ => {}
+                }
+            }
+            rest.len()
+        }
+        '{' | '}' | '[' | ']' | ',' | ':' => 1,
+        c if c.is_whitespace() => c.len_utf8(),
+        c => rest
+            .find(|c: char| c.is_whitespace() || "{}[],:\"".contains(c))
+            .unwrap_or(rest.len())
+            .max(c.len_utf8()),
+    }
+}
+
+/// Writes characters that are unsafe in a terminal as JSON escapes.
+fn escape_unsafe(token: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(token.len());
+    for c in token.chars() {
+        if sanitize::is_safe_char(c) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "code_view_tests.rs"]
+mod tests;

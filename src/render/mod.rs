@@ -1,50 +1,64 @@
-//! Turns a body into lines of marked spans at a width, safely, whatever the body is.
+//! Renders an email body as lines of styled text, within limits on time and memory.
 //!
-//! An html body goes through three steps: it is *read* into a bounded tree, *judged* for what a
-//! person sees of it, and *rebuilt* as plain blocks. [`Prepared`] keeps those blocks, so that a
-//! change of width costs only the layout.
+//! The passes of html: parse ([`html`]), compute styles ([`css`]), build blocks ([`blocks`]), lay
+//! out ([`layout`]). [`Document`] keeps the blocks, so that another width costs only the layout.
 
 pub mod ansi;
 mod blocks;
 mod body;
 mod code_view;
-mod compare_parts;
 mod css;
 mod document;
-mod extract_text;
 mod html;
-mod html_document;
-mod json_view;
 mod layout;
 mod links;
 mod notices;
-mod panics;
-mod source_view;
 mod text_part;
-mod wrap;
 
 pub(crate) use body::{Body, BodyLine, BodyView, SpanRole, SpanStyle};
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;
-pub(crate) use extract_text::extract_text;
-pub(crate) use panics::is_catching_panics;
+pub(crate) use html::extract_text;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::mail::Email;
 
 /// Lays out one view of an email at a width in columns.
 ///
-/// Total: it neither panics nor runs away, whatever the email holds. It may take tens of
-/// milliseconds, so call it off the event loop.
-#[must_use]
+/// It never panics, but it may take tens of milliseconds: call it off the event loop.
 pub(crate) fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
     Document::from_email(email, view).lay_out(width)
 }
 
-/// Lays out an html source that belongs to no email, as a mail reader's filter does.
+/// Lays out html that belongs to no email, as a mail reader's filter does.
 #[must_use]
 pub fn lay_out_html(source: &str, width: u16) -> Body {
     Document::from_html(source).lay_out(width)
+}
+
+thread_local! {
+    static CATCHING_PANICS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; returns `None` if it panics.
+///
+/// html5ever and html2text have panicked on odd input. Such a panic has a fallback, so the
+/// process's panic hook ignores it ([`is_catching_panics`]).
+fn catch_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let before = CATCHING_PANICS.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    CATCHING_PANICS.set(before);
+    outcome.ok()
+}
+
+/// True while this thread runs code whose panics the renderer catches.
+///
+/// For the panic hook, which would otherwise end the program.
+pub(crate) fn is_catching_panics() -> bool {
+    CATCHING_PANICS.get()
 }
 
 #[cfg(test)]

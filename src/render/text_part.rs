@@ -1,69 +1,65 @@
-//! The plain-text part: quoting, flowed paragraphs and URLs are seen, everything else is left as typed.
+//! The plain-text part: quotes, flowed paragraphs (RFC 3676), columns and links.
 
-use linkify::{LinkFinder, LinkKind as Found};
+use linkify::{LinkFinder, LinkKind};
 use unicode_width::UnicodeWidthStr;
 
-use super::body::{Body, BodyLine, BodySpan, Link, SpanRole, SpanStyle};
+use super::body::{Body, BodyLine, BodySpan, Link, SpanRole, SpanStyle, push_span, spans_width};
+use super::layout::MAX_LINES;
+use super::layout::wrap::{self, WrapRun};
 use super::links;
-use super::wrap::{self, WrapRun};
 
-/// More lines than anybody reads; the rest is cut with a note.
-pub(super) const MAX_LINES: usize = 50_000;
-
-/// How deep quote marks are counted.
+/// Deeper quote marks are read as text.
 const MAX_QUOTE_DEPTH: usize = 20;
 
-/// One paragraph of a text, before it is wrapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A paragraph of a text, not wrapped yet.
+#[derive(Debug)]
 struct TextParagraph {
-    /// How often it is quoted.
     quote_depth: usize,
     /// The text without its quote marks.
     text: String,
-    /// Links by byte range, in order.
+    /// Byte ranges of links and their index in [`TextPart::links`], in order.
     links: Vec<(std::ops::Range<usize>, u16)>,
-    /// Set in columns with blanks, so it is panned instead of wrapped.
+    /// Has columns made of spaces, so it is not wrapped.
     is_tabular: bool,
 }
 
-/// A cleaned text, taken apart once so that it can be wrapped at any width.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A parsed text part.
+#[derive(Debug, Default)]
 pub(super) struct TextPart {
     paragraphs: Vec<TextParagraph>,
     links: Vec<Link>,
 }
 
 impl TextPart {
-    /// Takes `source` apart; it must be clean.
-    pub(super) fn new(source: &str) -> Self {
+    /// Parses sanitized text.
+    pub(super) fn parse(source: &str) -> Self {
         let lines: Vec<(usize, &str)> = source.lines().map(strip_quotes).collect();
         let flowed = is_flowed(&lines);
-        let mut text = Self::default();
+        let mut part = Self::default();
         let mut open: Option<(usize, String)> = None;
         for (quotes, line) in lines {
-            let goes_on = flowed && line.ends_with(' ') && line != "-- ";
+            let continues = flowed && line.ends_with(' ') && line != "-- ";
             match &mut open {
-                Some((depth, before)) if *depth == quotes && line != "-- " => before.push_str(line),
+                Some((depth, text)) if *depth == quotes && line != "-- " => text.push_str(line),
                 other => {
-                    if let Some((depth, before)) = other.take() {
-                        text.add_paragraph(depth, &before);
+                    if let Some((depth, text)) = other.replace((quotes, line.to_owned())) {
+                        part.add_paragraph(depth, &text);
                     }
-                    *other = Some((quotes, line.to_owned()));
                 }
             }
-            if !goes_on && let Some((depth, whole)) = open.take() {
-                text.add_paragraph(depth, &whole);
+            if !continues && let Some((depth, text)) = open.take() {
+                part.add_paragraph(depth, &text);
             }
         }
-        if let Some((depth, rest)) = open {
-            text.add_paragraph(depth, &rest);
+        if let Some((depth, text)) = open {
+            part.add_paragraph(depth, &text);
         }
-        text
+        part
     }
 
-    fn add_paragraph(&mut self, quotes: usize, text: &str) {
+    fn add_paragraph(&mut self, quote_depth: usize, text: &str) {
         let text = text.trim_end().to_owned();
-        let mut found = Vec::new();
+        let mut links = Vec::new();
         let mut finder = LinkFinder::new();
         finder.url_can_be_iri(false);
         for link in finder.links(&text) {
@@ -71,128 +67,97 @@ impl TextPart {
                 break;
             };
             let target = match link.kind() {
-                Found::Email => format!("mailto:{}", link.as_str()),
+                LinkKind::Email => format!("mailto:{}", link.as_str()),
                 _ => link.as_str().to_owned(),
             };
             self.links.push(links::inspect_link(link.as_str(), &target));
-            found.push((link.start()..link.end(), number));
+            links.push((link.start()..link.end(), number));
         }
-        let columns = has_columns(&text);
         self.paragraphs.push(TextParagraph {
-            quote_depth: quotes,
+            quote_depth,
+            is_tabular: has_columns(&text),
             text,
-            links: found,
-            is_tabular: columns,
+            links,
         });
     }
 
     /// Wraps the text at `width` columns.
     pub(super) fn lay_out(&self, width: usize) -> Body {
-        let mut body = Body {
-            links: self.links.clone(),
-            ..Body::default()
-        };
+        let mut lines = Vec::new();
         for paragraph in &self.paragraphs {
-            if body.lines.len() >= MAX_LINES {
-                body.notices
-                    .push(super::notices::truncated("it has more than 50 000 lines"));
+            if lines.len() > MAX_LINES {
                 break;
             }
-            paragraph.wrap(width, &mut body.lines);
+            paragraph.wrap(width, &mut lines);
         }
-        body
+        Body {
+            lines,
+            links: self.links.clone(),
+            notices: Vec::new(),
+        }
     }
 }
 
 impl TextParagraph {
     fn wrap(&self, width: usize, out: &mut Vec<BodyLine>) {
-        let quoted = SpanStyle {
-            role: SpanRole::Quote,
-            ..SpanStyle::default()
-        };
-        let lead: Vec<BodySpan> = if self.quote_depth == 0 {
-            Vec::new()
-        } else {
-            vec![BodySpan {
-                text: format!("{} ", ">".repeat(self.quote_depth)).into(),
-                style: quoted,
-            }]
-        };
-        let plain = if self.quote_depth == 0 {
-            SpanStyle::default()
-        } else {
-            quoted
-        };
-        let mut pieces = Vec::new();
-        let mut at = 0;
+        let mut prefix: Vec<BodySpan> = Vec::new();
+        let mut style = SpanStyle::default();
+        if self.quote_depth > 0 {
+            style.role = SpanRole::Quote;
+            push_span(
+                &mut prefix,
+                &format!("{} ", ">".repeat(self.quote_depth)),
+                style,
+            );
+        }
+        let mut runs = Vec::new();
+        let mut end = 0;
         for (range, link) in &self.links {
-            pieces.push(WrapRun {
-                text: &self.text[at..range.start],
-                style: plain,
-                no_break: false,
-            });
-            pieces.push(WrapRun {
+            runs.push(WrapRun::new(&self.text[end..range.start], style));
+            runs.push(WrapRun {
                 text: &self.text[range.clone()],
                 style: SpanStyle {
-                    role: SpanRole::Link,
                     link: Some(*link),
-                    ..SpanStyle::default()
+                    ..SpanRole::Link.into()
                 },
                 no_break: true,
             });
-            at = range.end;
+            end = range.end;
         }
-        pieces.push(WrapRun {
-            text: &self.text[at..],
-            style: plain,
-            no_break: false,
-        });
-        let rtl = links::is_rtl(&self.text);
-        let unwrapped = self.is_tabular && self.text.width() + wrap::spans_width(&lead) > width;
-        let lines = wrap::wrap_lines(
-            &pieces,
-            if unwrapped { usize::MAX } else { width },
-            &lead,
-            &lead,
-        );
-        out.extend(lines.into_iter().map(|line| BodyLine {
-            rtl,
-            wide: line.wide || unwrapped,
-            ..line
-        }));
+        runs.push(WrapRun::new(&self.text[end..], style));
+        let unwrapped = self.is_tabular && self.text.width() + spans_width(&prefix) > width;
+        let width = if unwrapped { usize::MAX } else { width };
+        for line in wrap::wrap_lines(&runs, width, &prefix, &prefix) {
+            out.push(BodyLine {
+                wide: line.wide || unwrapped,
+                ..line
+            });
+        }
     }
 }
 
-/// Splits the quote marks off a line: `> > text` is quoted twice.
+/// Splits a line into its quote depth and its text: `> > text` has depth 2.
 fn strip_quotes(line: &str) -> (usize, &str) {
-    let mut quotes = 0;
+    let mut depth = 0;
     let mut rest = line;
-    while quotes < MAX_QUOTE_DEPTH {
-        let inner = if quotes == 0 {
+    loop {
+        let inner = if depth == 0 {
             rest
         } else {
             rest.strip_prefix(' ').unwrap_or(rest)
         };
-        let Some(after) = inner.strip_prefix('>') else {
-            break;
-        };
-        rest = after;
-        quotes += 1;
+        match inner.strip_prefix('>') {
+            Some(after) if depth < MAX_QUOTE_DEPTH => rest = after,
+            _ => return (depth, inner),
+        }
+        depth += 1;
     }
-    (
-        quotes,
-        if quotes == 0 {
-            rest
-        } else {
-            rest.strip_prefix(' ').unwrap_or(rest)
-        },
-    )
 }
 
-/// Whether the blanks at the ends of lines mean that paragraphs flow on (RFC 3676).
+/// True if spaces at line ends mean that a paragraph continues (RFC 3676).
 ///
-/// The service does not hand on the header that would say so, hence the guess: programs that flow
-/// break close to column 72, whereas stray blanks stand after lines of any length.
+/// The service does not pass on the header that says so, hence a guess: mail programs break flowed
+/// lines close to column 72, while accidental trailing spaces follow lines of any length.
 fn is_flowed(lines: &[(usize, &str)]) -> bool {
     let soft = lines
         .iter()
@@ -204,7 +169,7 @@ fn is_flowed(lines: &[(usize, &str)]) -> bool {
     all >= 2 && near * 10 >= all * 9
 }
 
-/// Whether a line is set in columns: three blanks or more between words, twice or with figures.
+/// True if a line has at least three columns, separated by three spaces or more.
 fn has_columns(text: &str) -> bool {
     let mut columns = text
         .trim()
@@ -220,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(source: &str, width: usize) -> Vec<String> {
-        TextPart::new(source)
+        TextPart::parse(source)
             .lay_out(width)
             .lines
             .iter()
@@ -229,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_keep_their_marks_on_every_wrapped_line() {
+    fn wrapped_quotes_repeat_their_marks() {
         assert_eq!(
             shown(">> two words here", 10),
             [">> two", ">> words", ">> here"]
@@ -238,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn flowed_paragraphs_are_joined_and_the_signature_is_not() {
+    fn flowed_lines_join_except_the_signature() {
         let line = "This line is long enough that a program broke it right here, and \n";
         let source = format!("{line}{line}then it ends.\n-- \nAna");
         let lines = shown(&source, 200);
@@ -248,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn stray_blanks_do_not_make_a_text_flow() {
+    fn few_trailing_spaces_do_not_mean_flowed_text() {
         assert_eq!(
             shown("Hi, \nhow are you? \nBye", 40),
             ["Hi,", "how are you?", "Bye"]
@@ -256,10 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn links_are_found_and_kept_whole() {
-        let body =
-            TextPart::new("go to https://example.com/a-long-path?x=1, or write to ana@example.org")
-                .lay_out(20);
+    fn links_are_found_and_stay_whole() {
+        let body = TextPart::parse(
+            "go to https://example.com/a-long-path?x=1, or write to ana@example.org",
+        )
+        .lay_out(20);
         assert_eq!(body.links.len(), 2);
         assert_eq!(
             &*body.links[0].target,
@@ -275,15 +241,15 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_panned_not_wrapped() {
-        let body = TextPart::new("Item          Qty      Price").lay_out(16);
+    fn tabular_lines_are_not_wrapped() {
+        let body = TextPart::parse("Item          Qty      Price").lay_out(16);
         assert_eq!(body.lines.len(), 1);
         assert!(body.lines[0].wide);
     }
 
     proptest! {
         #[test]
-        fn every_word_stays_once_and_in_order(source in "([a-z>]{0,9}[ \n]){0,40}", width in 1..30_usize) {
+        fn every_word_stays_once_in_order(source in "([a-z>]{0,9}[ \n]){0,40}", width in 1..30_usize) {
             let shown = shown(&source, width).concat();
             let letters = |text: &str| text.chars().filter(char::is_ascii_lowercase).collect::<String>();
             prop_assert_eq!(letters(&shown), letters(&source));

@@ -1,42 +1,54 @@
-//! The two operations over HTTP: who may ask, how often, and what is answered.
+//! The two operations over HTTP: routes, access checks, query parameters and the rate limit.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret;
 use serde_json::value::RawValue;
-use url::Host;
+use url::{Host, form_urlencoded};
 
-use super::ask::ListParams;
 use super::error::ErrorResponse;
-use super::window::{self, RateWindow};
-use super::{EmailSource, ServerConfig, SourceError};
+use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceError};
 use crate::api::wire::ListBody;
+use crate::api::{Cursor, MAX_LIMIT};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
-/// What stands between the network and the source.
+/// Emails on a page if the request sets no limit.
+const DEFAULT_LIMIT: u8 = 20;
+
+/// The state of the access checks.
 struct ServerState {
     config: ServerConfig,
     rate_window: Mutex<RateWindow>,
     clock: Clock,
 }
 
-/// The router of a server.
-pub(super) fn routes<S: EmailSource>(source: S, terms: ServerConfig, clock: Clock) -> Router {
-    let gate = Arc::new(ServerState {
-        rate_window: Mutex::new(RateWindow::new(terms.rate)),
-        config: terms,
+impl ServerState {
+    /// Locks the rate window. A panic elsewhere cannot have left a counter half changed.
+    fn lock_rate_window(&self) -> MutexGuard<'_, RateWindow> {
+        self.rate_window
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Creates the router of a server.
+pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clock) -> Router {
+    let state = Arc::new(ServerState {
+        rate_window: Mutex::new(RateWindow::new(config.rate)),
+        config,
         clock,
     });
     Router::new()
@@ -45,7 +57,7 @@ pub(super) fn routes<S: EmailSource>(source: S, terms: ServerConfig, clock: Cloc
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .with_state(Arc::new(source))
-        .layer(middleware::from_fn_with_state(gate, check_request))
+        .layer(middleware::from_fn_with_state(state, check_request))
 }
 
 async fn method_not_allowed() -> ErrorResponse {
@@ -76,89 +88,68 @@ async fn retrieve<S: EmailSource>(
     email.map(Json).map_err(ErrorResponse::from_email_error)
 }
 
-/// Asks the source on a thread where it may block; a panic there is an answer too.
+/// Calls the source on a blocking thread. A panic becomes an internal error.
 async fn run_blocking<T: Send + 'static>(
-    ask: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, SourceError> {
-    let answer = tokio::task::spawn_blocking(ask).await;
-    answer.unwrap_or_else(|_| {
-        Err(SourceError::Internal(Error::new(
-            ErrorKind::Internal,
-            "the source panicked",
-        )))
+    let result = tokio::task::spawn_blocking(work).await;
+    result.unwrap_or_else(|_| {
+        let error = Error::new(ErrorKind::Internal, "the source panicked");
+        Err(SourceError::Internal(error))
     })
 }
 
-/// After the name of the host the key, as on the service: without it nobody learns which paths exist. A caller without
-/// the key uses up nobody's budget, yet is told it, since every answer carries the headers.
+/// Checks host, key and rate limit, in this order, before any path is looked up.
+///
+/// So a client without the key cannot find out which paths exist, and does not use up the rate limit
+/// of others. The rate limit headers are on every response, as on the service.
 async fn check_request(
-    State(gate): State<Arc<ServerState>>,
+    State(state): State<Arc<ServerState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let now = (gate.clock)();
-    let may = check_host(&request, &gate.config)
-        .and_then(|()| check_key(request.headers(), &gate.config))
+    let now = (state.clock)();
+    let config = &state.config;
+    let check = check_host(&request, config)
+        .and_then(|()| check_key(request.headers(), config))
         .and_then(|()| {
-            let granted = gate.lock_rate_window().try_acquire(now);
-            if granted {
+            if state.lock_rate_window().try_acquire(now) {
                 Ok(())
             } else {
-                Err(ErrorResponse::RateLimited {
-                    rate: gate.config.rate,
-                })
+                Err(ErrorResponse::RateLimited { rate: config.rate })
             }
         });
-    let mut response = match may {
+    let mut response = match check {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     };
-    if let Err(ErrorResponse::RateLimited { .. }) = may {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, window::retry_after());
-    }
     response
         .headers_mut()
-        .extend(gate.lock_rate_window().headers(now));
+        .extend(state.lock_rate_window().headers(now));
     response
 }
 
-impl ServerState {
-    /// A counter stays right whatever panicked beside it.
-    fn lock_rate_window(&self) -> std::sync::MutexGuard<'_, RateWindow> {
-        self.rate_window
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Every name that the request gives for the server must be one that it answers to.
-fn check_host(request: &Request, terms: &ServerConfig) -> Result<(), ErrorResponse> {
-    let of_header = |value: &HeaderValue| {
-        value
-            .to_str()
-            .ok()
-            .and_then(|text| parse_host(&text.parse().ok()?))
+/// Checks that every host name of the request belongs to this server.
+fn check_host(request: &Request, config: &ServerConfig) -> Result<(), ErrorResponse> {
+    let parse_header = |value: &HeaderValue| {
+        let authority: Authority = value.to_str().ok()?.parse().ok()?;
+        parse_host(&authority)
     };
-    let in_headers = request
-        .headers()
-        .get_all(header::HOST)
-        .iter()
-        .map(of_header);
-    let in_address = request.uri().authority().map(parse_host);
-    let mut named = in_headers.chain(in_address).peekable();
+    let headers = request.headers().get_all(header::HOST);
+    let from_headers = headers.iter().map(parse_header);
+    let from_uri = request.uri().authority().map(parse_host);
+    let mut hosts = from_headers.chain(from_uri).peekable();
     let is_ours = |host: Option<Host>| {
-        host.is_some_and(|host| is_loopback(&host) || terms.hosts.contains(&host))
+        host.is_some_and(|host| is_loopback(&host) || config.hosts.contains(&host))
     };
-    if named.peek().is_some() && named.all(is_ours) {
+    if hosts.peek().is_some() && hosts.all(is_ours) {
         Ok(())
     } else {
         Err(ErrorResponse::UnknownHost)
     }
 }
 
-/// The host in normal form, without its port.
+/// Returns the host in normal form, without its port.
 fn parse_host(authority: &Authority) -> Option<Host> {
     Host::parse(authority.host()).ok()
 }
@@ -171,23 +162,111 @@ fn is_loopback(host: &Host) -> bool {
     }
 }
 
-/// An `Authorization` of another scheme, or an empty one, brings no key at all.
-fn check_key(headers: &HeaderMap, terms: &ServerConfig) -> Result<(), ErrorResponse> {
-    let value = headers
+/// Checks the bearer token. An `Authorization` of another scheme, or an empty one, has no key.
+fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResponse> {
+    let (scheme, key) = headers
         .get(header::AUTHORIZATION)
-        .ok_or(ErrorResponse::MissingKey)?;
-    let (scheme, key) = value
-        .to_str()
-        .ok()
-        .and_then(|text| text.split_once(' '))
+        .and_then(|value| value.to_str().ok()?.split_once(' '))
         .ok_or(ErrorResponse::MissingKey)?;
     let key = key.trim();
     if !scheme.eq_ignore_ascii_case("bearer") || key.is_empty() {
         return Err(ErrorResponse::MissingKey);
     }
-    // In constant time: how long a comparison takes would tell how much of a guess is right.
-    verify_slices_are_equal(key.as_bytes(), terms.key.expose_secret().as_bytes())
+    // In constant time: the duration of a comparison would tell how much of a guess is right.
+    verify_slices_are_equal(key.as_bytes(), config.key.expose_secret().as_bytes())
         .map_err(|_| ErrorResponse::InvalidKey)
+}
+
+/// The query parameters of a list request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ListParams {
+    cursor: Cursor,
+    limit: u8,
+}
+
+impl ListParams {
+    /// Parses a query string as strictly as the service does. Unknown parameters are ignored.
+    fn parse(query: &str) -> Result<Self, ErrorResponse> {
+        let (mut limit, mut after, mut before) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let (slot, name) = match &*name {
+                "limit" => (&mut limit, "limit"),
+                "after" => (&mut after, "after"),
+                "before" => (&mut before, "before"),
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return Err(ErrorResponse::RepeatedParameter(name));
+            }
+        }
+        let limit = limit.map_or(Ok(DEFAULT_LIMIT), |text| parse_limit(&text))?;
+        let cursor = match (after, before) {
+            (None, None) => Cursor::Start,
+            (Some(id), None) => Cursor::After(EmailId::new(id)),
+            (None, Some(id)) => Cursor::Before(EmailId::new(id)),
+            (Some(_), Some(_)) => return Err(ErrorResponse::BothCursors),
+        };
+        Ok(Self { cursor, limit })
+    }
+}
+
+/// Parses a limit of digits only: `str::parse` accepts a plus sign too.
+fn parse_limit(text: &str) -> Result<u8, ErrorResponse> {
+    let is_digits = text.bytes().all(|b| b.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|limit| is_digits && (1..=MAX_LIMIT).contains(limit))
+        .ok_or(ErrorResponse::InvalidLimit)
+}
+
+/// A fixed window rate limit. A window opens with the first request after the last one closed.
+#[derive(Debug)]
+struct RateWindow {
+    rate: u32,
+    opened_at: Timestamp,
+    used: u32,
+}
+
+impl RateWindow {
+    const fn new(rate: u32) -> Self {
+        Self {
+            rate,
+            opened_at: Timestamp::MIN,
+            used: 0,
+        }
+    }
+
+    /// Counts a request; false if the limit is reached.
+    fn try_acquire(&mut self, now: Timestamp) -> bool {
+        self.reset_if_over(now);
+        let granted = self.used < self.rate;
+        self.used += u32::from(granted);
+        granted
+    }
+
+    fn headers(&mut self, now: Timestamp) -> HeaderMap {
+        self.reset_if_over(now);
+        let policy = HeaderValue::try_from(format!("{};w={RATE_WINDOW_SECONDS}", self.rate))
+            .expect("digits and punctuation make a header");
+        [
+            ("ratelimit-limit", self.rate.into()),
+            ("ratelimit-policy", policy),
+            ("ratelimit-remaining", (self.rate - self.used).into()),
+            ("ratelimit-reset", RATE_WINDOW_SECONDS.into()),
+        ]
+        .into_iter()
+        .map(|(name, value)| (HeaderName::from_static(name), value))
+        .collect()
+    }
+
+    /// Opens a new window if this one is over, or if the clock was set back before its start.
+    fn reset_if_over(&mut self, now: Timestamp) {
+        let age = now.duration_since(self.opened_at);
+        if age >= SignedDuration::from_secs(RATE_WINDOW_SECONDS) || age.is_negative() {
+            self.opened_at = now;
+            self.used = 0;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -195,19 +274,19 @@ mod tests {
     use super::*;
     use axum::body::Body;
 
-    fn accepts_hosts(hosts: &[&str], terms: &ServerConfig) -> bool {
+    fn accepts_hosts(hosts: &[&str], config: &ServerConfig) -> bool {
         let mut request = Request::new(Body::empty());
         for host in hosts {
             request
                 .headers_mut()
                 .append(header::HOST, HeaderValue::from_str(host).unwrap());
         }
-        check_host(&request, terms).is_ok()
+        check_host(&request, config).is_ok()
     }
 
     #[test]
-    fn only_loopback_and_allowed_names_are_answered() {
-        let mut terms = ServerConfig::demo(10);
+    fn only_loopback_and_configured_hosts_are_accepted() {
+        let mut config = ServerConfig::demo(10);
         for name in [
             "localhost",
             "127.0.0.1:8025",
@@ -216,7 +295,7 @@ mod tests {
             "LOCALHOST:80",
             "sentbox.localhost",
         ] {
-            assert!(accepts_hosts(&[name], &terms), "{name}");
+            assert!(accepts_hosts(&[name], &config), "{name}");
         }
         for name in [
             "evil.example",
@@ -228,20 +307,20 @@ mod tests {
             "a b",
             "[::2]",
         ] {
-            assert!(!accepts_hosts(&[name], &terms), "{name}");
+            assert!(!accepts_hosts(&[name], &config), "{name}");
         }
         assert!(
-            !accepts_hosts(&[], &terms) && !accepts_hosts(&["localhost", "evil.example"], &terms)
+            !accepts_hosts(&[], &config) && !accepts_hosts(&["localhost", "evil.example"], &config)
         );
-        terms.hosts.push(Host::parse("Mail.Example").unwrap());
+        config.hosts.push(Host::parse("Mail.Example").unwrap());
         assert!(
-            accepts_hosts(&["mail.example:8025"], &terms)
-                && !accepts_hosts(&["other.example"], &terms)
+            accepts_hosts(&["mail.example:8025"], &config)
+                && !accepts_hosts(&["other.example"], &config)
         );
     }
 
     #[test]
-    fn name_in_the_request_line_counts_too() {
+    fn host_in_request_line_is_checked() {
         let mut request = Request::new(Body::empty());
         request
             .headers_mut()
@@ -254,16 +333,103 @@ mod tests {
     }
 
     #[test]
-    fn key_must_match_whole() {
-        let terms = ServerConfig::demo(10);
+    fn partial_key_is_refused() {
+        let config = ServerConfig::demo(10);
         let with = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
-            check_key(&headers, &terms)
+            check_key(&headers, &config)
         };
         assert_eq!(with("Bearer re_demo"), Ok(()));
         for wrong in ["Bearer re_dem", "Bearer re_demo1", "Bearer re_demO"] {
             assert_eq!(with(wrong), Err(ErrorResponse::InvalidKey), "{wrong}");
         }
+    }
+
+    fn params(cursor: Cursor, limit: u8) -> ListParams {
+        ListParams { cursor, limit }
+    }
+
+    #[test]
+    fn parameters_are_optional_and_unknown_ones_ignored() {
+        let id = || EmailId::new("a b");
+        assert_eq!(ListParams::parse(""), Ok(params(Cursor::Start, 20)));
+        assert_eq!(ListParams::parse("limit=1"), Ok(params(Cursor::Start, 1)));
+        assert_eq!(
+            ListParams::parse("limit=100&after=a+b"),
+            Ok(params(Cursor::After(id()), 100))
+        );
+        assert_eq!(
+            ListParams::parse("colour=red&before=a%20b"),
+            Ok(params(Cursor::Before(id()), 20))
+        );
+    }
+
+    #[test]
+    fn limit_outside_1_to_100_is_refused() {
+        for bad in [
+            "0",
+            "101",
+            "256",
+            "-1",
+            "+5",
+            "1.5",
+            "1e1",
+            "abc",
+            "",
+            "%20",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                ListParams::parse(&format!("limit={bad}")),
+                Err(ErrorResponse::InvalidLimit),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn repeated_parameter_or_second_cursor_is_refused() {
+        assert_eq!(
+            ListParams::parse("limit=1&limit=1"),
+            Err(ErrorResponse::RepeatedParameter("limit"))
+        );
+        assert_eq!(
+            ListParams::parse("after=a&after=b"),
+            Err(ErrorResponse::RepeatedParameter("after"))
+        );
+        assert_eq!(
+            ListParams::parse("after=a&before=b"),
+            Err(ErrorResponse::BothCursors)
+        );
+        assert_eq!(
+            ListParams::parse("after=&before="),
+            Err(ErrorResponse::BothCursors)
+        );
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(1_795_000_000_000 + millis).unwrap()
+    }
+
+    #[test]
+    fn limit_is_per_second_and_in_headers() {
+        let mut window = RateWindow::new(2);
+        let remaining =
+            |window: &mut RateWindow, now| window.headers(now)["ratelimit-remaining"].clone();
+        assert!(window.try_acquire(at(0)));
+        assert_eq!(remaining(&mut window, at(10)), "1");
+        assert!(window.try_acquire(at(998)));
+        assert!(!window.try_acquire(at(999)));
+        assert_eq!(remaining(&mut window, at(999)), "0");
+        assert!(window.try_acquire(at(1000)));
+        assert_eq!(window.headers(at(1000))["ratelimit-policy"], "2;w=1");
+    }
+
+    #[test]
+    fn clock_set_back_opens_new_window() {
+        let mut window = RateWindow::new(1);
+        assert!(window.try_acquire(at(60_000)));
+        assert!(window.try_acquire(at(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! The service's API over anything that can answer *page* and *email*, so that the real client can be run, shown and tested without the service.
+//! A server for the service's API over any [`EmailSource`], to run and test the real client without the service.
 
 use std::future::{Future, IntoFuture};
 use std::io;
@@ -15,72 +15,71 @@ use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::mail::EmailId;
 
-mod ask;
 mod error;
 mod http;
 pub mod sample;
-mod window;
 
-/// The key that a demonstration server accepts.
+/// The API key of a demonstration server.
 pub const DEMO_KEY: &str = "re_demo";
 
-/// How long answers under way may take once the server is told to stop.
+/// Time for open requests to finish after the shutdown signal.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// What a server serves. It is asked on a blocking thread, so it may read a file or a database.
+/// Length of the rate limit's window; also the `retry-after` of a refused request.
+const RATE_WINDOW_SECONDS: i64 = 1;
+
+/// The emails that a server serves.
 ///
-/// Answers are JSON text rather than typed emails, so that an archive can hand on what it was
-/// given, members unknown to this version included.
+/// Methods run on a blocking thread, so they may read a file or a database. They return JSON text and
+/// not typed emails, so that an archive can serve what it stored, with members unknown to this version.
+///
+/// # Errors
+///
+/// Both methods fail if no email has the id or cursor, or if the source cannot be read.
 pub trait EmailSource: Send + Sync + 'static {
-    /// At most `limit` summaries right below or above the cursor, newest first.
-    ///
-    /// # Errors
-    ///
-    /// If the cursor names no email, or nothing can be read.
+    /// Returns at most `limit` summaries right below or above the cursor, newest first.
+    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 
-    /// One email with its bodies.
-    ///
-    /// # Errors
-    ///
-    /// If the id names no email, or nothing can be read.
+    /// Returns one email with its bodies.
+    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError>;
 }
 
-/// One page of a [`Source`].
+/// One page of an [`EmailSource`].
 #[derive(Debug, Clone)]
 pub struct SourcePage {
     /// The summaries, newest first.
     pub data: Vec<Box<RawValue>>,
-    /// Whether more emails exist beyond it, in the direction of its cursor.
+    /// Whether more emails exist in the direction of the cursor.
     pub has_more: bool,
 }
 
-/// Why a [`Source`] cannot answer.
+/// The error of an [`EmailSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceError {
-    /// Not spelled like an id of this source.
+    /// The text cannot be an id of this source.
     Malformed,
-    /// Spelled like an id, but no email has it.
+    /// No email has this id.
     Unknown,
-    /// The source itself is in trouble.
+    /// The source cannot be read.
     Internal(Error),
 }
 
-/// What a server asks of its callers.
+/// The access rules of a server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// The one key that may read.
+    /// The only valid API key.
     pub key: SecretString,
-    /// Requests that are answered in any one second.
+    /// Limit of requests per second.
     pub rate: u32,
-    /// Names of this server beside those of the loopback interface. A request to another name is
-    /// refused: a web page may have its own name lead here (DNS rebinding).
+    /// Host names of this server, beside those of the loopback interface. A request to another name
+    /// is refused: a web page may let its own name resolve to this address (DNS rebinding).
     pub hosts: Vec<Host>,
 }
 
 impl ServerConfig {
-    /// The terms of a demonstration: [`DEMO_KEY`], the given rate, and no name but those of loopback.
+    /// Returns the rules of a demonstration: [`DEMO_KEY`] and loopback host names only.
     #[must_use]
     pub fn demo(rate: u32) -> Self {
         Self {
@@ -91,9 +90,9 @@ impl ServerConfig {
     }
 }
 
-/// Answers requests on `listener` until `shutdown` is done, then finishes what is under way.
+/// Serves requests on `listener` until `shutdown` completes, then lets open requests finish.
 ///
-/// The caller owns the task: this future does all the work, and dropping it stops the server.
+/// This future does all the work: dropping it stops the server.
 ///
 /// # Errors
 ///
@@ -101,20 +100,20 @@ impl ServerConfig {
 pub async fn serve(
     listener: TcpListener,
     source: impl EmailSource,
-    terms: ServerConfig,
+    config: ServerConfig,
     clock: Clock,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let stop = CancellationToken::new();
-    let served = axum::serve(listener, http::routes(source, terms, clock))
+    let server = axum::serve(listener, http::routes(source, config, clock))
         .with_graceful_shutdown(stop.clone().cancelled_owned());
-    let mut served = std::pin::pin!(served.into_future());
+    let mut server = std::pin::pin!(server.into_future());
     tokio::select! {
-        ended = &mut served => ended,
+        result = &mut server => result,
         () = shutdown => {
             stop.cancel();
-            // A caller that never finishes its request must not keep the program from ending.
-            tokio::time::timeout(SHUTDOWN_GRACE, served).await.unwrap_or(Ok(()))
+            // A client that never finishes its request must not keep the program running.
+            tokio::time::timeout(SHUTDOWN_GRACE, server).await.unwrap_or(Ok(()))
         }
     }
 }

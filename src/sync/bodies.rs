@@ -4,50 +4,47 @@ use super::{Engine, SyncDepth};
 use crate::api::EmailApi;
 use crate::error::{Error, ErrorKind};
 
-/// Emails that are looked up at once.
+/// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
 
-/// So many answers in a row that make no sense are the service's, not those of single emails.
+/// Number of invalid responses in a row that are the service's fault, not that of single emails.
 const MAX_CONSECUTIVE_INVALID: u32 = 5;
 
-/// What became of the emails whose bodies were missing.
+/// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BodiesReport {
-    /// How many were fetched.
+    /// Fetched and stored.
     pub(crate) stored: u64,
-    /// How many the service does not have any more.
+    /// Unknown to the service.
     pub(crate) missing: u64,
-    /// How many it answered with nonsense.
+    /// With a response that is not an email.
     pub(crate) invalid: u64,
-    /// How many are still to be fetched.
+    /// Still without a body.
     pub(crate) remaining: u64,
-    /// What ended the work before that.
+    /// The error of the service that ended the work.
     pub(crate) error: Option<Error>,
 }
 
 impl<S: EmailApi> Engine<S> {
-    /// Fetches the bodies of all emails here as far `back` as is said, newest first, one request each.
-    /// `progress` is told after each. To break off is to drop the future; what was fetched stays.
+    /// Fetches the missing bodies of emails down to `depth`, newest first, one request each.
     ///
-    /// # Errors
-    ///
-    /// If the archive fails; a failure of the service is in [`Bodies::failed`].
+    /// `progress` is called after each. Dropping the future cancels the work; stored bodies stay. An
+    /// error of the service is in the report; the result is an error only if the archive fails.
     pub(crate) async fn fetch_bodies(
         &self,
-        back: SyncDepth,
+        depth: SyncDepth,
         mut progress: impl FnMut(&BodiesReport),
     ) -> Result<BodiesReport, Error> {
-        let since = back.cutoff_micros();
-        let left = self
-            .run_blocking(move |archive| archive.count_without_body(since))
-            .await?;
-        let mut done = BodiesReport {
-            remaining: left,
+        let since = depth.cutoff_micros();
+        let mut report = BodiesReport {
+            remaining: self
+                .run_blocking(move |archive| archive.count_without_body(since))
+                .await?,
             ..BodiesReport::default()
         };
         let mut below = None;
-        let mut senseless = 0;
-        while done.remaining > 0 {
+        let mut consecutive_invalid = 0;
+        while report.remaining > 0 {
             let batch = self
                 .run_blocking(move |archive| archive.without_body(below, since, BATCH_SIZE))
                 .await?;
@@ -55,29 +52,31 @@ impl<S: EmailApi> Engine<S> {
             below = Some(*last);
             for (_, id) in batch {
                 match self.fetch_and_store(&id).await {
-                    Ok((_, kept)) => {
-                        kept?;
-                        (done.stored, senseless) = (done.stored + 1, 0);
+                    Ok(retrieved) => {
+                        retrieved.stored?;
+                        report.stored += 1;
+                        consecutive_invalid = 0;
                     }
-                    Err(failure) if failure.kind == ErrorKind::NotFound => done.missing += 1,
-                    Err(failure)
+                    Err(error) if error.kind == ErrorKind::NotFound => report.missing += 1,
+                    Err(error)
                         if matches!(
-                            failure.kind,
+                            error.kind,
                             ErrorKind::NotTheApi | ErrorKind::InvalidRequest
-                        ) && senseless + 1 < MAX_CONSECUTIVE_INVALID =>
+                        ) && consecutive_invalid + 1 < MAX_CONSECUTIVE_INVALID =>
                     {
-                        (done.invalid, senseless) = (done.invalid + 1, senseless + 1);
+                        report.invalid += 1;
+                        consecutive_invalid += 1;
                     }
-                    Err(failure) => {
-                        done.error = Some(failure);
-                        return Ok(done);
+                    Err(error) => {
+                        report.error = Some(error);
+                        return Ok(report);
                     }
                 }
-                done.remaining = done.remaining.saturating_sub(1);
-                progress(&done);
+                report.remaining = report.remaining.saturating_sub(1);
+                progress(&report);
             }
         }
-        done.remaining = 0;
-        Ok(done)
+        report.remaining = 0;
+        Ok(report)
     }
 }

@@ -4,88 +4,82 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::planner::Goal;
 use super::recheck::{RecheckScope, find_due_runs, lateness};
-use super::run::{Progress, is_cursor_error};
-use super::{Engine, StopReason, SyncReport, lock};
+use super::run::is_cursor_error;
+use super::{Engine, StopReason, SyncDepth, SyncReport, lock, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
-use crate::archive::{Archive, CandidateRows, EmailRow, ListingPage, PagePosition, SortKey};
+use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, Finality};
+use crate::mail::{EmailId, Finality, Status};
 use crate::query::Query;
 
-/// Cursors that are tried for a page, from the row right above it up; then the newest page is read.
+/// Cursors to try for a page, from the row right above it up; then a refresh reads the newest page.
 const MAX_CURSORS: u32 = 3;
 
-/// A page that could not be read is left alone for so long, and the next one is read.
+/// Time until a page that could not be read is due again.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
-/// Candidates of a query that are looked at together.
+/// Most candidates of a query in one call.
 const CANDIDATE_BATCH: usize = 200;
 
-/// Pages that could not be confirmed lately, by their first row, and when that was tried.
+/// Unlisted emails among which the most overdue one is searched.
+const MAX_UNLISTED: u32 = 500;
+
+/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
 pub(super) type FailedPages = HashMap<SortKey, Timestamp>;
 
-/// What confirming statuses has brought.
+/// The result of confirming statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfirmReport {
-    /// New and changed emails, as in any other run of sync.
+    /// New and changed emails.
     pub(crate) sync_report: SyncReport,
-    /// How many requests it took.
+    /// Number of requests.
     pub(crate) requests: u32,
-    /// How many of the rows were confirmed.
+    /// Number of confirmed rows.
     pub(crate) confirmed_rows: u32,
-    /// How far down the candidates are confirmed; `None` if none was.
+    /// The row down to which candidates are confirmed; `None` if none is.
     pub(crate) confirmed_down_to: Option<SortKey>,
     /// Whether no row is left to confirm.
     pub(crate) is_done: bool,
 }
 
-/// One request that confirms rows.
+/// A request that confirms rows.
 #[derive(Debug, PartialEq, Eq)]
 enum ConfirmRequest {
-    /// The page that begins at this row, with so many of the wanted rows on it.
-    Page(SortKey, usize),
+    /// The page that begins at row `start` and has `rows` of the wanted rows.
+    Page { start: SortKey, rows: usize },
     /// One email.
     Email(EmailId),
 }
 
 impl<S: EmailApi> Engine<S> {
-    /// Reads the most overdue page or email again, and marks what the service does not have any more. `None`, and
-    /// no request, if nothing is due.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
-    pub(crate) async fn recheck(&self, recheck: RecheckScope) -> Result<Option<SyncReport>, Error> {
+    /// Reads the most overdue page or email again, and marks what the service no longer has. `None`,
+    /// without a request, if nothing is due.
+    pub(crate) async fn recheck(&self, scope: RecheckScope) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
-        let unconfirmable = self.failed_pages.clone();
+        let failed_pages = self.failed_pages.clone();
         let next = self.run_blocking(move |archive| {
-            let mut left_alone = lock(&unconfirmable);
-            left_alone.retain(|_, tried| now.duration_since(*tried).abs() < RETRY_AFTER);
-            next_due_request(&archive, recheck, now, &left_alone)
+            let mut failed_pages = lock(&failed_pages);
+            failed_pages.retain(|_, tried_at| now.duration_since(*tried_at).abs() < RETRY_AFTER);
+            next_due_request(&archive, scope, now, &failed_pages)
         });
-        let Some(reading) = next.await? else {
-            return Ok(None);
-        };
-        let mut brought = Progress::default();
-        match reading {
-            ConfirmRequest::Page(start, _) => {
-                if !self.confirm_page(start, &mut brought).await? {
+        let mut report = SyncReport::new();
+        match next.await? {
+            None => return Ok(None),
+            Some(ConfirmRequest::Page { start, .. }) => {
+                if !self.confirm_page(start, &mut report).await? {
                     lock(&self.failed_pages).insert(start, now);
                 }
             }
-            ConfirmRequest::Email(id) => self.confirm_email(&id, &mut brought).await?,
+            Some(ConfirmRequest::Email(id)) => self.confirm_email(&id, &mut report).await?,
         }
-        self.run_blocking(move |archive| brought.to_report(&archive, StopReason::Done).map(Some))
+        self.run_blocking(move |archive| report.finish(&archive, StopReason::Done).map(Some))
             .await
     }
 
-    /// The same for the background: what may still change is read when it is due, by the process that asks
-    /// for new mail. Returns how many rows are due then, beside what was read.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
+    /// Rechecks in the background if this process has the poll lock: reads what may still change.
+    /// Returns also the number of rows that are due afterwards.
     pub(crate) async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64), Error> {
         let now = (self.clock)();
         if !self
@@ -94,20 +88,16 @@ impl<S: EmailApi> Engine<S> {
         {
             return Ok((None, 0));
         }
-        let recheck = RecheckScope::background(now);
-        let synced = self.recheck(recheck).await?;
-        Ok((synced, self.count_due(recheck).await?))
+        let scope = RecheckScope::background(now);
+        let report = self.recheck(scope).await?;
+        Ok((report, self.count_due(scope).await?))
     }
 
-    /// How many rows are due.
-    ///
-    /// # Errors
-    ///
-    /// If the archive fails.
-    pub(crate) async fn count_due(&self, recheck: RecheckScope) -> Result<u64, Error> {
+    /// Counts the rows that are due.
+    pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64, Error> {
         let now = (self.clock)();
         self.run_blocking(move |archive| {
-            let due = find_due_runs(&archive.confirmed_runs()?, recheck, now);
+            let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
             let counts = due.iter().map(|due| {
                 archive
                     .count_listed(due.run.top, due.run.bottom, u32::MAX)
@@ -118,15 +108,11 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Confirms these emails with at most `most` requests, by page or by id, whichever takes fewer.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
+    /// Confirms emails with at most `max_requests`, by page or by id, whichever takes fewer.
     pub(crate) async fn confirm_emails(
         &self,
         ids: Vec<EmailId>,
-        most: u32,
+        max_requests: u32,
     ) -> Result<ConfirmReport, Error> {
         let rows = self.run_blocking(move |archive| {
             let mut rows = ids
@@ -137,170 +123,185 @@ impl<S: EmailApi> Engine<S> {
             Ok(rows)
         });
         let rows = rows.await?;
-        self.confirm_matches(
-            CandidateRows {
-                rows,
-                last_examined: None,
-                is_exhausted: true,
-            },
-            most,
-        )
-        .await
+        let candidates = CandidateRows {
+            rows,
+            last_examined: None,
+            is_exhausted: true,
+        };
+        self.confirm_matches(candidates, max_requests).await
     }
 
-    /// Confirms emails that `query` finds, newest first from below `below` on, with at most `most`
-    /// requests. Emails that are final, or confirmed at `fresh_since` or later, need none. At most
-    /// `most_rows` are confirmed.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
+    /// Confirms matches of `query` below row `below`, newest first, with at most `max_requests`.
+    /// Emails that are final, or confirmed at `fresh_since` or later, need no request.
     pub(crate) async fn confirm_candidates(
         &self,
         query: Query,
         below: Option<SortKey>,
         fresh_since: Timestamp,
-        most: u32,
-        most_rows: u32,
+        max_requests: u32,
+        max_rows: u32,
     ) -> Result<ConfirmReport, Error> {
         let now = (self.clock)();
-        let most_rows = usize::try_from(most_rows).unwrap_or(usize::MAX);
-        let found = self.run_blocking(move |archive| {
-            archive.find_candidates(&query, below, CANDIDATE_BATCH.min(most_rows), |row| {
+        let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
+        let candidates = self.run_blocking(move |archive| {
+            archive.find_candidates(&query, below, CANDIDATE_BATCH.min(max_rows), |row| {
                 needs_confirming(row, fresh_since, now)
             })
         });
-        let candidates = found.await?;
-        self.confirm_matches(candidates, most).await
+        self.confirm_matches(candidates.await?, max_requests).await
     }
 
     async fn confirm_matches(
         &self,
         candidates: CandidateRows,
-        most: u32,
+        max_requests: u32,
     ) -> Result<ConfirmReport, Error> {
         let CandidateRows {
             rows,
-            last_examined: passed,
-            is_exhausted: is_end,
+            last_examined,
+            is_exhausted,
         } = candidates;
-        let (mut brought, mut requests, mut done) = (Progress::default(), 0, 0);
-        while done < rows.len() && requests < most {
+        let (mut report, mut requests, mut done) = (SyncReport::new(), 0, 0);
+        while done < rows.len() && requests < max_requests {
             let pending = rows[done..].to_vec();
-            let reading = self
+            let request = self
                 .run_blocking(move |archive| next_confirm_request(&archive, &pending))
                 .await?;
-            match reading {
-                ConfirmRequest::Page(start, rows) => {
-                    self.confirm_page(start, &mut brought).await?;
+            match request {
+                ConfirmRequest::Page { start, rows } => {
+                    self.confirm_page(start, &mut report).await?;
                     done += rows;
                 }
                 ConfirmRequest::Email(id) => {
-                    self.confirm_email(&id, &mut brought).await?;
+                    self.confirm_email(&id, &mut report).await?;
                     done += 1;
                 }
             }
             requests += 1;
         }
         let is_all = done == rows.len();
-        let down_to = if is_all {
-            passed
+        let confirmed_down_to = if is_all {
+            last_examined
         } else {
             done.checked_sub(1).map(|last| rows[last].sort_key)
         };
-        let rows = u32::try_from(done).unwrap_or(u32::MAX);
-        let synced = self
-            .run_blocking(move |archive| brought.to_report(&archive, StopReason::Done))
+        let sync_report = self
+            .run_blocking(move |archive| report.finish(&archive, StopReason::Done))
             .await?;
         Ok(ConfirmReport {
-            sync_report: synced,
+            sync_report,
             requests,
-            confirmed_rows: rows,
-            confirmed_down_to: down_to,
-            is_done: is_end && is_all,
+            confirmed_rows: u32::try_from(done).unwrap_or(u32::MAX),
+            confirmed_down_to,
+            is_done: is_exhausted && is_all,
         })
     }
 
-    /// Reads the page that begins at the row `start`. Says whether its statuses could be confirmed: not
-    /// if the service knows none of the rows above it.
-    async fn confirm_page(&self, start: SortKey, brought: &mut Progress) -> Result<bool, Error> {
+    /// Reads the page that begins at row `start`; false if its statuses could not be confirmed,
+    /// because the service knows none of the rows above it.
+    async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool, Error> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
             .await?;
         let is_near_top = u32::try_from(cursors.len()).unwrap_or(MAX_CURSORS) < MAX_CURSORS;
         for id in cursors {
-            let (asked, answer) = self.request_page(&Cursor::After(id.clone())).await;
-            let page = match answer {
+            let (sent_at, response) = self.request_page(&Cursor::After(id.clone())).await;
+            let page = match response {
                 Ok(page) if page.items.is_empty() && page.unreadable == 0 => continue,
-                Ok(page) => page,
-                Err(failure) if is_cursor_error(&failure) => {
-                    self.run_blocking(move |archive| archive.mark_missing(&id, asked))
+                Err(error) if is_cursor_error(&error) => {
+                    self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                         .await?;
                     continue;
                 }
-                Err(failure) => return Err(failure),
+                response => response?,
             };
             let unreadable = page.unreadable;
-            let carried = self.run_blocking(move |archive| {
+            let merged = self.run_blocking(move |archive| {
                 let is_last = page.has_more == Some(false)
-                    && page.unreadable == 0
+                    && unreadable == 0
                     && page.items.len() < archive.coverage_state()?.max_page_len;
-                let last = page
-                    .items
-                    .last()
-                    .map(|item| EmailId::new(&item.id))
-                    .filter(|_| is_last);
-                let joins = if page.unreadable > 0 {
-                    PagePosition::Unknown
-                } else {
-                    PagePosition::Below {
-                        cursor: id,
-                        is_end: false,
-                    }
-                };
-                let carried = archive.merge_page(&ListingPage {
-                    items: page.items,
-                    position: joins,
-                    oldest_first: false,
-                    requested: asked,
-                })?;
-                if let (Some(span), Some(last)) = (carried.range, last) {
-                    archive.record_end(span.bottom, Some(&last), asked)?;
+                let last = page.items.last().map(|item| EmailId::new(&item.id));
+                let merged = merge_page_after(&archive, id, page, sent_at)?;
+                if let (Some(range), Some(last)) = (merged.range, last.filter(|_| is_last)) {
+                    archive.record_end(range.bottom, Some(&last), sent_at)?;
                 }
-                Ok(carried)
+                Ok(merged)
             });
-            let carried = carried.await?;
-            brought.add_page(&carried, unreadable);
-            return Ok(carried.range.is_some());
+            let merged = merged.await?;
+            report.add_page(&merged, unreadable);
+            return Ok(merged.range.is_some());
         }
         // The listing begins here, or the service knows none of these cursors.
-        let synced = self.run(super::exchange::Goal::Refresh, |_| ()).await?;
-        brought.add_report(&synced);
+        report.merge(self.run(Goal::Refresh, |_| ()).await?);
         Ok(is_near_top)
     }
 
-    /// Retrieves one email. That it does not exist is an answer, too.
-    async fn confirm_email(&self, id: &EmailId, brought: &mut Progress) -> Result<(), Error> {
+    /// Retrieves one email. Its absence from the service confirms it too.
+    async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<(), Error> {
         let before = self.load_status(id).await?;
         match self.fetch_and_store(id).await {
-            Ok((_, kept)) => kept?,
-            Err(failure) if failure.kind == ErrorKind::NotFound => {}
-            Err(failure) => return Err(failure),
+            Ok(retrieved) => retrieved.stored?,
+            Err(error) if error.kind == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         if self.load_status(id).await? != before {
-            brought.add_changes(0, vec![id.clone()]);
+            report.add_changes(std::iter::once(id));
         }
         Ok(())
     }
 
-    async fn load_status(&self, id: &EmailId) -> Result<Option<crate::mail::Status>, Error> {
+    async fn load_status(&self, id: &EmailId) -> Result<Option<Status>, Error> {
         let id = id.clone();
         self.run_blocking(move |archive| Ok(archive.row(&id)?.map(|row| row.summary.status)))
             .await
     }
+
+    /// Reads the pages again that should have emails which could not be retrieved, down to `depth`.
+    /// Adds the results to `report`.
+    pub(super) async fn confirm_deletions(
+        &self,
+        depth: SyncDepth,
+        report: &mut SyncReport,
+    ) -> Result<(), Error> {
+        let mut last = None;
+        while let Some((row, above)) = self.first_unconfirmed(depth).await? {
+            // A page that has confirmed nothing ends the loop.
+            if last.is_some_and(|last| row >= last) {
+                break;
+            }
+            last = Some(row);
+            match self.reread_page(&above).await {
+                Ok(further) => report.merge(further),
+                Err(error) => {
+                    report.stop_reason = StopReason::Failed(error);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the newest unconfirmed deletion with the email above it. With the oldest first there is
+    /// none, as the page after an email is newer.
+    async fn first_unconfirmed(
+        &self,
+        depth: SyncDepth,
+    ) -> Result<Option<(SortKey, EmailId)>, Error> {
+        self.run_blocking(move |archive| {
+            let coverage = archive.coverage_state()?;
+            let newest = coverage
+                .ranges
+                .iter()
+                .find(|range| range.reaches_top && !coverage.oldest_first);
+            newest.map_or(Ok(None), |range| {
+                archive.unconfirmed_deletion(range, depth.cutoff_micros())
+            })
+        })
+        .await
+    }
 }
 
-/// Whether a row is neither final nor confirmed since then.
+/// Whether a row is neither final nor confirmed since `fresh_since`.
 fn needs_confirming(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
@@ -308,54 +309,49 @@ fn needs_confirming(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> b
     !is_fresh && row.finality(now) != Finality::Final
 }
 
-/// Unlisted emails that are looked at for the most overdue one.
-const MAX_UNLISTED: u32 = 500;
-
-/// The page or email that is to be read next.
+/// Returns the most overdue page or email.
 fn next_due_request(
     archive: &Archive,
-    recheck: RecheckScope,
+    scope: RecheckScope,
     now: Timestamp,
-    left_alone: &FailedPages,
+    failed_pages: &FailedPages,
 ) -> Result<Option<ConfirmRequest>, Error> {
-    // A service that lists the oldest first gives newer emails after a cursor: no page begins at a row.
+    // With the oldest first, the page after a cursor is newer: no page begins at a row.
     if !archive.coverage_state()?.oldest_first
-        && let Some(start) = next_due_page(archive, recheck, now, left_alone)?
+        && let Some(start) = next_due_page(archive, scope, now, failed_pages)?
     {
-        return Ok(Some(ConfirmRequest::Page(start, 0)));
+        return Ok(Some(ConfirmRequest::Page { start, rows: 0 }));
     }
     let unlisted = archive.unlisted_emails(MAX_UNLISTED)?;
     let due = unlisted.into_iter().find(|(_, run)| {
-        !find_due_runs(&[*run], recheck, now).is_empty() && !left_alone.contains_key(&run.top)
+        !find_due_runs(&[*run], scope, now).is_empty() && !failed_pages.contains_key(&run.top)
     });
     Ok(due.map(|(id, _)| ConfirmRequest::Email(id)))
 }
 
 fn next_due_page(
     archive: &Archive,
-    recheck: RecheckScope,
+    scope: RecheckScope,
     now: Timestamp,
-    left_alone: &FailedPages,
+    failed_pages: &FailedPages,
 ) -> Result<Option<SortKey>, Error> {
-    if let Some(doubt) = archive
-        .first_unconfirmed_deletion()?
-        .filter(|doubt| !left_alone.contains_key(doubt))
-    {
-        return Ok(Some(doubt));
+    let deletion = archive.first_unconfirmed_deletion()?;
+    if let Some(row) = deletion.filter(|row| !failed_pages.contains_key(row)) {
+        return Ok(Some(row));
     }
-    for due in find_due_runs(&archive.confirmed_runs()?, recheck, now) {
-        let row = match recheck {
+    for due in find_due_runs(&archive.confirmed_runs()?, scope, now) {
+        let row = match scope {
             RecheckScope::Due { .. } => {
                 archive.first_changeable(due.run.top, due.run.bottom, now)?
             }
             RecheckScope::All { .. } => archive.first_listed(due.run.top, due.run.bottom)?,
         };
         let is_due = |row: &SortKey| {
-            !matches!(recheck, RecheckScope::Due { .. }) || lateness(&due.run, *row, now) >= 1.0
+            !matches!(scope, RecheckScope::Due { .. }) || lateness(&due.run, *row, now) >= 1.0
         };
         if let Some(row) = row.filter(is_due) {
             let start = archive.listed_above(row, due.ceiling, u32::from(MAX_LIMIT) - 1)?;
-            if !left_alone.contains_key(&start) {
+            if !failed_pages.contains_key(&start) {
                 return Ok(Some(start));
             }
         }
@@ -363,7 +359,7 @@ fn next_due_page(
     Ok(None)
 }
 
-/// The request that confirms the first of these rows, and as many of those below it as it can.
+/// Returns the request that confirms the first row, and as many of the following ones as it can.
 fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmRequest, Error> {
     let first = &rows[0];
     let email = || Ok(ConfirmRequest::Email(first.summary.id.clone()));
@@ -381,7 +377,10 @@ fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmR
         on_page += 1;
     }
     if on_page > 1 {
-        Ok(ConfirmRequest::Page(first.sort_key, on_page))
+        Ok(ConfirmRequest::Page {
+            start: first.sort_key,
+            rows: on_page,
+        })
     } else {
         email()
     }

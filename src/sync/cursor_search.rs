@@ -1,22 +1,22 @@
-//! Looks for the oldest email of a span that the service still knows, where a walk can go on.
+//! Finds the oldest email of a covered range that the service still knows, where a run can go on.
 //!
-//! Mail expires from the bottom up, so the rows that are gone lie together: strides up to a row that
-//! is known, then halving, find the border in about as many requests as the span's length has bits.
+//! Mail expires from the bottom up, so the expired rows are contiguous: galloping up to a known row,
+//! then bisection, find the boundary in about as many requests as the range's length has bits.
 
 use crate::api::MAX_LIMIT;
 
-/// A search for such an email, by rows above the bottom of the span.
+/// The state of a search. Rows are offsets from the bottom of the range.
 #[derive(Debug, Default)]
 pub(super) struct CursorSearch {
     start: u32,
-    /// The highest row that the service does not know.
+    /// The highest row that the service is known not to have.
     highest_unknown: Option<u32>,
-    /// The lowest row that it knows or that lies beyond the span.
+    /// The lowest row that it has, or that is beyond the range.
     lowest_known: Option<u32>,
 }
 
 impl CursorSearch {
-    /// Begins at that row.
+    /// Creates a search that begins at row `first`.
     pub(super) const fn starting_at(first: u32) -> Self {
         Self {
             start: first,
@@ -25,25 +25,27 @@ impl CursorSearch {
         }
     }
 
-    /// The row to try, and whether to go on from there if it is known: the border is less than a page
-    /// away. `None` if all were tried.
+    /// Returns the row to request next, and whether the boundary is less than a page below it, so that
+    /// the run can go on there. `None` if all rows were tried.
     pub(super) fn next_offset(&self) -> Option<(u32, bool)> {
-        let (gone, row) = match (self.highest_unknown, self.lowest_known) {
+        let (unknown, row) = match (self.highest_unknown, self.lowest_known) {
             (None, None) => return Some((self.start, false)),
             (None, Some(_)) => return Some((0, false)),
-            (Some(gone), None) => (gone, gone.saturating_mul(4).max(1)),
-            (Some(gone), Some(beyond)) if beyond - gone > 1 => (gone, gone + (beyond - gone) / 2),
+            (Some(unknown), None) => (unknown, unknown.saturating_mul(4).max(1)),
+            (Some(unknown), Some(known)) if known - unknown > 1 => {
+                (unknown, unknown + (known - unknown) / 2)
+            }
             (Some(_), Some(_)) => return None,
         };
-        Some((row, row - gone <= u32::from(MAX_LIMIT)))
+        Some((row, row - unknown <= u32::from(MAX_LIMIT)))
     }
 
-    /// The service does not know this row.
+    /// Records that the service does not know this row.
     pub(super) const fn mark_unknown(&mut self, row: u32) {
         self.highest_unknown = Some(row);
     }
 
-    /// The service knows this row, or the span has none there.
+    /// Records that the service knows this row, or that the range does not reach it.
     pub(super) const fn mark_known(&mut self, row: u32) {
         self.lowest_known = Some(row);
     }
@@ -58,7 +60,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_border_is_found_in_few_steps(length in 1..1_000_000_u32, expired in 0..1_000_000_u32) {
+        fn boundary_is_found_in_32_steps(length in 1..1_000_000_u32, expired in 0..1_000_000_u32) {
             let mut search = CursorSearch::starting_at(0);
             let mut steps = 0;
             while let Some((row, enough)) = search.next_offset() {
@@ -75,7 +77,7 @@ mod tests {
                     search.mark_known(row);
                 }
             }
-            prop_assert!(expired >= length, "only a span of which nothing is left has no border");
+            prop_assert!(expired >= length, "only a range without known rows has no boundary");
         }
     }
 }

@@ -1,61 +1,49 @@
-//! Carries what the service has into the archive, page by page, and never claims more than it has seen.
+//! Stores the service's emails in the archive, page by page, and never claims more than it has read.
 
 mod bodies;
 mod confirm;
 mod cursor_search;
-mod doubts;
-pub(crate) mod exchange;
-mod follow;
-pub(crate) mod planner;
-mod reachability;
+mod planner;
 pub(crate) mod recheck;
 mod report;
 mod run;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use tracing::info;
 
 use confirm::FailedPages;
-use exchange::Goal;
-use follow::ChangeFeed;
-use run::{Progress, RunStep, SyncRun, is_cursor_error};
+use planner::Goal;
+use report::ChangeFeed;
+use run::{SyncRun, is_cursor_error};
 
 pub(crate) use confirm::ConfirmReport;
 pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
-use crate::archive::{Archive, ListingPage, PagePosition, ProcessLock, RequestTime};
+use crate::archive::{Archive, ListingPage, MergeResult, PagePosition, ProcessLock, RequestTime};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
 
-/// Carries one service into one archive. Clones do the same work and may be used at the same time:
-/// the archive is right whatever order answers arrive in.
+/// Stores the emails of one service in one archive.
+///
+/// Clones may run at the same time: the archive is correct in whatever order responses arrive.
+#[derive(Clone)]
 pub(crate) struct Engine<S> {
-    service: Arc<S>,
+    service: S,
     archive: Archive,
     clock: Clock,
     change_feed: Arc<Mutex<ChangeFeed>>,
     failed_pages: Arc<Mutex<FailedPages>>,
 }
 
-impl<S> Clone for Engine<S> {
-    fn clone(&self) -> Self {
-        Self {
-            service: Arc::clone(&self.service),
-            archive: self.archive.clone(),
-            clock: Arc::clone(&self.clock),
-            change_feed: Arc::clone(&self.change_feed),
-            failed_pages: Arc::clone(&self.failed_pages),
-        }
-    }
-}
-
-/// A lease that is given up when this is dropped.
+/// Releases a process lock when it is dropped.
 struct LockGuard<'a>(&'a ProcessLock);
 
 impl Drop for LockGuard<'_> {
@@ -64,10 +52,17 @@ impl Drop for LockGuard<'_> {
     }
 }
 
+/// A retrieved email, and whether the archive could store it.
+struct RetrieveResult {
+    email: Email,
+    stored: Result<(), Error>,
+}
+
+/// Each request fails if the service or the archive does. A run keeps the pages before a failure, and
+/// reports it as [`StopReason::Failed`] if there are any.
 impl<S: EmailApi> Engine<S> {
-    /// An engine between `service` and `archive`; `clock` tells when something was seen.
-    #[must_use]
-    pub(crate) fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
+    /// Creates an engine; `clock` dates requests.
+    pub(crate) fn new(service: S, archive: Archive, clock: Clock) -> Self {
         Self {
             service,
             archive,
@@ -77,227 +72,161 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
-    /// The same engine, whose requests are wanted so.
-    #[must_use]
-    pub(crate) fn with_priority(&self, wish: &RequestHandle) -> Self {
+    /// Returns a clone whose requests have the priority of `handle`, and end when it is canceled.
+    pub(crate) fn with_priority(&self, handle: &RequestHandle) -> Self {
         Self {
-            service: Arc::new(self.service.with_priority(wish)),
+            service: self.service.with_priority(handle),
             ..self.clone()
         }
     }
 
-    /// What may be asked of the service at present, if it is asked at a pace.
-    #[must_use]
+    /// Returns the current rate budget; `None` for a service without a rate limit.
     pub(crate) fn budget(&self) -> Option<RateBudget> {
         self.service.rate_budget()
     }
 
-    /// The archive that is filled.
-    #[must_use]
     pub(crate) const fn archive(&self) -> &Archive {
         &self.archive
     }
 
-    /// Fetches what is new, and the present status of the newest hundred. One request if nothing is
-    /// new; else as many as it takes to meet what is known, up to a limit. The first time of all it is
-    /// the first page alone.
+    /// Fetches new mail, and the current status of the newest hundred emails.
     ///
-    /// No request if another process on the same archive does this already ([`Lease`]): then it is what
-    /// that one has brought since the last time.
-    ///
-    /// [`Lease`]: crate::archive::Lease
-    ///
-    /// # Errors
-    ///
-    /// If the service fails before it gave a page, or the archive fails. A later failure of the service
-    /// is in [`Synced::stopped`].
+    /// This takes one request if nothing is new, else as many as it takes to reach known mail, up to a
+    /// limit. The first refresh of an archive is the first page only. No request is sent if another
+    /// process has the archive's poll lock: the result is then what that one has stored since the last
+    /// call.
     pub(crate) async fn refresh(&self) -> Result<SyncReport, Error> {
-        let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
-        let followed = self.run_blocking(move |archive| {
+        let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
+        let by_other_process = self.run_blocking(move |archive| {
             if archive.poll_lock().try_acquire(now) {
                 return Ok(None);
             }
-            if let Some(failure) = archive.poll_lock().outage() {
-                return Err(failure);
+            if let Some(error) = archive.poll_lock().outage() {
+                return Err(error);
             }
-            following
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .poll(&archive)
-                .map(Some)
+            lock(&change_feed).poll(&archive).map(Some)
         });
-        if let Some(synced) = followed.await? {
-            return Ok(synced);
+        match by_other_process.await? {
+            Some(report) => Ok(report),
+            None => self.refresh_now().await,
         }
-        self.refresh_now().await
     }
 
-    /// The same, also if another process does this already: a user wants to know how it is now.
-    ///
-    /// # Errors
-    ///
-    /// As [`head`](Self::head).
+    /// Refreshes even if another process has the poll lock: a user requests the current state.
     pub(crate) async fn refresh_now(&self) -> Result<SyncReport, Error> {
-        let walked = self.run(Goal::Refresh, |_| ()).await;
-        let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
-        let noted = self.run_blocking(move |archive| {
-            // From here on this process asks for what is new, if no other one does.
-            let _ = archive.poll_lock().try_acquire(now);
-            reachability::record_reachability(&archive, &walked, now);
-            let synced = walked?;
-            // What this process has brought itself is no news from another one.
-            following
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .poll(&archive)?;
-            Ok(synced)
-        });
-        noted.await
-    }
-
-    /// What other processes have brought since the last refresh or call. No request.
-    ///
-    /// # Errors
-    ///
-    /// If the archive fails.
-    pub(crate) async fn poll_changes(&self) -> Result<SyncReport, Error> {
-        let following = Arc::clone(&self.change_feed);
+        let result = self.run(Goal::Refresh, |_| ()).await;
+        let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         self.run_blocking(move |archive| {
-            following
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .poll(&archive)
+            // From now on this process refreshes, if no other one does.
+            let _ = archive.poll_lock().try_acquire(now);
+            record_reachability(&archive, &result, now);
+            let report = result?;
+            // The results of this process are not changes by another one.
+            lock(&change_feed).poll(&archive)?;
+            Ok(report)
         })
         .await
     }
 
-    /// Fetches the page below the newest stretch that is known whole. No request if there is none.
-    ///
-    /// # Errors
-    ///
-    /// As [`head`](Self::head).
+    /// Returns what other processes have stored since the last refresh or call, without a request.
+    pub(crate) async fn poll_changes(&self) -> Result<SyncReport, Error> {
+        let change_feed = Arc::clone(&self.change_feed);
+        self.run_blocking(move |archive| lock(&change_feed).poll(&archive))
+            .await
+    }
+
+    /// Fetches the page below the newest covered range. No request is sent if there is none.
     pub(crate) async fn load_older(&self) -> Result<SyncReport, Error> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
 
-    /// The same where nobody waits for it: `None`, and no request, if another process on the same archive
-    /// does this, or asks for what is new.
-    ///
-    /// # Errors
-    ///
-    /// As [`head`](Self::head).
+    /// Loads older mail in the background. `None`, without a request, if another process on the same
+    /// archive does this or refreshes.
     pub(crate) async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
-        let held = self.run_blocking(move |archive| {
+        let is_locked = self.run_blocking(move |archive| {
             Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
         });
-        if !held.await? {
+        if !is_locked.await? {
             return Ok(None);
         }
-        // For one page only: whoever is told to walk further need not wait for this.
-        let _held = LockGuard(self.archive.backfill_lock());
+        // For one page only: a full sync in another process need not wait for this one.
+        let _guard = LockGuard(self.archive.backfill_lock());
         self.load_older().await.map(Some)
     }
 
-    /// Fetches everything new and then everything older as far `back` as is asked for; at last it looks
-    /// for what is listed although the service did not have it when it was asked for. `progress` is
-    /// told after each page. To break off is to drop the future; what was fetched stays, and the next
-    /// time continues from there.
+    /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
     ///
-    /// # Errors
-    ///
-    /// As [`head`](Self::head).
+    /// `progress` is called after each page. Dropping the future cancels the sync; the next one
+    /// continues from the pages that are stored.
     pub(crate) async fn full_sync(
         &self,
-        back: SyncDepth,
+        depth: SyncDepth,
         progress: impl FnMut(&SyncReport),
     ) -> Result<SyncReport, Error> {
-        let mut synced = self.run(Goal::Full(back), progress).await?;
-        if matches!(synced.stop_reason, StopReason::Done | StopReason::End) {
-            self.confirm_deletions(back, &mut synced).await?;
+        let mut report = self.run(Goal::Full(depth), progress).await?;
+        if matches!(report.stop_reason, StopReason::Done | StopReason::End) {
+            self.confirm_deletions(depth, &mut report).await?;
         }
-        Ok(synced)
+        Ok(report)
     }
 
-    /// Reads the summaries of a hundred emails again, from right below `above` on: what a screen shows
-    /// that has left the newest hundred behind.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
+    /// Reads the summaries of the hundred emails below `above` again.
     pub(crate) async fn reread_page(&self, above: &EmailId) -> Result<SyncReport, Error> {
-        let (asked, answer) = self.request_page(&Cursor::After(above.clone())).await;
+        let (sent_at, response) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.run_blocking(move |archive| {
-            let ground = archive.coverage_state()?;
-            let mut brought = Progress::default();
-            let stopped = match answer {
-                Err(failure) if is_cursor_error(&failure) => StopReason::NoLiveCursor,
-                Err(failure) => return Err(failure),
-                Ok(page) => {
-                    // On a service that lists the oldest first these are newer, and claim nothing.
-                    let joins = if ground.oldest_first || page.unreadable > 0 {
-                        PagePosition::Unknown
-                    } else {
-                        PagePosition::Below {
-                            cursor: above,
-                            is_end: false,
-                        }
-                    };
-                    let carried = archive.merge_page(&ListingPage {
-                        items: page.items,
-                        position: joins,
-                        oldest_first: ground.oldest_first,
-                        requested: asked,
-                    })?;
-                    brought.add_page(&carried, page.unreadable);
-                    StopReason::Done
+            let mut report = SyncReport::new();
+            let page = match response {
+                Err(error) if is_cursor_error(&error) => {
+                    return report.finish(&archive, StopReason::NoLiveCursor);
                 }
+                response => response?,
             };
-            brought.to_report(&archive, stopped)
+            let unreadable = page.unreadable;
+            let merged = merge_page_after(&archive, above, page, sent_at)?;
+            report.add_page(&merged, unreadable);
+            report.finish(&archive, StopReason::Done)
         })
         .await
     }
 
-    /// Fetches one email with its bodies and keeps it. One that the service does not have is marked as
-    /// gone. Asking twice at once costs a request and does no
-    /// harm.
-    ///
-    /// # Errors
-    ///
-    /// If the service fails, or the answer is about another email.
+    /// Fetches one email with its bodies and stores it. If the service does not have it, the archive
+    /// marks it as missing.
     pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email, Error> {
-        // That it cannot be kept, on a full disk perhaps, is no reason not to read it.
-        Ok(self.fetch_and_store(id).await?.0)
+        // An email that cannot be stored, on a full disk for example, can still be shown.
+        Ok(self.fetch_and_store(id).await?.email)
     }
 
-    /// Fetches one email; says beside it whether it could be kept.
-    async fn fetch_and_store(&self, id: &EmailId) -> Result<(Email, Result<(), Error>), Error> {
-        let (asked, answer) = self
+    async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult, Error> {
+        let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
-        self.report_reachability(&answer).await;
-        let retrieved = match answer {
+        self.report_reachability(&response).await;
+        let retrieved = match response {
             Ok(retrieved) => retrieved,
-            Err(failure) => {
-                if failure.kind == ErrorKind::NotFound {
+            Err(error) => {
+                if error.kind == ErrorKind::NotFound {
                     let id = id.clone();
-                    self.run_blocking(move |archive| archive.mark_missing(&id, asked))
+                    self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                         .await?;
                 }
-                return Err(failure);
+                return Err(error);
             }
         };
         if retrieved.email.summary.id != id.as_str() {
             return Err(Error::new(
                 ErrorKind::NotTheApi,
-                "the service answered with another email than the one asked for",
+                "the service returned a different email than requested",
             )
-            .with_hint("nothing was kept; ask again, or ask who runs the service"));
+            .with_hint("nothing was stored; try again or report it to the service's operator"));
         }
         self.run_blocking(move |archive| {
-            let kept = archive.put_body(&retrieved, asked).map(|_| ());
-            Ok((Email::from(retrieved), kept))
+            let stored = archive.put_body(&retrieved, sent_at).map(|_| ());
+            Ok(RetrieveResult {
+                email: Email::from(retrieved),
+                stored,
+            })
         })
         .await
     }
@@ -307,84 +236,70 @@ impl<S: EmailApi> Engine<S> {
         goal: Goal,
         mut progress: impl FnMut(&SyncReport),
     ) -> Result<SyncReport, Error> {
-        let (mut journey, mut step) = self
+        let (mut run, mut step) = self
             .run_blocking(move |archive| SyncRun::start(archive, goal))
             .await?;
-        loop {
-            let cursor = match step {
-                RunStep::Finished(stopped) => {
-                    let synced = self.run_blocking(move |_| journey.report(stopped)).await?;
-                    let SyncReport {
-                        new,
-                        changes,
-                        pages,
-                        stop_reason: stopped,
-                        ..
-                    } = &synced;
-                    info!(
-                        ?goal,
-                        pages,
-                        new,
-                        changes,
-                        because = stopped.code(),
-                        "a walk has ended"
-                    );
-                    return Ok(synced);
-                }
-                RunStep::Request(cursor) => cursor,
-            };
-            let (asked, answer) = self.request_page(&cursor).await;
+        while let Continue(cursor) = &step {
+            let (sent_at, response) = self.request_page(cursor).await;
             let so_far;
-            (journey, step, so_far) = self
+            ((run, step), so_far) = self
                 .run_blocking(move |_| {
-                    let (journey, step) = journey.handle_response(answer, asked)?;
-                    let so_far = journey.report(StopReason::Done)?;
-                    Ok((journey, step, so_far))
+                    let (run, step) = run.handle_response(response, sent_at)?;
+                    let so_far = run.report(StopReason::Done)?;
+                    Ok(((run, step), so_far))
                 })
                 .await?;
             progress(&so_far);
         }
+        let stop_reason = step.break_value().unwrap_or(StopReason::Done);
+        let report = self.run_blocking(move |_| run.report(stop_reason)).await?;
+        info!(
+            ?goal,
+            pages = report.pages,
+            new = report.new,
+            changes = report.changes,
+            reason = report.stop_reason.code(),
+            "sync run finished"
+        );
+        Ok(report)
     }
 
     async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage, Error>) {
-        let (asked, answer) = self
+        let (sent_at, response) = self
             .send_stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
             .await;
-        self.report_reachability(&answer).await;
-        (asked, answer)
+        self.report_reachability(&response).await;
+        (sent_at, response)
     }
 
-    /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.
+    /// Sends a request and numbers it when it is sent: it may wait for the rate limit before.
     async fn send_stamped<T, F: Future<Output = T> + Send>(
         &self,
         request: impl FnOnce(S) -> F + Send,
     ) -> (RequestTime, T) {
-        let sent = Arc::new(Mutex::new(None));
+        let sent_at = Arc::new(Mutex::new(None));
         let hook: BeforeSend = {
-            let (archive, clock, sent) = (
-                self.archive.clone(),
-                Arc::clone(&self.clock),
-                Arc::clone(&sent),
-            );
+            let (archive, clock) = (self.archive.clone(), Arc::clone(&self.clock));
+            let sent_at = Arc::clone(&sent_at);
             Arc::new(move || {
-                let (archive, clock, sent) =
-                    (archive.clone(), Arc::clone(&clock), Arc::clone(&sent));
-                Box::pin(async move { *lock(&sent) = Some(stamp_request(archive, clock).await) })
+                let (archive, now) = (archive.clone(), clock());
+                let sent_at = Arc::clone(&sent_at);
+                Box::pin(async move { *lock(&sent_at) = Some(stamp_request(archive, now).await) })
             })
         };
-        let answer = if let Some(service) = self.service.with_before_send(hook) {
+        let response = if let Some(service) = self.service.with_before_send(hook) {
             request(service).await
         } else {
-            let now = stamp_request(self.archive.clone(), Arc::clone(&self.clock)).await;
-            *lock(&sent) = Some(now);
-            request(S::clone(&self.service)).await
+            let stamp = stamp_request(self.archive.clone(), (self.clock)()).await;
+            *lock(&sent_at) = Some(stamp);
+            request(self.service.clone()).await
         };
-        // A request that was never sent has no answer that could be stored.
-        let sent = lock(&sent).unwrap_or_else(|| RequestTime::from((self.clock)()));
-        (sent, answer)
+        // A request that was never sent has no response to store.
+        let sent_at = lock(&sent_at).unwrap_or_else(|| RequestTime::from((self.clock)()));
+        (sent_at, response)
     }
 
-    /// Runs `work` where it may block.
+    /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(Archive) -> Result<T, Error> + Send + 'static,
@@ -394,21 +309,75 @@ impl<S: EmailApi> Engine<S> {
             Ok(outcome) => outcome,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(Error::new(ErrorKind::Internal, "the program is ending")),
+                Err(_) => Err(Error::new(ErrorKind::Internal, "shutting down")),
             },
         }
     }
+
+    /// Makes the process that refreshes try now, if a response contradicts its record.
+    ///
+    /// That process records an outage beside the archive, and the others show it.
+    async fn report_reachability<T>(&self, response: &Result<T, Error>) {
+        let is_offline = match response {
+            Ok(_) => false,
+            Err(error) if error.is_offline() => true,
+            Err(_) => return,
+        };
+        let reported = self.run_blocking(move |archive| {
+            let poll_lock = archive.poll_lock();
+            if !poll_lock.is_held() && poll_lock.outage().is_some() != is_offline {
+                archive.notify_service_state();
+            }
+            Ok(())
+        });
+        // An error delays another process, nothing else.
+        let _ = reported.await;
+    }
 }
 
-/// Numbers a request that is sent now. Where the archive cannot be written, nothing is stored either, and
-/// the time will do.
-async fn stamp_request(archive: Archive, clock: Clock) -> RequestTime {
-    let now = clock();
-    let stamped = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
-    stamped
-        .ok()
-        .and_then(Result::ok)
-        .unwrap_or_else(|| RequestTime::from(now))
+/// Merges a page that was requested after `cursor`.
+fn merge_page_after(
+    archive: &Archive,
+    cursor: EmailId,
+    page: EmailPage,
+    sent_at: RequestTime,
+) -> Result<MergeResult, Error> {
+    let oldest_first = archive.coverage_state()?.oldest_first;
+    // With the oldest first, these emails are newer than the cursor and claim nothing.
+    let position = if oldest_first || page.unreadable > 0 {
+        PagePosition::Unknown
+    } else {
+        PagePosition::Below {
+            cursor,
+            is_end: false,
+        }
+    };
+    archive.merge_page(&ListingPage {
+        items: page.items,
+        position,
+        oldest_first,
+        requested: sent_at,
+    })
+}
+
+/// Records the result of a refresh by this process, and notifies the others if it differs.
+fn record_reachability<T>(archive: &Archive, result: &Result<T, Error>, now: Timestamp) {
+    let has_changed = match result {
+        Ok(_) => archive.poll_lock().record_response(now),
+        Err(error) if error.is_offline() => archive.poll_lock().record_outage(now, error),
+        Err(_) => false,
+    };
+    if has_changed {
+        archive.notify_service_state();
+    }
+}
+
+/// Returns the number of a request that is sent at `now`. If the archive cannot be written, nothing is
+/// stored either, and the time is enough.
+async fn stamp_request(archive: Archive, now: Timestamp) -> RequestTime {
+    let stamp = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
+    let stamp = stamp.ok().and_then(Result::ok);
+    stamp.unwrap_or_else(|| RequestTime::from(now))
 }
 
 fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {

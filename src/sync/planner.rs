@@ -1,260 +1,366 @@
-//! Decides what to ask next from what is known and what came back: pure, so that any service can be
-//! played to it.
+//! Decides which page to request next, from the archive's coverage and the responses so far.
 //!
-//! Three things keep a walk honest. It ends: no cursor is asked twice in one walk, and a page that
-//! adds nothing ends it. It claims little: the archive refuses to claim anything from a page that
-//! contradicts its cursor. And it believes in the end of the listing only when a page says so that is
-//! shorter than others were, since some services never say that they have more. Where a service does not
-//! say whether there is more, the walk goes on until a page brings nothing new.
+//! The planner is pure, so that tests can run it against any simulated service. Three rules keep a
+//! run correct. It ends: no cursor is requested twice, and a page that adds nothing ends the run. It
+//! claims little: the archive claims nothing from a page that contradicts its cursor. It believes in
+//! the end of the listing only after a page that is shorter than others were, since some services
+//! never send `has_more`; with those it goes on until a page has nothing new.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::cursor_search::CursorSearch;
-use super::exchange::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, PlannerStep};
 use super::report::{StopReason, SyncDepth};
 use crate::api::MAX_LIMIT;
-use crate::archive::{CoverageState, CoveredRange};
+use crate::archive::{CoverageState, CoveredRange, MergeResult};
 use crate::mail::EmailId;
 
-/// The most pages that looking for new mail takes, so that what came is soon on the screen; what is
-/// left is a gap, closed by later walks.
+/// Most pages of a refresh, so that new mail is soon on the screen. The rest is a gap that later runs
+/// close.
 const REFRESH_MAX_PAGES: u32 = 3;
 
-/// The most pages of one step back that claim nothing, where a service makes a muddle of its cursors.
+/// Most pages of loading older mail, with a service whose cursors contradict its pages.
 const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
-/// One walk through the listing.
-#[derive(Debug)]
-pub(crate) struct Planner {
+/// The purpose of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Goal {
+    /// New mail, and the current status of the newest emails.
+    #[default]
+    Refresh,
+    /// The next page of older mail.
+    LoadOlder,
+    /// Everything new, then older mail down to a limit.
+    Full(SyncDepth),
+}
+
+/// A request for a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PageRequest {
+    /// The first page of the listing.
+    First,
+    /// The page below the row that is `offset` rows above the bottom of `range`.
+    Below {
+        range: CoveredRange,
+        offset: u32,
+        /// Whether the service does not know the rows below, so that the range ends here.
+        is_boundary: bool,
+    },
+    /// The page above the row that is `offset` rows below the top of `range`, of a service that
+    /// lists the oldest first.
+    Above { range: CoveredRange, offset: u32 },
+    /// The page after an email whose position in the listing is unknown.
+    After(EmailId),
+    /// The page after one that the archive skipped: `request` goes on after its last email.
+    Continue {
+        request: Box<PageRequest>,
+        after: EmailId,
+    },
+}
+
+impl PageRequest {
+    /// Returns the request that skipped pages continue.
+    pub(super) fn base(&self) -> &Self {
+        match self {
+            Self::Continue { request, .. } => request,
+            request => request,
+        }
+    }
+}
+
+/// The outcome of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PageOutcome {
+    Page(PageFacts),
+    /// The service does not know the cursor.
+    UnknownCursor,
+    /// The archive has no row to use as a cursor; nothing was sent.
+    NoSuchRow,
+    /// The cursor was used before in this run; nothing was sent.
+    RepeatedCursor,
+}
+
+/// A page and the result of merging it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PageFacts {
+    /// Number of different emails.
+    pub(super) len: usize,
+    /// Whether the service has more; `None` if it does not say.
+    pub(super) has_more: Option<bool>,
+    /// Number of further items without a readable id.
+    pub(super) unreadable: usize,
+    /// The last email in the order of the service.
+    pub(super) last_id: Option<EmailId>,
+    /// The time of the oldest email, in microseconds since 1970.
+    pub(super) oldest_micros: Option<i64>,
+    pub(super) merged: MergeResult,
+}
+
+impl PageFacts {
+    /// Whether this is believed to be the last page in its direction.
+    fn is_last(&self, coverage: &CoverageState) -> bool {
+        // A service that ignores limits sends everything at once, and then the same again.
+        let limit = usize::from(MAX_LIMIT);
+        let is_whole = !self.merged.extended
+            && (self.len > limit || (coverage.oldest_first && self.len != limit));
+        let is_short = self.len < coverage.max_page_len;
+        let may_end = match self.has_more {
+            Some(true) => false,
+            Some(false) => is_short || is_whole,
+            // The run goes on until a page has nothing new.
+            None => !self.merged.extended && (is_short || is_whole),
+        };
+        may_end && self.unreadable == 0
+    }
+
+    /// Whether this page, `offset` rows above the bottom of a range, has only emails of that range,
+    /// from a service that does not send `has_more`.
+    fn is_known_end(&self, offset: u32, coverage: &CoverageState) -> bool {
+        let has_nothing_new =
+            self.has_more.is_none() && self.unreadable == 0 && self.merged.new.is_empty();
+        has_nothing_new && self.len < coverage.max_page_len && self.len <= offset as usize
+    }
+
+    /// Whether the archive skipped every email: each was purged before or is too old to be kept.
+    const fn is_all_skipped(&self) -> bool {
+        self.len > 0
+            && self.unreadable == 0
+            && self.merged.purged + self.merged.too_old >= self.len as u64
+    }
+
+    const fn is_empty_end(&self) -> bool {
+        self.len == 0 && self.unreadable == 0 && !matches!(self.has_more, Some(true))
+    }
+}
+
+/// An end of the listing that a response proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Conclusion {
+    /// This range has the newest email.
+    Top(CoveredRange),
+    /// This range has the oldest email.
+    End(CoveredRange),
+}
+
+/// The state of one run through the listing.
+#[derive(Debug, Default)]
+pub(super) struct Planner {
     goal: Goal,
     pages: u32,
-    started: bool,
-    /// Whether to begin at the first page although the span could be continued.
+    has_first_page: bool,
+    /// Whether to begin at the first page although the range could be extended.
     is_restarted: bool,
-    /// Where the span can be continued downwards.
+    /// Finds the row below which the range can be extended.
     cursor_search: CursorSearch,
-    /// How many rows below the top of the span to continue it upwards.
+    /// Rows below the top of the range at which to extend it upwards.
     overlap_rows: u32,
-    /// Whether an end that was believed before has been looked at again.
+    /// Whether a known end of the listing was requested again.
     is_end_rechecked: bool,
-    /// Whether a foothold is being looked for.
+    /// Whether the cursor search goes on.
     is_searching: bool,
-    /// Whether a cursor was answered by an empty page: there is nothing below it, or the service does
-    /// not know it.
+    /// Whether a cursor gave an empty page: nothing is below it, or the service does not know it.
     saw_empty_page: bool,
-    /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
+    /// Whether the service refuses unknown cursors, so that an empty page means the end.
     rejects_unknown_cursors: bool,
-    /// Whether an email on the pages so far could not be read.
     saw_unreadable: bool,
-    /// Whether the latest page did not say if there is more.
+    /// Whether the latest page has no `has_more`.
     lacks_has_more: bool,
+    /// The last email of a page whose position is unknown.
     unplaced_cursor: Option<EmailId>,
-    /// What goes on behind a page of which nothing was taken in.
+    /// The request after a skipped page.
     continuation: Option<PageRequest>,
     used_cursors: HashSet<EmailId>,
     stop_reason: Option<StopReason>,
-    /// How many spans there were at first below the one that is growing.
+    /// Number of ranges below the newest one at the start.
     initial_gaps: Option<usize>,
 }
 
 impl Planner {
-    /// A walk for `goal` that begins on this ground.
-    #[must_use]
-    pub(crate) fn new(goal: Goal, ground: &CoverageState) -> Self {
-        // The newest hundred come along, so that their statuses are read again.
-        let overlap = if goal == Goal::Refresh && ground.oldest_first {
+    pub(super) fn new(goal: Goal, coverage: &CoverageState) -> Self {
+        // A refresh includes the newest hundred emails, to read their status again.
+        let overlap_rows = if goal == Goal::Refresh && coverage.oldest_first {
             u32::from(MAX_LIMIT) - 1
         } else {
             0
         };
         Self {
             goal,
-            pages: 0,
-            started: false,
-            is_restarted: false,
-            cursor_search: CursorSearch::default(),
-            is_end_rechecked: false,
-            overlap_rows: overlap,
-            is_searching: false,
-            saw_empty_page: false,
-            rejects_unknown_cursors: false,
-            saw_unreadable: false,
-            lacks_has_more: false,
-            unplaced_cursor: None,
-            continuation: None,
-            used_cursors: HashSet::new(),
-            stop_reason: None,
-            initial_gaps: None,
+            overlap_rows,
+            ..Self::default()
         }
     }
 
-    /// What to do next.
-    pub(crate) fn next_step(&mut self, ground: &CoverageState) -> PlannerStep {
-        if let Some(stopped) = &self.stop_reason {
-            return PlannerStep::Finished(stopped.clone());
+    /// Returns the next request, or the reason why the run is over.
+    pub(super) fn next_step(
+        &mut self,
+        coverage: &CoverageState,
+    ) -> ControlFlow<StopReason, PageRequest> {
+        if let Some(reason) = &self.stop_reason {
+            return Break(reason.clone());
         }
         if self.pages >= self.max_pages() {
-            return PlannerStep::Finished(StopReason::PageLimit);
+            return Break(StopReason::PageLimit);
         }
-        if let Some(past) = &self.continuation {
-            return PlannerStep::Request(past.clone());
+        if let Some(request) = &self.continuation {
+            return Continue(request.clone());
         }
         if let Some(id) = &self.unplaced_cursor {
-            return PlannerStep::Request(PageRequest::After(id.clone()));
+            return Continue(PageRequest::After(id.clone()));
         }
-        let Some(span) = newest_range(ground) else {
-            return if self.started {
-                PlannerStep::Finished(StopReason::Done)
-            } else {
-                PlannerStep::Request(PageRequest::First)
-            };
-        };
-        if ground.oldest_first {
-            self.next_oldest_first(span)
-        } else {
-            self.next_newest_first(span, ground)
+        match newest_range(coverage) {
+            None if self.has_first_page => Break(StopReason::Done),
+            None => Continue(PageRequest::First),
+            Some(range) if coverage.oldest_first => self.next_oldest_first(range),
+            Some(range) => self.next_newest_first(range, coverage),
         }
     }
 
-    fn next_newest_first(&mut self, span: CoveredRange, ground: &CoverageState) -> PlannerStep {
-        if matches!(self.goal, Goal::Full(_)) && span.reaches_end && !self.is_end_rechecked {
-            // From one row further up the end shows itself again.
+    fn next_newest_first(
+        &mut self,
+        range: CoveredRange,
+        coverage: &CoverageState,
+    ) -> ControlFlow<StopReason, PageRequest> {
+        if matches!(self.goal, Goal::Full(_)) && range.reaches_end && !self.is_end_rechecked {
+            // From one row further up, the response shows the end again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
-        let below = self.cursor_search.next_offset().map_or(
-            PlannerStep::Finished(StopReason::NoLiveCursor),
-            |(rows, cut)| PlannerStep::Request(PageRequest::Below { span, rows, cut }),
-        );
+        let below = match self.cursor_search.next_offset() {
+            None => Break(StopReason::NoLiveCursor),
+            Some((offset, is_boundary)) => Continue(PageRequest::Below {
+                range,
+                offset,
+                is_boundary,
+            }),
+        };
         match self.goal {
-            Goal::Refresh | Goal::Full(_) if !self.started => {
-                PlannerStep::Request(PageRequest::First)
-            }
+            Goal::Refresh | Goal::Full(_) if !self.has_first_page => Continue(PageRequest::First),
             Goal::Refresh => {
-                let gaps = ground
-                    .ranges
-                    .iter()
-                    .filter(|other| other.top < span.bottom)
-                    .count();
-                let before = *self.initial_gaps.get_or_insert(gaps);
-                if gaps == 0 || gaps < before || span.reaches_end {
-                    PlannerStep::Finished(StopReason::Done)
+                let is_below = |other: &&CoveredRange| other.top < range.bottom;
+                let gaps = coverage.ranges.iter().filter(is_below).count();
+                let initial = *self.initial_gaps.get_or_insert(gaps);
+                if gaps == 0 || gaps < initial || range.reaches_end {
+                    Break(StopReason::Done)
                 } else {
                     below
                 }
             }
-            Goal::LoadOlder if span.reaches_end => PlannerStep::Finished(StopReason::End),
-            Goal::Full(SyncDepth::Until(time)) if span.bottom.micros() < time.as_microsecond() => {
-                PlannerStep::Finished(StopReason::Done)
+            Goal::LoadOlder if range.reaches_end => Break(StopReason::End),
+            Goal::Full(SyncDepth::Until(time)) if range.bottom.micros() < time.as_microsecond() => {
+                Break(StopReason::Done)
             }
             Goal::LoadOlder | Goal::Full(_) => below,
         }
     }
 
-    fn next_oldest_first(&self, span: CoveredRange) -> PlannerStep {
-        match self.goal {
-            _ if self.is_restarted && !self.started => PlannerStep::Request(PageRequest::First),
-            Goal::LoadOlder if span.reaches_top && span.reaches_end => {
-                PlannerStep::Finished(StopReason::End)
-            }
-            Goal::Refresh | Goal::LoadOlder | Goal::Full(_) => {
-                PlannerStep::Request(PageRequest::Above {
-                    span,
-                    rows: self.overlap_rows,
-                })
-            }
+    fn next_oldest_first(&self, range: CoveredRange) -> ControlFlow<StopReason, PageRequest> {
+        if self.is_restarted && !self.has_first_page {
+            Continue(PageRequest::First)
+        } else if self.goal == Goal::LoadOlder && range.reaches_top && range.reaches_end {
+            Break(StopReason::End)
+        } else {
+            Continue(PageRequest::Above {
+                range,
+                offset: self.overlap_rows,
+            })
         }
     }
 
-    /// Notes that `id` is asked for as a cursor; false if it was before, so that the walk would turn
-    /// in a circle.
-    pub(crate) fn record_cursor(&mut self, id: &EmailId) -> bool {
+    /// Records a cursor before its request; false if this run has used it before.
+    pub(super) fn record_cursor(&mut self, id: &EmailId) -> bool {
         self.used_cursors.insert(id.clone())
     }
 
-    /// Learns from the answer to `ask`; `ground` is what is known since.
-    pub(crate) fn handle_outcome(
+    /// Updates the state after a request. `coverage` includes the merged page.
+    pub(super) fn handle_outcome(
         &mut self,
-        ask: &PageRequest,
-        answer: &PageOutcome,
-        ground: &CoverageState,
-    ) -> Conclusion {
-        let past = self.continuation.take();
-        let ask = match ask {
-            PageRequest::Continue { ask, .. } => ask,
-            ask => ask,
-        };
-        match answer {
+        request: &PageRequest,
+        outcome: &PageOutcome,
+        coverage: &CoverageState,
+    ) -> Option<Conclusion> {
+        let is_continuation = self.continuation.take().is_some();
+        let request = request.base();
+        match outcome {
             PageOutcome::Page(page)
-                if page.is_all_skipped() || (past.is_some() && page.is_empty_end()) =>
+                if page.is_all_skipped() || (is_continuation && page.is_empty_end()) =>
             {
-                self.handle_skipped_page(ask, page, ground)
+                self.handle_skipped_page(request, page, coverage)
             }
-            PageOutcome::UnknownCursor if past.is_some() => self.stop(StopReason::NoLiveCursor),
-            PageOutcome::RepeatedCursor if past.is_some() => self.stop(StopReason::NoProgress),
+            PageOutcome::UnknownCursor if is_continuation => self.stop(StopReason::NoLiveCursor),
+            PageOutcome::RepeatedCursor if is_continuation => self.stop(StopReason::NoProgress),
             PageOutcome::Page(page) => {
                 self.pages += u32::from(page.len > 0);
                 self.saw_unreadable |= page.unreadable > 0;
                 self.lacks_has_more = page.has_more.is_none();
-                match ask {
-                    PageRequest::First => self.handle_first_page(page, ground),
-                    PageRequest::Below { span, rows, cut } => {
-                        self.handle_page_below(span, *rows, *cut, page, ground)
+                match request {
+                    PageRequest::First => self.handle_first_page(page, coverage),
+                    PageRequest::Below {
+                        range,
+                        offset,
+                        is_boundary,
+                    } => self.handle_page_below(range, *offset, *is_boundary, page, coverage),
+                    PageRequest::Above { range, .. } => {
+                        self.handle_page_above(range, page, coverage)
                     }
-                    PageRequest::Above { span, .. } => self.handle_page_above(span, page, ground),
                     PageRequest::After(_) | PageRequest::Continue { .. } => {
                         self.handle_unplaced_page(page)
                     }
                 }
             }
-            PageOutcome::UnknownCursor => self.handle_unknown_cursor(ask),
-            PageOutcome::NoSuchRow => self.handle_missing_row(ask),
-            PageOutcome::RepeatedCursor => match ask {
-                // The walk has been there, so the service knows that row.
-                PageRequest::Below { span, rows, .. } if *rows > 0 => {
-                    self.cursor_search.mark_known(*rows);
-                    self.continue_search(span)
+            PageOutcome::UnknownCursor => {
+                if let PageRequest::Below { range, offset, .. } = request {
+                    self.rejects_unknown_cursors = true;
+                    self.cursor_search.mark_unknown(*offset);
+                    return self.continue_search(range);
                 }
-                PageRequest::Below { span, .. } if self.saw_empty_page => {
-                    self.conclude(Conclusion::End(*span))
+                self.restart_or_stop(request, StopReason::NoLiveCursor)
+            }
+            PageOutcome::NoSuchRow => {
+                if let PageRequest::Below { range, offset, .. } = request {
+                    self.cursor_search.mark_known(*offset);
+                    return self.continue_search(range);
                 }
-                PageRequest::First
-                | PageRequest::Below { .. }
-                | PageRequest::Above { .. }
-                | PageRequest::After(_)
-                | PageRequest::Continue { .. } => self.stop(StopReason::NoProgress),
+                self.restart_or_stop(request, StopReason::NoProgress)
+            }
+            PageOutcome::RepeatedCursor => match request {
+                // This run has used that row as a cursor, so the service knows it.
+                PageRequest::Below { range, offset, .. } if *offset > 0 => {
+                    self.cursor_search.mark_known(*offset);
+                    self.continue_search(range)
+                }
+                PageRequest::Below { range, .. } if self.saw_empty_page => {
+                    self.conclude(Conclusion::End(*range))
+                }
+                _ => self.stop(StopReason::NoProgress),
             },
         }
     }
 
-    /// A page of which nothing was taken in, because all of it was removed before or is too old to be
-    /// kept. What is older than that is too old as well; else the walk goes on behind the page.
+    /// Handles a page of which the archive skipped every email. If they are too old, so is all that is
+    /// older; else the run goes on after the page.
     fn handle_skipped_page(
         &mut self,
-        ask: &PageRequest,
+        request: &PageRequest,
         page: &PageFacts,
-        ground: &CoverageState,
-    ) -> Conclusion {
+        coverage: &CoverageState,
+    ) -> Option<Conclusion> {
         self.pages += 1;
         if page.merged.too_old > 0 {
             return self.stop(StopReason::Done);
         }
-        if !page.is_empty_end() && !page.is_last(ground) {
-            self.continuation = page.last_id.clone().map(|after| PageRequest::Continue {
-                ask: Box::new(ask.clone()),
-                after,
-            });
-            return if self.continuation.is_some() {
-                Conclusion::None
-            } else {
-                self.stop(StopReason::NoProgress)
+        if !page.is_empty_end() && !page.is_last(coverage) {
+            let Some(after) = page.last_id.clone() else {
+                return self.stop(StopReason::NoProgress);
             };
+            let request = Box::new(request.clone());
+            self.continuation = Some(PageRequest::Continue { request, after });
+            return None;
         }
-        match ask {
-            PageRequest::Below { span, .. } => {
-                self.conclude(Conclusion::End(page.merged.range.unwrap_or(*span)))
+        match request {
+            PageRequest::Below { range, .. } => {
+                self.conclude(Conclusion::End(page.merged.range.unwrap_or(*range)))
             }
-            PageRequest::Above { span, .. } => {
-                self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*span)))
+            PageRequest::Above { range, .. } => {
+                self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*range)))
             }
             PageRequest::First | PageRequest::After(_) | PageRequest::Continue { .. } => {
                 self.stop(StopReason::End)
@@ -262,63 +368,72 @@ impl Planner {
         }
     }
 
-    /// Whether the service refuses cursors that it does not know, so that an empty page is the end.
-    #[must_use]
-    pub(crate) const fn rejects_unknown_cursors(&self) -> bool {
+    /// Whether the service refuses unknown cursors, so that an empty page means the end.
+    pub(super) const fn rejects_unknown_cursors(&self) -> bool {
         self.rejects_unknown_cursors
     }
 
-    fn handle_first_page(&mut self, page: &PageFacts, ground: &CoverageState) -> Conclusion {
-        self.started = true;
+    fn handle_first_page(
+        &mut self,
+        page: &PageFacts,
+        coverage: &CoverageState,
+    ) -> Option<Conclusion> {
+        self.has_first_page = true;
         if page.is_empty_end() {
             return self.stop(StopReason::End);
         }
         match page.merged.range {
             None if page.unreadable > 0 => self.handle_unplaced_page(page),
             None => self.stop(StopReason::NoProgress),
-            Some(span) if ground.oldest_first => {
+            Some(range) if coverage.oldest_first => {
                 self.overlap_rows = 0;
-                if page.is_last(ground) {
-                    self.conclude(Conclusion::Top(span))
+                if page.is_last(coverage) {
+                    self.conclude(Conclusion::Top(range))
                 } else {
-                    Conclusion::None
+                    None
                 }
             }
-            Some(span) if page.is_last(ground) && page.merged.is_lowest => {
-                self.conclude(Conclusion::End(span))
+            Some(range) if page.is_last(coverage) && page.merged.is_lowest => {
+                self.conclude(Conclusion::End(range))
             }
-            Some(_) => Conclusion::None,
+            Some(_) => None,
         }
     }
 
     fn handle_page_below(
         &mut self,
-        span: &CoveredRange,
-        rows: u32,
-        cut: bool,
+        range: &CoveredRange,
+        offset: u32,
+        is_boundary: bool,
         page: &PageFacts,
-        ground: &CoverageState,
-    ) -> Conclusion {
+        coverage: &CoverageState,
+    ) -> Option<Conclusion> {
         if page.is_empty_end() {
-            return self.handle_empty_page(span, rows);
+            if self.rejects_unknown_cursors {
+                return self.conclude(Conclusion::End(*range));
+            }
+            // The end, or an unknown cursor: a row further up tells which.
+            self.saw_empty_page = true;
+            self.cursor_search.mark_unknown(offset);
+            return self.continue_search(range);
         }
-        let Some(grown) = page.merged.range else {
+        let Some(merged_range) = page.merged.range else {
             return self.handle_unplaced_page(page);
         };
-        let is_last = page.is_last(ground);
-        if self.is_searching && rows > 0 && !cut {
-            // A row that the service knows, but far above those that it does not.
-            self.cursor_search.mark_known(rows);
+        let is_last = page.is_last(coverage);
+        if self.is_searching && offset > 0 && !is_boundary {
+            // The service knows this row, but it is far above those that it does not know.
+            self.cursor_search.mark_known(offset);
             return if is_last {
-                self.conclude(Conclusion::End(grown))
+                self.conclude(Conclusion::End(merged_range))
             } else {
-                self.continue_search(span)
+                self.continue_search(range)
             };
         }
-        if (is_last || page.is_known_end(rows, ground)) && page.merged.is_lowest {
-            return self.conclude(Conclusion::End(grown));
+        if (is_last || page.is_known_end(offset, coverage)) && page.merged.is_lowest {
+            return self.conclude(Conclusion::End(merged_range));
         }
-        if !page.merged.extended && rows == 0 {
+        if !page.merged.extended && offset == 0 {
             return self.stop(StopReason::NoProgress);
         }
         (self.cursor_search, self.is_searching, self.saw_empty_page) =
@@ -326,30 +441,17 @@ impl Planner {
         if page.merged.extended && self.goal == Goal::LoadOlder {
             self.stop(StopReason::Done)
         } else {
-            Conclusion::None
+            None
         }
     }
 
-    /// The end, or the answer of a service to a cursor that it does not know: a row further up tells
-    /// which, unless the service is known to refuse such cursors.
-    fn handle_empty_page(&mut self, span: &CoveredRange, rows: u32) -> Conclusion {
-        if self.rejects_unknown_cursors {
-            return self.conclude(Conclusion::End(*span));
-        }
-        self.saw_empty_page = true;
-        self.cursor_search.mark_unknown(rows);
-        self.continue_search(span)
-    }
-
-    /// Goes on with the search for a row that the service knows. If there is none, and no cursor was
-    /// refused, then there is nothing below.
-    fn continue_search(&mut self, span: &CoveredRange) -> Conclusion {
+    /// Goes on with the cursor search. If no row is left and no cursor was refused, nothing is below.
+    fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
         if self.cursor_search.next_offset().is_some() {
-            return Conclusion::None;
-        }
-        if self.saw_empty_page {
-            self.conclude(Conclusion::End(*span))
+            None
+        } else if self.saw_empty_page {
+            self.conclude(Conclusion::End(*range))
         } else {
             self.stop(StopReason::NoLiveCursor)
         }
@@ -357,91 +459,71 @@ impl Planner {
 
     fn handle_page_above(
         &mut self,
-        span: &CoveredRange,
+        range: &CoveredRange,
         page: &PageFacts,
-        ground: &CoverageState,
-    ) -> Conclusion {
+        coverage: &CoverageState,
+    ) -> Option<Conclusion> {
         if page.is_empty_end() {
-            return self.conclude(Conclusion::Top(*span));
+            return self.conclude(Conclusion::Top(*range));
         }
         match page.merged.range {
-            Some(grown) if page.is_last(ground) => self.conclude(Conclusion::Top(grown)),
+            Some(range) if page.is_last(coverage) => self.conclude(Conclusion::Top(range)),
             Some(_) if page.merged.extended || self.overlap_rows > 0 => {
                 self.overlap_rows = 0;
-                Conclusion::None
+                None
             }
-            None if !self.started => self.restart_at_first_page(),
+            None if !self.has_first_page => {
+                self.is_restarted = true;
+                None
+            }
             Some(_) | None => self.stop(StopReason::NoProgress),
         }
     }
 
-    /// Goes on behind a page that claims nothing, as long as there is new mail in such pages; or, where the
-    /// page cannot be claimed because of an email on it, as far as the walk was to go.
-    fn handle_unplaced_page(&mut self, page: &PageFacts) -> Conclusion {
-        let is_far = match self.goal {
-            Goal::Full(SyncDepth::Until(time)) => page
-                .oldest_micros
-                .is_some_and(|oldest| oldest < time.as_microsecond()),
-            Goal::Refresh | Goal::LoadOlder | Goal::Full(SyncDepth::All) => false,
+    /// Goes on after a page that extends no range, while such pages have new mail. If unreadable items
+    /// are the reason, it goes on as far as the goal requires.
+    fn handle_unplaced_page(&mut self, page: &PageFacts) -> Option<Conclusion> {
+        let is_far = match (self.goal, page.oldest_micros) {
+            (Goal::Full(SyncDepth::Until(time)), Some(oldest)) => oldest < time.as_microsecond(),
+            _ => false,
         };
         let is_worthwhile =
             !page.merged.new.is_empty() || (self.saw_unreadable && self.goal != Goal::Refresh);
         self.unplaced_cursor = page.last_id.clone().filter(|_| is_worthwhile && !is_far);
         if self.unplaced_cursor.is_some() {
-            Conclusion::None
+            None
         } else {
             self.stop(StopReason::NoProgress)
         }
     }
 
-    fn handle_unknown_cursor(&mut self, ask: &PageRequest) -> Conclusion {
-        match ask {
-            PageRequest::Below { span, rows, .. } => {
-                self.rejects_unknown_cursors = true;
-                self.cursor_search.mark_unknown(*rows);
-                self.continue_search(span)
-            }
-            PageRequest::Above { .. } if !self.started => self.restart_at_first_page(),
-            PageRequest::First
-            | PageRequest::Above { .. }
-            | PageRequest::After(_)
-            | PageRequest::Continue { .. } => self.stop(StopReason::NoLiveCursor),
+    /// Begins at the first page if the range cannot be extended upwards, unless it was read already.
+    fn restart_or_stop(&mut self, request: &PageRequest, reason: StopReason) -> Option<Conclusion> {
+        if matches!(request, PageRequest::Above { .. }) && !self.has_first_page {
+            self.is_restarted = true;
+            None
+        } else {
+            self.stop(reason)
         }
     }
 
-    fn handle_missing_row(&mut self, ask: &PageRequest) -> Conclusion {
-        match ask {
-            PageRequest::Below { span, rows, .. } => {
-                self.cursor_search.mark_known(*rows);
-                self.continue_search(span)
-            }
-            PageRequest::Above { .. } if !self.started => self.restart_at_first_page(),
-            PageRequest::First
-            | PageRequest::Above { .. }
-            | PageRequest::After(_)
-            | PageRequest::Continue { .. } => self.stop(StopReason::NoProgress),
-        }
-    }
-
-    fn conclude(&mut self, finding: Conclusion) -> Conclusion {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "callers return it, like that of `stop`"
+    )]
+    fn conclude(&mut self, conclusion: Conclusion) -> Option<Conclusion> {
         self.stop_reason = Some(StopReason::End);
-        finding
+        Some(conclusion)
     }
 
-    fn stop(&mut self, stopped: StopReason) -> Conclusion {
-        self.stop_reason = Some(match stopped {
+    fn stop(&mut self, reason: StopReason) -> Option<Conclusion> {
+        self.stop_reason = Some(match reason {
             StopReason::NoProgress if self.saw_unreadable => StopReason::Unreadable,
-            // A page without anything new ends a listing that does not say where it ends.
+            // A page without anything new ends a listing that has no `has_more`.
             StopReason::NoProgress if self.lacks_has_more => StopReason::End,
-            stopped => stopped,
+            reason => reason,
         });
-        Conclusion::None
-    }
-
-    /// Begins at the listing's first page instead.
-    const fn restart_at_first_page(&mut self) -> Conclusion {
-        self.is_restarted = true;
-        Conclusion::None
+        None
     }
 
     const fn max_pages(&self) -> u32 {
@@ -453,11 +535,12 @@ impl Planner {
     }
 }
 
-/// The span that holds the newest emails.
-fn newest_range(ground: &CoverageState) -> Option<CoveredRange> {
-    if ground.oldest_first {
-        ground.ranges.first().copied()
+/// Returns the range that has the newest emails.
+fn newest_range(coverage: &CoverageState) -> Option<CoveredRange> {
+    if coverage.oldest_first {
+        coverage.ranges.first().copied()
     } else {
-        ground.ranges.iter().find(|span| span.reaches_top).copied()
+        let mut ranges = coverage.ranges.iter();
+        ranges.find(|range| range.reaches_top).copied()
     }
 }

@@ -1,44 +1,43 @@
-//! Which statuses are read again, and when: pure, so that any listing and any clock can be tried.
+//! Decides which statuses to read again, and when: pure, so that tests can use any listing and clock.
 //!
 //! A row that is not final is due when its confirmation is older than a quarter of its age. So a page is
-//! read each time when its age has grown by a quarter: 26 times in 30 days at a thousand emails a day.
-//! Due runs are taken by their relative lateness, (now - confirmed) / interval. Where the budget does not
-//! suffice all of them become late alike: the quarter of the age becomes a half, and so on, and none starves.
+//! read each time its age has grown by a quarter: 26 times in 30 days at a thousand emails a day.
+//! The latest run is read first, by (now - confirmed) / interval. If the rate budget is too small, all
+//! become late alike: the quarter of the age becomes a half, and so on, and none starves.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::{ConfirmedRun, SortKey};
 use crate::mail::FINAL_AFTER;
 
-/// No row is due sooner than this after it was confirmed.
+/// Shortest interval between two confirmations of a row.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
 
-/// The interval is this part of the age.
+/// The interval is the age divided by this.
 const AGE_DIVISOR: i64 = 4;
 
-/// Rows right above a due row are read with it if they are at least so late: they are due soon.
+/// Rows right above a due row are read with it from this lateness on: they are due soon.
 const MIN_NEIGHBOUR_LATENESS: f64 = 0.5;
 
-/// Which rows to read again.
+/// The rows to read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecheckScope {
     /// Rows that are not final, not older than this, and due.
     Due {
-        /// The oldest time of interest, in microseconds since 1970.
+        /// The oldest time, in microseconds since 1970.
         since: i64,
     },
     /// All rows not older than `since` that no request sent at `before` or later has confirmed.
     All {
-        /// The oldest time of interest, in microseconds since 1970.
+        /// The oldest time, in microseconds since 1970.
         since: i64,
-        /// The time of the run that reads them.
+        /// The start of the command that reads them.
         before: Timestamp,
     },
 }
 
 impl RecheckScope {
-    /// The rule for the background: everything that may still change.
-    #[must_use]
+    /// Returns the scope of the background: everything that may still change.
     pub(crate) fn background(now: Timestamp) -> Self {
         Self::Due {
             since: now.as_microsecond().saturating_sub(to_micros(FINAL_AFTER)),
@@ -49,25 +48,24 @@ impl RecheckScope {
 /// A run that is due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DueRun {
-    /// The run.
+    /// Neighbouring rows with the same confirmation.
     pub(crate) run: ConfirmedRun,
-    /// Not above this row: what lies between it and the run is due soon, too.
+    /// The highest row to read with it: the rows between are due soon.
     pub(crate) ceiling: SortKey,
-    /// How late it is: 1 is due, 2 is confirmed half as often as it should be.
+    /// Time since the confirmation, divided by the interval; a run is due from 1 on.
     pub(crate) lateness: f64,
 }
 
-/// The due runs, the latest first.
-#[must_use]
+/// Returns the due runs, the latest first.
 pub(crate) fn find_due_runs(
     runs: &[ConfirmedRun],
-    recheck: RecheckScope,
+    scope: RecheckScope,
     now: Timestamp,
 ) -> Vec<DueRun> {
     let mut due = Vec::new();
     let mut ceiling = None;
     for run in runs {
-        let lateness = match recheck {
+        let lateness = match scope {
             RecheckScope::Due { since } if run.may_change && run.top.micros() >= since => {
                 lateness(run, run.top, now)
             }
@@ -91,8 +89,7 @@ pub(crate) fn find_due_runs(
     due
 }
 
-/// How late a row of `run` is. A confirmation from the future is none: the clock has jumped.
-#[must_use]
+/// Returns the lateness of a row of `run`. A confirmation in the future is invalid: the clock was set.
 pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));

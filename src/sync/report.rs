@@ -1,118 +1,187 @@
-//! What came of asking the service: plain data for the screen and the command line.
+//! The results of sync runs, and the changes that other processes store.
+
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::archive::Coverage;
+use crate::archive::{Archive, Coverage, MergeResult};
 use crate::error::Error;
 use crate::mail::EmailId;
 
-/// The most ids that one [`Synced`] names.
+/// Most ids in one [`SyncReport`].
 pub(crate) const MAX_CHANGED_IDS: usize = 500;
 
-/// What one or several requests have brought.
+/// Rows that [`ChangeFeed`] compares: more than a refresh reads.
+const WATCHED_ROWS: u32 = 1000;
+
+/// The result of one or several requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyncReport {
-    /// How many emails the archive did not have before.
+    /// Number of emails that the archive did not have.
     pub(crate) new: u64,
-    /// How many emails it had whose status has changed.
+    /// Number of stored emails whose status changed.
     pub(crate) changes: u64,
-    /// Which ones changed; the first [`NAMED`] of them.
+    /// The changed emails; the first [`MAX_CHANGED_IDS`] of them.
     pub(crate) changed_ids: Vec<EmailId>,
-    /// How many pages were carried over.
+    /// Number of merged pages.
     pub(crate) pages: u64,
-    /// How many emails on them could not be read, because they have no id.
+    /// Number of items without a readable id.
     pub(crate) unreadable: u64,
-    /// How far back the archive is complete now.
+    /// How far back the archive is complete.
     pub(crate) coverage: Coverage,
-    /// When a request for the newest page was sent that was answered last, by any process on the archive.
+    /// Time of the latest answered request for the newest page, by any process on the archive.
     pub(crate) refreshed_at: Option<Timestamp>,
-    /// Why no more was asked.
+    /// Why no further request was sent.
     pub(crate) stop_reason: StopReason,
 }
 
 impl SyncReport {
-    /// Adds what a further request has brought.
-    pub(super) fn merge(&mut self, further: Self) {
+    /// Creates a report without results; [`finish`](Self::finish) completes it.
+    pub(super) const fn new() -> Self {
+        Self {
+            new: 0,
+            changes: 0,
+            changed_ids: Vec::new(),
+            pages: 0,
+            unreadable: 0,
+            coverage: Coverage::Unknown,
+            refreshed_at: None,
+            stop_reason: StopReason::Done,
+        }
+    }
+
+    /// Adds a merged page with its number of unreadable items.
+    pub(super) fn add_page(&mut self, merged: &MergeResult, unreadable: usize) {
+        self.pages += 1;
+        self.unreadable += unreadable as u64;
+        self.new += merged.new.len() as u64;
+        self.add_changes(merged.changed.iter());
+    }
+
+    /// Adds emails whose status changed.
+    pub(super) fn add_changes<'a>(&mut self, changed: impl ExactSizeIterator<Item = &'a EmailId>) {
+        self.changes += changed.len() as u64;
+        let free = MAX_CHANGED_IDS - self.changed_ids.len();
+        self.changed_ids.extend(changed.take(free).cloned());
+    }
+
+    /// Adds the results of a later run, except for its reason to stop.
+    pub(super) fn merge(&mut self, later: Self) {
         let Self {
             new,
             changes,
-            changed_ids: changed,
+            changed_ids,
             pages,
             unreadable,
-            coverage: reach,
-            refreshed_at: head_at,
+            coverage,
+            refreshed_at,
             stop_reason: _,
-        } = further;
+        } = later;
         self.new += new;
         self.changes += changes;
-        self.changed_ids.extend(changed);
+        self.changed_ids.extend(changed_ids);
         self.changed_ids.truncate(MAX_CHANGED_IDS);
         self.pages += pages;
         self.unreadable += unreadable;
-        (self.coverage, self.refreshed_at) = (reach, head_at);
+        (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
     }
 
-    /// Whether the end of the service's listing is in the archive.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) const fn reached_end(&self) -> bool {
-        matches!(self.coverage, Coverage::Complete)
+    /// Sets the reason to stop and the current state of the archive.
+    pub(super) fn finish(
+        mut self,
+        archive: &Archive,
+        stop_reason: StopReason,
+    ) -> Result<Self, Error> {
+        self.coverage = archive.coverage()?;
+        self.refreshed_at = archive.head_at()?;
+        self.stop_reason = stop_reason;
+        Ok(self)
     }
 }
 
-/// Why a walk through the listing ended.
+/// Why a run through the listing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// What was asked for is there.
+    /// The goal is reached.
     Done,
     /// The service has no more in that direction.
     End,
-    /// The walk has used up its pages; the rest is a gap that a later walk closes.
+    /// The run reached its limit of pages; the rest is a gap that a later run closes.
     PageLimit,
-    /// The service went round in circles: a page brought nothing new.
+    /// The cursors of the service lead in a circle: a page had nothing new.
     NoProgress,
-    /// Not every email on the pages could be read: where one was missing nothing is known whole.
+    /// An item of a page is unreadable, so nothing is known to be complete around it.
     Unreadable,
-    /// Nothing was asked: another process does, and this is what it has brought.
+    /// No request was sent: another process refreshes, and these are its results.
     OtherProcess,
-    /// The service does not know any of the cursors that the archive could offer.
+    /// The service knows none of the cursors that the archive has.
     NoLiveCursor,
-    /// The service failed after some pages were carried over; those are kept.
+    /// The service failed after some pages; those are stored.
     Failed(Error),
 }
 
 impl StopReason {
-    /// Why, as one word for the log, in which nothing foreign is quoted.
-    #[must_use]
+    /// Returns the reason as one word for the log, without any text of the service.
     pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::End => "end",
-            Self::PageLimit => "budget",
+            Self::PageLimit => "page_limit",
             Self::NoProgress => "no_progress",
             Self::Unreadable => "unreadable",
-            Self::OtherProcess => "elsewhere",
-            Self::NoLiveCursor => "cursor_gone",
-            Self::Failed(failure) => failure.kind.code(),
+            Self::OtherProcess => "other_process",
+            Self::NoLiveCursor => "no_live_cursor",
+            Self::Failed(error) => error.kind.code(),
         }
     }
 }
 
-/// How far back to go.
+/// The age down to which mail is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncDepth {
     /// To the end of the listing.
     All,
     /// To emails of this time.
-    Until(jiff::Timestamp),
+    Until(Timestamp),
 }
 
 impl SyncDepth {
-    /// The oldest time of interest, in microseconds since 1970.
+    /// Returns the oldest wanted time, in microseconds since 1970.
     pub(super) fn cutoff_micros(self) -> i64 {
         match self {
             Self::All => i64::MIN,
             Self::Until(time) => time.as_microsecond(),
         }
+    }
+}
+
+/// Finds what other processes have stored: the newest emails at the last poll, each with its number of
+/// changes.
+#[derive(Debug, Default)]
+pub(super) struct ChangeFeed(Option<HashMap<EmailId, i64>>);
+
+impl ChangeFeed {
+    /// Returns the changes since the last poll; the first poll has none.
+    pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport, Error> {
+        archive.check_file()?;
+        let now = archive.newest_changes(WATCHED_ROWS)?;
+        let mut report = SyncReport::new();
+        if let Some(before) = &self.0 {
+            // Rows below the last known one are not new: they only moved up into the watched range.
+            let last = now
+                .iter()
+                .rposition(|(id, _)| before.contains_key(id))
+                .unwrap_or(now.len());
+            let is_new = |(id, _): &&(EmailId, i64)| !before.contains_key(id);
+            report.new = now[..last].iter().filter(is_new).count() as u64;
+            let changed: Vec<&EmailId> = now
+                .iter()
+                .filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes))
+                .map(|(id, _)| id)
+                .collect();
+            report.add_changes(changed.into_iter());
+        }
+        self.0 = Some(now.into_iter().collect());
+        report.finish(archive, StopReason::OtherProcess)
     }
 }

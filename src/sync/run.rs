@@ -1,115 +1,101 @@
-//! One walk with the archive under its feet: turns what the plan asks for into cursors, and answers
-//! into rows. It blocks, so the engine sends it to a blocking thread between requests.
+//! One sync run: maps planner requests to cursors, and merges pages into the archive.
+//!
+//! It blocks, so the engine runs it on a blocking thread between requests.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use tracing::debug;
 
-use super::exchange::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, PlannerStep};
-use super::planner::Planner;
-use super::report::{MAX_CHANGED_IDS, StopReason, SyncReport};
+use super::planner::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
+use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
 use crate::archive::{Archive, CoverageState, ListingPage, MergeResult, PagePosition, RequestTime};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, EmailId};
 
-/// A walk under way.
+/// The state of a run.
 pub(super) struct SyncRun {
     archive: Archive,
     planner: Planner,
     coverage: CoverageState,
     request: PageRequest,
+    /// The cursor of the base request.
     cursor: Option<EmailId>,
-    progress: Progress,
+    report: SyncReport,
     /// When the last request was sent; `None` before the first.
     requested_at: Option<RequestTime>,
 }
 
-/// What a walk has brought so far.
-#[derive(Debug, Default)]
-pub(super) struct Progress {
-    new: u64,
-    changes: u64,
-    changed_ids: Vec<EmailId>,
-    pub(super) pages: u64,
-    pub(super) unreadable: u64,
-}
-
-/// What to do next.
-pub(super) enum RunStep {
-    /// Request the page at this cursor.
-    Request(Cursor),
-    /// Nothing more.
-    Finished(StopReason),
-}
+/// A run with its next request, or with the reason why it is over.
+pub(super) type RunStep = (SyncRun, ControlFlow<StopReason, Cursor>);
 
 impl SyncRun {
-    /// Sets out for `goal`.
-    pub(super) fn start(archive: Archive, goal: Goal) -> Result<(Self, RunStep), Error> {
-        let ground = archive.coverage_state()?;
-        let walk = Planner::new(goal, &ground);
-        let mut journey = Self {
+    pub(super) fn start(archive: Archive, goal: Goal) -> Result<RunStep, Error> {
+        let coverage = archive.coverage_state()?;
+        let mut run = Self {
             archive,
-            planner: walk,
-            coverage: ground,
+            planner: Planner::new(goal, &coverage),
+            coverage,
             request: PageRequest::First,
             cursor: None,
-            progress: Progress::default(),
+            report: SyncReport::new(),
             requested_at: None,
         };
-        let step = journey.next_step()?;
-        Ok((journey, step))
+        let step = run.next_step()?;
+        Ok((run, step))
     }
 
-    /// Takes the answer to the last request in, and says what to do next. The request was made at
-    /// `asked`.
+    /// Stores the response to the last request, which was sent at `sent_at`.
     pub(super) fn handle_response(
         mut self,
-        answer: Result<EmailPage, Error>,
-        asked: RequestTime,
-    ) -> Result<(Self, RunStep), Error> {
-        self.requested_at = Some(asked);
-        let answer = match answer {
-            Ok(page) => self.merge_page(page, asked)?,
-            Err(failure) if self.request != PageRequest::First && is_cursor_error(&failure) => {
+        response: Result<EmailPage, Error>,
+        sent_at: RequestTime,
+    ) -> Result<RunStep, Error> {
+        self.requested_at = Some(sent_at);
+        let outcome = match response {
+            Ok(page) => self.merge_page(page, sent_at)?,
+            Err(error) if self.request != PageRequest::First && is_cursor_error(&error) => {
                 PageOutcome::UnknownCursor
             }
-            Err(failure) if self.progress.pages > 0 => {
-                return Ok((self, RunStep::Finished(StopReason::Failed(failure))));
+            Err(error) if self.report.pages > 0 => {
+                return Ok((self, Break(StopReason::Failed(error))));
             }
-            Err(failure) => return Err(failure),
+            Err(error) => return Err(error),
         };
-        self.update_planner(&answer)?;
+        self.update_planner(&outcome)?;
         let step = self.next_step()?;
         Ok((self, step))
     }
 
-    /// What the walk has brought, for the person who waits for it.
-    pub(super) fn report(&self, stopped: StopReason) -> Result<SyncReport, Error> {
-        self.progress.to_report(&self.archive, stopped)
+    /// Returns the results so far.
+    pub(super) fn report(&self, stop_reason: StopReason) -> Result<SyncReport, Error> {
+        self.report.clone().finish(&self.archive, stop_reason)
     }
 
-    fn next_step(&mut self) -> Result<RunStep, Error> {
+    fn next_step(&mut self) -> Result<ControlFlow<StopReason, Cursor>, Error> {
         loop {
             match self.planner.next_step(&self.coverage) {
-                PlannerStep::Finished(stopped) => return Ok(RunStep::Finished(stopped)),
-                PlannerStep::Request(ask) => self.request = ask,
+                Break(reason) => return Ok(Break(reason)),
+                Continue(request) => self.request = request,
             }
-            if self.request == PageRequest::First {
-                return Ok(RunStep::Request(Cursor::Start));
-            }
-            if let PageRequest::Continue { after, .. } = &self.request {
-                let after = after.clone();
-                if self.planner.record_cursor(&after) {
-                    return Ok(RunStep::Request(Cursor::After(after)));
+            let cursor = match &self.request {
+                PageRequest::First => return Ok(Continue(Cursor::Start)),
+                PageRequest::Continue { after, .. } => Some(after.clone()),
+                PageRequest::After(id) => Some(id.clone()),
+                PageRequest::Below { range, offset, .. } => {
+                    self.archive.id_above_bottom(range, *offset)?
                 }
-                self.update_planner(&PageOutcome::RepeatedCursor)?;
-                continue;
+                PageRequest::Above { range, offset } => {
+                    self.archive.id_below_top(range, *offset)?
+                }
+            };
+            if !matches!(self.request, PageRequest::Continue { .. }) {
+                self.cursor.clone_from(&cursor);
             }
-            self.cursor = self.resolve_cursor()?;
-            match &self.cursor {
-                Some(id) if self.planner.record_cursor(id) => {
-                    return Ok(RunStep::Request(Cursor::After(id.clone())));
+            match cursor {
+                Some(id) if self.planner.record_cursor(&id) => {
+                    return Ok(Continue(Cursor::After(id)));
                 }
                 Some(_) => self.update_planner(&PageOutcome::RepeatedCursor)?,
                 None => self.update_planner(&PageOutcome::NoSuchRow)?,
@@ -117,200 +103,118 @@ impl SyncRun {
         }
     }
 
-    fn resolve_cursor(&self) -> Result<Option<EmailId>, Error> {
-        match &self.request {
-            PageRequest::First | PageRequest::Continue { .. } => Ok(None),
-            PageRequest::After(id) => Ok(Some(id.clone())),
-            PageRequest::Below { span, rows, .. } => self.archive.id_above_bottom(span, *rows),
-            PageRequest::Above { span, rows } => self.archive.id_below_top(span, *rows),
-        }
-    }
-
-    fn merge_page(&mut self, page: EmailPage, asked: RequestTime) -> Result<PageOutcome, Error> {
+    fn merge_page(&mut self, page: EmailPage, sent_at: RequestTime) -> Result<PageOutcome, Error> {
         let EmailPage {
             mut items,
             unreadable,
             has_more,
         } = page;
-        let length = items
-            .iter()
-            .map(|item| item.id.as_str())
-            .collect::<HashSet<_>>()
-            .len();
-        let last = items.last().map(|item| EmailId::new(&item.id));
-        let oldest = created_micros(&items).min();
-        let rising = if self.request == PageRequest::First {
-            is_oldest_first(&items).unwrap_or(self.coverage.oldest_first)
-        } else {
-            self.coverage.oldest_first
-        };
-        if rising {
+        let ids: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
+        let len = ids.len();
+        let last_id = items.last().map(|item| EmailId::new(&item.id));
+        let oldest_micros = created_micros(&items).min();
+        let is_first_page = self.request == PageRequest::First;
+        let mut oldest_first = self.coverage.oldest_first;
+        if is_first_page {
+            oldest_first = is_oldest_first(&items).unwrap_or(oldest_first);
+        }
+        if oldest_first {
             items.reverse();
         }
-        let carried = if length > 0
-            || (self.request == PageRequest::First && has_more != Some(true) && unreadable == 0)
-        {
+        let is_empty_mailbox = is_first_page && has_more != Some(true) && unreadable == 0;
+        let merged = if len > 0 || is_empty_mailbox {
             // A page is claimed whole or not at all.
-            let joins = if unreadable > 0 {
+            let position = if unreadable > 0 {
                 PagePosition::Unknown
             } else {
-                self.page_position(rising)
+                self.page_position(oldest_first)
             };
             self.archive.merge_page(&ListingPage {
                 items,
-                position: joins,
-                oldest_first: rising,
-                requested: asked,
+                position,
+                oldest_first,
+                requested: sent_at,
             })?
         } else {
             MergeResult::default()
         };
-        self.progress.add_page(&carried, unreadable);
+        self.report.add_page(&merged, unreadable);
         debug!(
-            length,
+            len,
             unreadable,
             has_more,
-            new = carried.new.len(),
-            changed = carried.changed.len(),
-            "carried a page"
+            new = merged.new.len(),
+            changed = merged.changed.len(),
+            "page merged"
         );
         Ok(PageOutcome::Page(PageFacts {
-            len: length,
+            len,
             has_more,
             unreadable,
-            last_id: last,
-            oldest_micros: oldest,
-            merged: carried,
+            last_id,
+            oldest_micros,
+            merged,
         }))
     }
 
-    fn page_position(&self, rising: bool) -> PagePosition {
-        let ask = match &self.request {
-            PageRequest::Continue { ask, .. } => ask,
-            ask => ask,
-        };
-        match (ask, &self.cursor) {
-            (PageRequest::First, _) if rising => PagePosition::Bottom,
+    fn page_position(&self, oldest_first: bool) -> PagePosition {
+        match (self.request.base(), &self.cursor) {
+            (PageRequest::First, _) if oldest_first => PagePosition::Bottom,
             (PageRequest::First, _) => PagePosition::Top,
-            (PageRequest::Below { cut, .. }, Some(cursor)) => PagePosition::Below {
+            (PageRequest::Below { is_boundary, .. }, Some(cursor)) => PagePosition::Below {
                 cursor: cursor.clone(),
-                is_end: *cut,
+                is_end: *is_boundary,
             },
             (PageRequest::Above { .. }, Some(cursor)) => PagePosition::Above(cursor.clone()),
-            (
-                PageRequest::Below { .. }
-                | PageRequest::Above { .. }
-                | PageRequest::After(_)
-                | PageRequest::Continue { .. },
-                _,
-            ) => PagePosition::Unknown,
+            _ => PagePosition::Unknown,
         }
     }
 
-    fn update_planner(&mut self, answer: &PageOutcome) -> Result<(), Error> {
+    fn update_planner(&mut self, outcome: &PageOutcome) -> Result<(), Error> {
         self.coverage = self.archive.coverage_state()?;
-        match (
-            self.planner
-                .handle_outcome(&self.request, answer, &self.coverage),
-            self.requested_at,
-        ) {
-            (Conclusion::None, _) | (_, None) => return Ok(()),
-            (Conclusion::End(span), Some(asked)) => {
-                self.archive
-                    .record_end(span.bottom, self.last_listed(answer), asked)?;
+        let conclusion = self
+            .planner
+            .handle_outcome(&self.request, outcome, &self.coverage);
+        let Some((conclusion, sent_at)) = conclusion.zip(self.requested_at) else {
+            return Ok(());
+        };
+        match conclusion {
+            Conclusion::End(range) => {
+                let last = self.last_listed(outcome);
+                self.archive.record_end(range.bottom, last, sent_at)?;
             }
-            (Conclusion::Top(span), Some(asked)) => self.archive.record_top(span.top, asked)?,
+            Conclusion::Top(range) => self.archive.record_top(range.top, sent_at)?,
         }
         self.coverage = self.archive.coverage_state()?;
         Ok(())
     }
-}
 
-impl SyncRun {
-    /// The oldest email that the service lists, after an answer that says that there is no more.
-    fn last_listed<'a>(&'a self, answer: &'a PageOutcome) -> Option<&'a EmailId> {
-        match answer {
+    /// Returns the oldest email of the listing, after an outcome that proves its end.
+    fn last_listed<'a>(&'a self, outcome: &'a PageOutcome) -> Option<&'a EmailId> {
+        match outcome {
             PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
             PageOutcome::Page(_) if self.planner.rejects_unknown_cursors() => self.cursor.as_ref(),
-            PageOutcome::Page(_)
-            | PageOutcome::UnknownCursor
-            | PageOutcome::NoSuchRow
-            | PageOutcome::RepeatedCursor => None,
+            _ => None,
         }
     }
 }
 
-impl Progress {
-    /// Adds what a page has brought, and how many of its emails could not be read.
-    pub(super) fn add_page(&mut self, carried: &MergeResult, unreadable: usize) {
-        self.pages += 1;
-        self.unreadable += unreadable as u64;
-        self.new += carried.new.len() as u64;
-        self.changes += carried.changed.len() as u64;
-        let room = MAX_CHANGED_IDS - self.changed_ids.len();
-        self.changed_ids
-            .extend(carried.changed.iter().take(room).cloned());
-    }
-
-    /// Adds what another run has brought.
-    pub(super) fn add_report(&mut self, synced: &SyncReport) {
-        self.pages += synced.pages;
-        self.add_changes(synced.new, synced.changed_ids.clone());
-    }
-
-    /// Adds what another process has brought.
-    pub(super) fn add_changes(&mut self, new: u64, changed: Vec<EmailId>) {
-        self.new += new;
-        self.changes += changed.len() as u64;
-        self.changed_ids.extend(changed);
-        self.changed_ids.truncate(MAX_CHANGED_IDS);
-    }
-
-    pub(super) fn to_report(
-        &self,
-        archive: &Archive,
-        stopped: StopReason,
-    ) -> Result<SyncReport, Error> {
-        let Self {
-            new,
-            changes,
-            changed_ids: changed,
-            pages,
-            unreadable,
-        } = self;
-        let (reach, head_at) = (archive.coverage()?, archive.head_at()?);
-        Ok(SyncReport {
-            new: *new,
-            changes: *changes,
-            changed_ids: changed.clone(),
-            pages: *pages,
-            unreadable: *unreadable,
-            coverage: reach,
-            refreshed_at: head_at,
-            stop_reason: stopped,
-        })
-    }
-}
-
-/// Whether the service refuses the cursor: it is gone, or no id of a kind that it knows.
-pub(super) const fn is_cursor_error(failure: &Error) -> bool {
-    matches!(
-        failure.kind,
-        ErrorKind::NotFound | ErrorKind::InvalidRequest
-    )
+/// Whether the service refuses the cursor: no email has it, or it has the wrong form.
+pub(super) const fn is_cursor_error(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::InvalidRequest)
 }
 
 /// Whether a first page lists the oldest first; `None` if its times do not tell.
 ///
-/// Only times that rise all along say so. Anything else is taken for the documented order, newest
-/// first, in which single times may contradict their neighbours.
+/// Only times that all rise prove it. Anything else is taken for the documented order, newest first,
+/// in which single times may contradict their neighbours.
 fn is_oldest_first(items: &[ListedEmail]) -> Option<bool> {
     let times: Vec<i64> = created_micros(items).collect();
     let differ = times.iter().any(|time| *time != times[0]);
     differ.then(|| times.is_sorted())
 }
 
-/// When the emails of a page were created, in microseconds since 1970.
+/// Returns the times of a page's emails, in microseconds since 1970.
 fn created_micros(items: &[ListedEmail]) -> impl Iterator<Item = i64> {
     items
         .iter()

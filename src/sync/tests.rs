@@ -36,7 +36,7 @@ impl SyncEnv {
     fn new(dates: Dates, mails: usize) -> Self {
         let sim = FakeService::new(dates, mails);
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-        let engine = Engine::new(Arc::new(sim.clone()), archive, ticking());
+        let engine = Engine::new(sim.clone(), archive, ticking());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -173,7 +173,7 @@ impl SyncEnv {
 }
 
 #[test]
-fn the_first_time_one_page_is_enough_and_with_nothing_new_one_request() {
+fn first_refresh_reads_one_page() {
     let world = SyncEnv::new(Dates::Distinct, 250);
     let (requests, synced) = world.count_requests(SyncEnv::refresh);
     assert_eq!(
@@ -186,7 +186,7 @@ fn the_first_time_one_page_is_enough_and_with_nothing_new_one_request() {
 }
 
 #[test]
-fn a_small_mailbox_is_known_whole_at_last() {
+fn small_mailbox_becomes_complete() {
     for (count, cap) in [0, 1, 2, 7, 8, 30, 100, 101, 200, 230]
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 7)])
@@ -243,7 +243,7 @@ fn a_gap_is_known_and_closed() {
 }
 
 #[test]
-fn extending_goes_one_page_at_a_time_to_the_end() {
+fn load_older_reads_one_page_until_end() {
     let world = SyncEnv::new(Dates::Ties, 350);
     world.refresh();
     let pages: Vec<_> = std::iter::repeat_with(|| world.count_requests(SyncEnv::load_older))
@@ -258,7 +258,7 @@ fn extending_goes_one_page_at_a_time_to_the_end() {
 }
 
 #[test]
-fn a_failure_keeps_what_was_fetched_before_it() {
+fn failed_sync_keeps_stored_pages() {
     let world = SyncEnv::new(Dates::Distinct, 350);
     world.sim.state().faults = [None, None, Some(ServiceFault::Unreachable)].into();
     let synced = world.full_sync();
@@ -271,7 +271,7 @@ fn a_failure_keeps_what_was_fetched_before_it() {
 }
 
 #[test]
-fn expired_mail_stays_and_the_walk_goes_around_its_cursors() {
+fn expired_mail_stays_and_its_cursors_are_skipped() {
     for lenient in [false, true] {
         let world = SyncEnv::new(Dates::Distinct, 450);
         world.sim.state().lenient = lenient;
@@ -298,7 +298,7 @@ fn expired_mail_stays_and_the_walk_goes_around_its_cursors() {
 }
 
 #[test]
-fn a_search_may_meet_a_cursor_that_the_walk_has_used() {
+fn cursor_search_accepts_used_cursor() {
     let world = SyncEnv::new(Dates::Distinct, 207);
     world.sim.state().cap = 7;
     world.full_sync();
@@ -309,7 +309,7 @@ fn a_search_may_meet_a_cursor_that_the_walk_has_used() {
 }
 
 #[test]
-fn a_service_that_knows_no_cursor_is_asked_a_few_times_only() {
+fn unknown_cursors_cost_few_requests() {
     let world = SyncEnv::new(Dates::Distinct, 450);
     world.refresh();
     world.sim.state().faults = vec![Some(ServiceFault::Gone); 50].into();
@@ -340,7 +340,7 @@ fn a_service_in_a_circle_is_left_alone() {
 }
 
 #[test]
-fn short_pages_and_a_has_more_that_lies_do_not_hide_mail() {
+fn short_pages_and_wrong_has_more_hide_no_mail() {
     let world = SyncEnv::new(Dates::Distinct, 130);
     world.sim.state().cap = 20;
     assert_eq!(world.full_sync().new, 130);
@@ -348,7 +348,7 @@ fn short_pages_and_a_has_more_that_lies_do_not_hide_mail() {
 }
 
 #[test]
-fn a_listing_without_has_more_is_walked_to_its_end() {
+fn listing_without_has_more_is_read_to_end() {
     for (count, cap) in [0, 1, 50, 100, 130, 450]
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 20)])
@@ -385,7 +385,7 @@ fn the_oldest_first_is_shown_newest_first() {
 }
 
 #[test]
-fn an_imitation_that_gives_everything_at_once_is_understood() {
+fn service_that_ignores_limits_is_read_completely() {
     for count in [1, 2, 30, 100, 350] {
         let world = SyncEnv::new(Dates::Distinct, count);
         (world.sim.state().rising, world.sim.state().emulate) = (true, true);
@@ -400,7 +400,7 @@ fn an_imitation_that_gives_everything_at_once_is_understood() {
 }
 
 #[test]
-fn a_service_that_muddles_its_cursors_is_asked_as_long_as_it_gives_new_mail() {
+fn contradicting_pages_are_read_while_they_have_new_mail() {
     let world = SyncEnv::new(Dates::Distinct, 900);
     world.sim.state().muddled = true;
     let (requests, synced) = world.count_requests(SyncEnv::full_sync);
@@ -424,7 +424,7 @@ fn the_work_can_be_done_by_any_thread() {
 }
 
 #[test]
-fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
+fn unreadable_item_is_in_no_covered_range() {
     for blotted in ["mail-420", "mail-200", "mail-0"] {
         let world = SyncEnv::new(Dates::Distinct, 450);
         world.sim.state().blotted = Some(blotted);
@@ -433,7 +433,7 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
             assert!(requests <= 7, "{blotted}: {requests} requests");
             assert_eq!(synced.stop_reason, StopReason::Unreadable, "{blotted}");
             assert!(
-                !synced.reached_end() && world.ids().len() == 449,
+                synced.coverage != Coverage::Complete && world.ids().len() == 449,
                 "{blotted}: {}",
                 world.ids().len()
             );
@@ -452,7 +452,7 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
 }
 
 #[test]
-fn ids_whose_case_changed_do_not_end_a_walk() {
+fn changed_id_case_does_not_end_run() {
     for pattern in 0..16_u32 {
         for run in [SyncEnv::refresh, SyncEnv::full_sync] {
             let world = SyncEnv::new(Dates::Distinct, 350);
@@ -473,7 +473,7 @@ fn ids_whose_case_changed_do_not_end_a_walk() {
 }
 
 #[test]
-fn changes_are_observed_with_the_time_they_were_seen() {
+fn status_changes_are_stored_with_their_time() {
     let world = SyncEnv::new(Dates::Distinct, 30);
     world.refresh();
     world.sim.state().mails[3].event = "delivered";
@@ -497,7 +497,7 @@ fn changes_are_observed_with_the_time_they_were_seen() {
 }
 
 #[test]
-fn a_body_is_kept_and_its_status_is_the_latest_known() {
+fn fetched_email_updates_body_and_status() {
     let world = SyncEnv::new(Dates::Distinct, 30);
     let id = EmailId::new(&world.sim.state().mails[3].id);
     let email = world
@@ -525,7 +525,7 @@ fn a_body_is_kept_and_its_status_is_the_latest_known() {
 }
 
 #[test]
-fn what_a_screen_shows_far_down_can_be_read_again() {
+fn page_far_below_top_can_be_reread() {
     let world = SyncEnv::new(Dates::Distinct, 350);
     world.full_sync();
     world.sim.state().mails[250].event = "bounced";

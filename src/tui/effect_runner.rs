@@ -31,7 +31,6 @@ pub type TimerFn =
 
 /// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
 /// longer: colleagues run sentbox as well, and are not to come back all at once.
-#[must_use]
 pub fn system_timer() -> TimerFn {
     Arc::new(|what, pause| {
         let longer = match what {
@@ -84,7 +83,6 @@ pub struct EffectRunner<S: EmailApi> {
 impl<S: EmailApi> EffectRunner<S> {
     /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
     /// `doors` lead to other sessions.
-    #[must_use]
     pub(super) fn new(
         archive: Archive,
         engine: Option<Engine<S>>,
@@ -106,11 +104,8 @@ impl<S: EmailApi> EffectRunner<S> {
         if archive.read_only_reason().is_some() {
             // No refresh tells how far back it is complete.
             let (archive, engine) = (archive.clone(), engine.clone());
-            quiet.spawn(async move {
-                Message::ArchiveChanged {
-                    outcome: load_changes(archive, engine).await,
-                }
-            });
+            quiet
+                .spawn(async move { Message::ArchiveChanged(load_changes(archive, engine).await) });
         }
         Self {
             archive,
@@ -144,6 +139,7 @@ impl<S: EmailApi> EffectRunner<S> {
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
         match effect {
+            Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::LoadWindow {
                 ticket,
                 query,
@@ -158,10 +154,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &halt);
-                    Message::WindowLoaded {
+                    Message::WindowLoaded(
                         ticket,
-                        outcome: found.and_then(|found| found.ok_or_else(cancelled_error)),
-                    }
+                        found.and_then(|found| found.ok_or_else(cancelled_error)),
+                    )
                 });
             }
             Effect::CountEmails {
@@ -170,9 +166,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 place,
             } => {
                 let halt = cancel_and_renew(&mut self.count_cancel);
-                self.spawn_blocking(move || Message::Counted {
-                    ticket,
-                    outcome: load_counts(&archive, &query, place, &halt),
+                self.spawn_blocking(move || {
+                    Message::Counted(ticket, load_counts(&archive, &query, place, &halt))
                 });
             }
             Effect::SummarizeRecipient {
@@ -182,10 +177,12 @@ impl<S: EmailApi> EffectRunner<S> {
                 now,
             } => {
                 let halt = cancel_and_renew(&mut self.recipient_cancel);
-                self.spawn_blocking(move || Message::RecipientSummarized {
-                    ticket,
-                    outcome: load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
-                        .map(Arc::new),
+                self.spawn_blocking(move || {
+                    Message::RecipientSummarized(
+                        ticket,
+                        load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
+                            .map(Arc::new),
+                    )
                 });
             }
             Effect::SaveView {
@@ -194,12 +191,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 view,
             } => {
                 let views = self.view_file.clone();
-                self.spawn_blocking(move || Message::ViewSaved {
-                    ticket,
-                    outcome: views.save(number, view.as_ref()),
+                self.spawn_blocking(move || {
+                    Message::ViewSaved(ticket, views.save(number, view.as_ref()))
                 });
             }
-            Effect::SaveHistory { ticket, text } => {
+            Effect::SaveHistory(ticket, text) => {
                 let history = self.history.clone();
                 self.spawn_blocking(move || {
                     let unkept = |error| {
@@ -208,10 +204,7 @@ impl<S: EmailApi> EffectRunner<S> {
                             format!("the filter cannot be kept for the next time: {error}"),
                         )
                     };
-                    Message::HistorySaved {
-                        ticket,
-                        outcome: history.append(&text).map_err(unkept),
-                    }
+                    Message::HistorySaved(ticket, history.append(&text).map_err(unkept))
                 });
             }
             Effect::LoadSuggestions {
@@ -220,9 +213,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 cursor,
             } => {
                 let halt = cancel_and_renew(&mut self.suggest_cancel);
-                self.spawn_blocking(move || Message::SuggestionsLoaded {
-                    ticket,
-                    offers: complete(&text, cursor, &CancellableSource { archive, halt }),
+                self.spawn_blocking(move || {
+                    Message::SuggestionsLoaded(
+                        ticket,
+                        complete(&text, cursor, &CancellableSource { archive, halt }),
+                    )
                 });
             }
             Effect::LoadEmail {
@@ -244,11 +239,11 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::LoadEmail,
                         ticket,
                         outcome,
-                        |outcome| Message::EmailLoaded { ticket, outcome },
+                        |outcome| Message::EmailLoaded(ticket, outcome),
                     )
                 });
             }
-            Effect::PrefetchEmail { ticket, id } => {
+            Effect::PrefetchEmail(ticket, id) => {
                 let wish = self.register_request(RequestKind::Prefetch, ticket, Priority::Prefetch);
                 self.background.spawn(async move {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
@@ -258,7 +253,7 @@ impl<S: EmailApi> EffectRunner<S> {
                         &id,
                     )
                     .await;
-                    Message::EmailPrefetched { ticket }
+                    Message::EmailPrefetched(ticket)
                 });
             }
             Effect::ConfirmStatuses {
@@ -288,7 +283,7 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::ConfirmStatuses,
                         ticket,
                         outcome,
-                        |outcome| Message::StatusesConfirmed { ticket, outcome },
+                        |outcome| Message::StatusesConfirmed(ticket, outcome),
                     )
                 });
             }
@@ -336,11 +331,11 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::CheckStatuses,
                         ticket,
                         outcome,
-                        |outcome| Message::StatusesChecked { ticket, outcome },
+                        |outcome| Message::StatusesChecked(ticket, outcome),
                     )
                 });
             }
-            Effect::RecheckStatuses { ticket } => {
+            Effect::RecheckStatuses(ticket) => {
                 let wish =
                     self.register_request(RequestKind::RecheckStatuses, ticket, Priority::Recheck);
                 self.background.spawn(async move {
@@ -354,7 +349,7 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::RecheckStatuses,
                         ticket,
                         outcome,
-                        |outcome| Message::StatusesRechecked { ticket, outcome },
+                        |outcome| Message::StatusesRechecked(ticket, outcome),
                     )
                 });
             }
@@ -367,10 +362,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 let bodies = self.render_cache.clone();
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    Message::BodyRendered {
+                    Message::BodyRendered(
                         ticket,
-                        outcome: Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
-                    }
+                        Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
+                    )
                 });
             }
             Effect::FindMatches {
@@ -379,12 +374,14 @@ impl<S: EmailApi> EffectRunner<S> {
                 sought,
             } => {
                 let halt = cancel_and_renew(&mut self.match_cancel);
-                self.spawn_blocking(move || Message::MatchesFound {
-                    ticket,
-                    marks: find_matches(&body, &sought, || !halt.is_cancelled()),
+                self.spawn_blocking(move || {
+                    Message::MatchesFound(
+                        ticket,
+                        find_matches(&body, &sought, || !halt.is_cancelled()),
+                    )
                 });
             }
-            Effect::LoadOlder { ticket } => {
+            Effect::LoadOlder(ticket) => {
                 let wish =
                     self.register_request(RequestKind::LoadOlder, ticket, Priority::Interactive);
                 self.interactive.spawn(async move {
@@ -401,11 +398,11 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::LoadOlder,
                         ticket,
                         outcome,
-                        |outcome| Message::OlderLoaded { ticket, outcome },
+                        |outcome| Message::OlderLoaded(ticket, outcome),
                     )
                 });
             }
-            Effect::Backfill { ticket } => {
+            Effect::Backfill(ticket) => {
                 let wish = self.register_request(RequestKind::Backfill, ticket, Priority::Backfill);
                 self.background.spawn(async move {
                     let outcome = match engine {
@@ -421,11 +418,11 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::Backfill,
                         ticket,
                         outcome,
-                        |outcome| Message::Backfilled { ticket, outcome },
+                        |outcome| Message::Backfilled(ticket, outcome),
                     )
                 });
             }
-            Effect::Refresh { ticket, urgency } => {
+            Effect::Refresh(ticket, urgency) => {
                 let wish = self.register_request(RequestKind::Refresh, ticket, urgency);
                 let tasks = if urgency.is_background() {
                     &mut self.background
@@ -451,16 +448,13 @@ impl<S: EmailApi> EffectRunner<S> {
                         RequestKind::Refresh,
                         ticket,
                         outcome,
-                        |outcome| Message::Refreshed { ticket, outcome },
+                        |outcome| Message::Refreshed(ticket, outcome),
                     )
                 });
             }
-            Effect::LoadProfiles { ticket } => {
+            Effect::LoadProfiles(ticket) => {
                 let doors = self.opener.clone();
-                self.spawn_blocking(move || Message::ProfilesLoaded {
-                    ticket,
-                    outcome: doors.list_profiles(),
-                });
+                self.spawn_blocking(move || Message::ProfilesLoaded(ticket, doors.list_profiles()));
             }
             Effect::VerifyKey {
                 ticket,
@@ -468,12 +462,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 key,
             } => {
                 let check = self.opener.verify_key(base_url, key);
-                self.interactive.spawn(async move {
-                    Message::KeyVerified {
-                        ticket,
-                        outcome: check.await,
-                    }
-                });
+                self.interactive
+                    .spawn(async move { Message::KeyVerified(ticket, check.await) });
             }
             Effect::OpenSession {
                 ticket,
@@ -487,7 +477,7 @@ impl<S: EmailApi> EffectRunner<S> {
                         *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
                         arrival
                     });
-                    Message::SessionOpened { ticket, outcome }
+                    Message::SessionOpened(ticket, outcome)
                 });
             }
             Effect::Timer {
@@ -503,7 +493,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 };
                 tasks.spawn(async move {
                     rest.await;
-                    Message::TimerFired { ticket, what }
+                    Message::TimerFired(ticket, what)
                 });
             }
         }
@@ -536,9 +526,7 @@ impl<S: EmailApi> EffectRunner<S> {
             match notice {
                 PeerNotice::Changed => {
                     self.background.spawn(async move {
-                        Message::ArchiveChanged {
-                            outcome: load_changes(archive, engine).await,
-                        }
+                        Message::ArchiveChanged(load_changes(archive, engine).await)
                     });
                 }
                 PeerNotice::ServiceState => {
@@ -591,14 +579,12 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
-    #[must_use]
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
     }
 
     /// What may be asked of the service at present.
-    #[must_use]
     pub fn budget(&self) -> Option<RateBudget> {
         self.engine.as_ref().and_then(Engine::budget)
     }
@@ -626,7 +612,6 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Whether everything that a person waits for is answered by archive, service and renderer.
-    #[must_use]
     pub fn is_interactive_idle(&self) -> bool {
         self.interactive.is_empty()
     }
@@ -661,7 +646,7 @@ fn message_unless_cancelled<T>(
     message: impl FnOnce(Result<T, Error>) -> Message,
 ) -> Message {
     if outcome.is_err() && wish.is_cancelled() {
-        Message::RequestCancelled { errand, ticket }
+        Message::RequestCancelled(ticket, errand)
     } else {
         message(outcome)
     }

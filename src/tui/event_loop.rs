@@ -17,7 +17,7 @@ use super::filter_history::FilterHistory;
 use super::input::Input;
 use super::session::{Session, SessionOpener};
 use crate::api::EmailApi;
-use crate::app::{ExitReason, Message, Model, SessionInfo};
+use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;
 use crate::config::clock::Clock;
@@ -44,6 +44,11 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     has_drawn: bool,
     /// When a frame is due for something that the world did.
     frame_due: Option<Instant>,
+    /// Why the loop returns after the next frame.
+    pending_exit: Option<LoopExit>,
+    /// The first state of the session and every message since, for replay.
+    #[cfg(test)]
+    pub recording: Box<(Model, Vec<Message>)>,
 }
 
 /// What the loop comes back with.
@@ -93,7 +98,6 @@ where
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
-            model,
             effects: performer,
             input: Input::new(events),
             terminal,
@@ -104,17 +108,17 @@ where
             awaiting_response: true,
             has_drawn: false,
             frame_due: due,
+            pending_exit: None,
+            #[cfg(test)]
+            recording: Box::new((model.clone(), Vec::new())),
+            model,
         }
     }
 
-    /// Leaves the session for the one behind the door that was opened, if the person still wants to
-    /// go there. Work of the old one ends, and its archive is given back.
+    /// Replaces the session by the one that was opened last. Work of the old one ends, and its
+    /// archive is closed.
     fn switch_session(&mut self) {
-        let Some(session) = self
-            .effects
-            .take_opened_session()
-            .filter(|_| self.model.switching)
-        else {
+        let Some(session) = self.effects.take_opened_session() else {
             return;
         };
         let (doors, pause) = self.effects.opener_and_timer();
@@ -126,6 +130,10 @@ where
             self.panic_at,
             (self.model.size(), now),
         );
+        #[cfg(test)]
+        {
+            *self.recording = (self.model.clone(), Vec::new());
+        }
         self.awaiting_response = true;
     }
 
@@ -134,7 +142,7 @@ where
         self.effects.process_lock()
     }
 
-    /// The state, for looking at.
+    #[cfg(test)]
     pub const fn model(&self) -> &Model {
         &self.model
     }
@@ -174,11 +182,6 @@ where
     ///
     /// If the terminal cannot be written.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
-        let before = (
-            self.model.suspend_requests,
-            self.model.mouse,
-            self.model.redraw_requests,
-        );
         let due = self.frame_due;
         let mut by_hand = false;
         tokio::select! {
@@ -186,34 +189,25 @@ where
             msg = self.input.next() => match msg {
                 Some(msg) => {
                     by_hand = true;
-                    self.handle_message(msg);
+                    self.handle_message(msg)?;
                 }
                 None => return Ok(Some(LoopExit::TerminalGone)),
             },
-            msg = self.effects.next() => self.handle_message(msg),
+            msg = self.effects.next() => self.handle_message(msg)?,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
         while let Some(msg) = self.input.try_next().await {
             by_hand = true;
-            self.handle_message(msg);
+            self.handle_message(msg)?;
         }
         while let Some(msg) = self.effects.try_next() {
-            self.handle_message(msg);
+            self.handle_message(msg)?;
         }
-        if let Some(ending) = self.model.exit.clone() {
-            return Ok(Some(LoopExit::Ended(ending)));
-        }
-        if self.model.redraw_requests != before.2 {
-            self.terminal.clear()?;
+        if let Some(LoopExit::Ended(_)) = self.pending_exit {
+            return Ok(self.pending_exit.take());
         }
         self.draw_when_due(by_hand)?;
-        if self.model.mouse != before.1 {
-            return Ok(Some(LoopExit::TerminalRequest(TerminalRequest::Mouse(
-                self.model.mouse,
-            ))));
-        }
-        Ok((self.model.suspend_requests != before.0)
-            .then_some(LoopExit::TerminalRequest(TerminalRequest::Suspend)))
+        Ok(self.pending_exit.take())
     }
 
     /// Goes on after a stop: the terminal may show anything by now, and have another size.
@@ -223,39 +217,69 @@ where
     /// If the terminal cannot be written.
     pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
-        self.handle_message(Message::Resized(size));
+        self.handle_message(Message::Resized(size))?;
         self.terminal.clear()?;
         self.draw()
     }
 
-    fn handle_message(&mut self, msg: Message) {
-        match &msg {
-            Message::Resized(size) => {
-                if let Err(failure) = check_size(*size) {
-                    self.model.exit = Some(ExitReason::Fatal(failure));
-                    return;
+    fn handle_message(&mut self, message: Message) -> Result<(), B::Error> {
+        let message = match message {
+            Message::Resized(size) => match check_size(size) {
+                Ok(()) => {
+                    let area = Rect::new(0, 0, size.width, size.height);
+                    // The next frame reports a terminal that cannot be resized.
+                    let _ = self.terminal.resize(area);
+                    Message::Resized(size)
                 }
-                let area = Rect::new(0, 0, size.width, size.height);
-                // A terminal that cannot be resized is found out by the next frame.
-                let _ = self.terminal.resize(area);
-            }
-            Message::KeyPressed(_) => {
-                FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input)
-            }
-            _ => {}
+                Err(error) => Message::Fatal(error),
+            },
+            message => message,
+        };
+        if let Message::KeyPressed(_) = message {
+            FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input);
         }
-        self.model
-            .set_time((self.clock)().to_zoned(self.ctx.zone.clone()));
-        let was_entered = matches!(msg, Message::SessionOpened { .. });
-        self.model.set_rate_budget(self.effects.budget());
-        for effect in self.model.update(msg) {
-            self.effects.run(effect);
+        let opens_session = matches!(message, Message::SessionOpened(..));
+        let clock = Message::Clock {
+            now: (self.clock)().to_zoned(self.ctx.zone.clone()),
+            budget: self.effects.budget(),
+        };
+        for message in [clock, message] {
+            #[cfg(test)]
+            self.recording.1.push(message.clone());
+            for effect in self.model.update(message) {
+                match effect {
+                    Effect::Loop(effect) => self.run_loop_effect(effect)?,
+                    effect => self.effects.run(effect),
+                }
+            }
         }
-        if was_entered {
-            self.switch_session();
+        if opens_session {
+            // A session that is not switched to is closed.
+            drop(self.effects.take_opened_session());
         }
         self.effects
-            .cancel_unwanted(|errand, ticket| self.model.is_wanted(errand, ticket));
+            .cancel_unwanted(|kind, id| self.model.is_wanted(kind, id));
+        Ok(())
+    }
+
+    fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {
+        let exit = match effect {
+            LoopEffect::Redraw => return self.terminal.clear(),
+            LoopEffect::SwitchSession => {
+                self.switch_session();
+                return Ok(());
+            }
+            LoopEffect::Suspend => LoopExit::TerminalRequest(TerminalRequest::Suspend),
+            LoopEffect::CaptureMouse(ours) => {
+                LoopExit::TerminalRequest(TerminalRequest::Mouse(ours))
+            }
+            LoopEffect::Exit(reason) => LoopExit::Ended(reason),
+        };
+        // The first reason to end the program is the one that is reported.
+        if !matches!(self.pending_exit, Some(LoopExit::Ended(_))) {
+            self.pending_exit = Some(exit);
+        }
+        Ok(())
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
@@ -288,7 +312,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = (self.clock)();
+        self.ctx.now = self.model.now().timestamp();
         let Self {
             terminal,
             model,
@@ -305,17 +329,11 @@ where
 /// More cells than this no screen has; a terminal that claims more would take all memory.
 const MAX_CELLS: u32 = 1 << 20;
 
-/// # Errors
-///
-/// If the terminal says that it is too large to be drawn on.
 pub(super) fn check_size(size: Size) -> Result<(), Error> {
     if u32::from(size.width) * u32::from(size.height) <= MAX_CELLS {
         return Ok(());
     }
-    let message = format!(
-        "the terminal says that it has {} columns and {} rows, which is too large to be drawn on",
-        size.width, size.height
-    );
+    let message = format!("terminal size {}x{} is too large", size.width, size.height);
     Err(Error::new(ErrorKind::Io, message).with_hint("set its size: stty cols 120 rows 40"))
 }
 

@@ -18,7 +18,6 @@ pub struct FilterHistory(Option<PathBuf>);
 
 impl FilterHistory {
     /// Keeps it in `file`, if there is one.
-    #[must_use]
     pub const fn new(file: Option<PathBuf>) -> Self {
         Self(file)
     }

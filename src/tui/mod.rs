@@ -132,7 +132,8 @@ async fn run_in_terminal<S: EmailApi>(
         zone,
     };
 
-    let mut hold = TerminalGuard::acquire(true)?;
+    let mut mouse = true;
+    let mut guard = TerminalGuard::acquire(mouse)?;
     let backend = CompactBackend::new(BufWriter::with_capacity(FRAME_BUFFER_BYTES, TerminalWriter));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
@@ -154,15 +155,16 @@ async fn run_in_terminal<S: EmailApi>(
         };
         match turn {
             LoopExit::TerminalRequest(TerminalRequest::Mouse(ours)) => {
-                terminal::set_mouse_capture(ours)?
+                mouse = ours;
+                terminal::set_mouse_capture(mouse)?;
             }
             LoopExit::TerminalRequest(TerminalRequest::Suspend) => {
-                drop(hold);
-                // Who is stopped asks for nothing; somebody else may.
+                drop(guard);
+                // A suspended process sends no requests; another process may.
                 program.process_lock().release();
                 // The whole job stops here, and goes on here when the shell continues it.
                 let _ = kill_current_process_group(Signal::TSTP);
-                hold = TerminalGuard::acquire(program.model().mouse)?;
+                guard = TerminalGuard::acquire(mouse)?;
                 program.resume()?;
             }
             LoopExit::Ended(ExitReason::Quit) => return Ok(Ok(ProgramExit::Quit)),

@@ -205,7 +205,7 @@ impl SessionFactory {
         let engine = settings
             .key
             .clone()
-            .map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
+            .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
         // Beside the archive, and only where that is kept: what is looked for names the same people.
         let history = match (&settings.archive, &kept) {
             (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => {
@@ -360,11 +360,7 @@ impl SessionFactory {
         Ok(Session {
             profile: "demo".to_owned(),
             target: SessionTarget::Demo,
-            engine: Ok(Engine::new(
-                Arc::new(client),
-                archive.clone(),
-                self.clock.clone(),
-            )),
+            engine: Ok(Engine::new(client, archive.clone(), self.clock.clone())),
             archive,
             storage: StorageMode::InMemory,
             refresh: DEMO_REFRESH_INTERVAL,

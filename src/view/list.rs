@@ -1,67 +1,66 @@
 //! Draws the list: one line a row, or two where the screen is narrow.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::highlight::{self, SearchTerms};
-use super::render_ctx::{RenderCtx, Theme};
-use super::{status_bar, time};
+use super::buffer::LineWriter;
+use super::render_ctx::{ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH, Theme};
+use super::status_bar::{format_coverage, format_status_check};
 use crate::app::{Command, Focus, Layout, Model, is_stale};
 use crate::archive::EmailRow;
-use crate::mail::Address;
-use crate::query::Field;
-use crate::text::width;
+use crate::mail::Status;
+use crate::query::{Field, Query};
 
-/// Columns before the recipient: bar, symbol, blank, status word, blank.
+/// Columns of the status label.
 const STATUS_WIDTH: usize = 10;
 
 /// Draws the visible rows.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
+pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let area = layout.list;
     if area.is_empty() {
         return;
     }
-    let focused = model.focus() == Focus::List;
-    let sought = model.list.filter().query().highlight_terms();
     for (n, (selected, row)) in model.list.visible_rows(layout.row_capacity()).enumerate() {
-        let y = area.y + u16::try_from(n).unwrap_or(u16::MAX) * layout.row_height;
         let line = Rect {
-            y,
+            y: row_top(layout, n),
             height: layout.row_height,
             ..area
         };
-        let drawn = RowContext {
+        let row = RowContext {
             row,
             selected,
-            focused,
+            focused: model.focus() == Focus::List,
             changed: model.list.has_changed(&row.summary.id),
+            stale: is_stale(row, ctx.now),
             full_times: model.full_times,
-            search_terms: &sought,
+            query: model.list.filter().query(),
+            ctx,
         };
         if layout.row_height == 1 {
-            draw_one_line(&drawn, line, look, frame);
+            row.draw_one_line(line, frame);
         } else {
-            draw_two_lines(&drawn, line, look, frame);
+            row.draw_two_lines(line, frame);
         }
     }
-    draw_load_more_row(model, layout, look, frame);
+    draw_load_more_row(model, layout, ctx, frame);
 }
 
-/// The line below the last row: how far back was looked, and that one can look further.
-fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
+fn row_top(layout: &Layout, index: usize) -> u16 {
+    layout.list.y + u16::try_from(index).unwrap_or(u16::MAX) * layout.row_height
+}
+
+/// Draws below the last row how far back was searched, and the key that searches older mail.
+fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let Some((above, selected)) = model.list.load_more_row(layout.row_capacity()) else {
         return;
     };
-    let area = layout.list;
-    let y = area.y + u16::try_from(above).unwrap_or(u16::MAX) * layout.row_height;
-    let width = usize::from(area.width).saturating_sub(2);
-    let since = model
-        .service
-        .reach()
-        .map(|reach| status_bar::format_coverage(reach, look))
-        .unwrap_or_default();
+    let area = Rect {
+        y: row_top(layout, above),
+        ..layout.list
+    };
+    let columns = usize::from(area.width).saturating_sub(2);
     let key = model
         .keymap
         .key_for(Focus::List, Command::Open)
@@ -70,213 +69,152 @@ fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &
         .status_check()
         .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
-        (None, Some(check)) => format!(
-            "{}; {key} goes on",
-            status_bar::format_status_check(check, look)
+        (None, Some(check)) => format!("{}; {key} goes on", format_status_check(check, ctx)),
+        (Some(_), _) => format!("searching older mail{}", ctx.glyphs.ellipsis),
+        (None, None) => format!(
+            "searched all mail{}; {key} searches older mail",
+            format_coverage(model, ctx)
         ),
-        (Some(_), _) => format!("looking further back{}", look.glyphs.ellipsis),
-        (None, None) => format!("looked at all mail{since}; {key} looks further back"),
     };
     let short = if check.is_some() {
         format!("{key} checks further")
     } else {
-        format!("{key} looks further back")
+        format!("{key} searches older mail")
     };
-    let words = if long.width() > width { short } else { long };
-    let bar = if selected {
-        look.glyphs.selection_bar
-    } else {
-        " "
-    };
+    let text = if long.width() > columns { short } else { long };
     let style = if selected && model.focus() == Focus::List {
         Theme::selected(true)
     } else {
         Theme::chrome()
     };
-    let mut pen = LineWriter {
-        position: Position::new(area.x, y),
-        right: area.right(),
-        frame,
-    };
-    pen.write(bar, look.theme.accent());
-    pen.write(&width::truncate(&words, width, look.glyphs.ellipsis), style);
+    let mut writer = LineWriter::new(area, 0, frame);
+    writer.write(ctx.glyphs.bar(selected), ctx.theme.accent());
+    writer.write(&ctx.truncate(&text, columns), style);
 }
 
-/// A row and what is special about it.
+/// A row and its state.
 struct RowContext<'a> {
     row: &'a EmailRow,
     selected: bool,
     focused: bool,
     changed: bool,
+    stale: bool,
     full_times: bool,
-    search_terms: &'a SearchTerms<'a>,
+    query: &'a Query,
+    ctx: &'a RenderCtx,
 }
 
 impl RowContext<'_> {
-    fn is_stale(&self, look: &RenderCtx) -> bool {
-        is_stale(self.row, look.now)
+    fn draw_one_line(&self, area: Rect, frame: &mut Frame) {
+        let (ctx, created) = (self.ctx, &self.row.summary.created);
+        let columns = ColumnWidths::new(area.width.into(), self.full_times, marker_width(ctx));
+        let confirmed = self.row.confirmed_at;
+        let time = match columns.time {
+            SHORT_WIDTH if self.stale => ctx.format_short_as_of(confirmed),
+            SHORT_WIDTH => ctx.format_short(created),
+            MEDIUM_WIDTH if self.stale => ctx.format_as_of(confirmed),
+            MEDIUM_WIDTH => ctx.format_medium(created),
+            _ => ctx.format_iso(created),
+        };
+        // A text that is wider than a time takes columns from the subject.
+        let time_columns = columns
+            .time
+            .max(time.width().min(columns.time + columns.subject / 2));
+        let subject_columns = columns.subject - (time_columns - columns.time);
+        let mut writer = LineWriter::new(area, 0, frame);
+        self.write_status(&mut writer, columns.status);
+        self.write_recipient(&mut writer, columns.recipient);
+        writer.write(" ", Style::new());
+        self.write_subject(&mut writer, subject_columns);
+        writer.write(" ", Style::new());
+        writer.write(&ctx.align_right(&time, time_columns), Style::new());
     }
-}
 
-fn draw_one_line(drawn: &RowContext, area: Rect, look: &RenderCtx, frame: &mut Frame) {
-    let width = usize::from(area.width);
-    let ellipsis = look.glyphs.ellipsis;
-    let summary = &drawn.row.summary;
-    let columns = ColumnWidths::for_width(width, drawn.full_times, status_marker_width(look));
-    let confirmed = drawn.row.confirmed_at;
-    let time = match columns.time {
-        time::SHORT_WIDTH if drawn.is_stale(look) => time::format_short_as_of(confirmed, look),
-        time::SHORT_WIDTH => time::format_short(&summary.created, look),
-        time::MEDIUM_WIDTH if drawn.is_stale(look) => time::format_as_of(confirmed, look),
-        time::MEDIUM_WIDTH => time::format_medium(&summary.created, look),
-        _ => time::format_iso(&summary.created, look),
-    };
-    // What takes more columns than a time takes them from the subject.
-    let time_columns = columns
-        .time
-        .max(time.width().min(columns.time + columns.subject / 2));
-    let subject_columns = columns.subject - (time_columns - columns.time);
-    let mut pen = LineWriter {
-        position: Position::new(area.x, area.y),
-        right: area.right(),
-        frame,
-    };
-    draw_status(drawn, &mut pen, columns.status, look);
-    draw_recipient(drawn, &mut pen, columns.recipient, look);
-    pen.write(" ", Style::new());
-    draw_subject(drawn, &mut pen, subject_columns, look);
-    pen.write(" ", Style::new());
-    pen.write(
-        &width::align_right(&time, time_columns, ellipsis),
-        Style::new(),
-    );
-}
+    fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
+        let (ctx, summary) = (self.ctx, &self.row.summary);
+        let width = usize::from(area.width);
+        let time = match self.full_times {
+            true => ctx.format_iso(&summary.created),
+            false if self.stale => ctx.format_as_of(self.row.confirmed_at),
+            false => ctx.format_medium(&summary.created),
+        };
+        let lead = marker_width(ctx) + STATUS_WIDTH + 1;
+        let mut writer = LineWriter::new(area, 0, frame);
+        self.write_status(&mut writer, STATUS_WIDTH);
+        let time = ctx.align_right(&time, width.saturating_sub(lead + 1));
+        writer.write(&time, Style::new());
 
-fn draw_two_lines(drawn: &RowContext, area: Rect, look: &RenderCtx, frame: &mut Frame) {
-    let width = usize::from(area.width);
-    let summary = &drawn.row.summary;
-    let ellipsis = look.glyphs.ellipsis;
-    let time = match drawn.full_times {
-        true => time::format_iso(&summary.created, look),
-        false if drawn.is_stale(look) => time::format_as_of(drawn.row.confirmed_at, look),
-        false => time::format_medium(&summary.created, look),
-    };
-    let lead = status_marker_width(look) + STATUS_WIDTH + 1;
-    let mut pen = LineWriter {
-        position: Position::new(area.x, area.y),
-        right: area.right(),
-        frame: &mut *frame,
-    };
-    draw_status(drawn, &mut pen, STATUS_WIDTH, look);
-    pen.write(
-        &width::align_right(&time, width.saturating_sub(lead + 1), ellipsis),
-        Style::new(),
-    );
-    let mut pen = LineWriter {
-        position: Position::new(area.x, area.y + 1),
-        right: area.right(),
-        frame,
-    };
-    pen.write(selection_glyph(drawn, look), look.theme.accent());
-    let room = width.saturating_sub(2);
-    let wanted = recipients_width(&summary.to);
-    let columns = wanted.min(room * 3 / 5).max(room.min(8));
-    draw_recipient(drawn, &mut pen, columns, look);
-    pen.write(" ", Style::new());
-    draw_subject(drawn, &mut pen, room.saturating_sub(columns), look);
-}
+        let mut writer = LineWriter::new(area, 1, frame);
+        writer.write(ctx.glyphs.bar(self.selected), ctx.theme.accent());
+        let rest = width.saturating_sub(2);
+        let more = if summary.to.len() > 1 { 4 } else { 0 };
+        let first = summary.to.first().map_or(8, |to| to.email.width());
+        let columns = (first + more).min(rest * 3 / 5).max(rest.min(8));
+        self.write_recipient(&mut writer, columns);
+        writer.write(" ", Style::new());
+        self.write_subject(&mut writer, rest.saturating_sub(columns));
+    }
 
-/// Bar, symbol, the mark of a change, and the word.
-fn draw_status(drawn: &RowContext, pen: &mut LineWriter, word: usize, look: &RenderCtx) {
-    let status = &drawn.row.summary.status;
-    let style = look.theme.status(status);
-    pen.write(selection_glyph(drawn, look), look.theme.accent());
-    pen.write(look.glyphs.status(status), style);
-    let (mark, style_of_mark) = if drawn.row.missing.is_some() {
-        (look.glyphs.deleted, Style::new())
-    } else if drawn.changed {
-        (look.glyphs.changed, look.theme.new_mail())
-    } else {
-        (" ", Style::new())
-    };
-    pen.write(mark, style_of_mark);
-    if word > 0 {
-        pen.write(
-            &width::align_left(status.label(), word, look.glyphs.ellipsis),
-            style,
-        );
-        pen.write(" ", Style::new());
+    /// Writes bar, symbol, the mark of a change, and the label in so many columns.
+    fn write_status(&self, writer: &mut LineWriter, label_width: usize) {
+        let (glyphs, theme) = (self.ctx.glyphs, self.ctx.theme);
+        let status = &self.row.summary.status;
+        writer.write(glyphs.bar(self.selected), theme.accent());
+        writer.write(glyphs.status(status), theme.status(status));
+        if self.row.missing.is_some() {
+            writer.write(glyphs.deleted, Style::new());
+        } else if self.changed {
+            writer.write(glyphs.changed, theme.new_mail());
+        } else {
+            writer.write(" ", Style::new());
+        }
+        if label_width > 0 {
+            let label = self.ctx.align_left(status.label(), label_width);
+            writer.write(&label, theme.status(status));
+            writer.write(" ", Style::new());
+        }
+    }
+
+    /// Writes the first recipient and how many more there are.
+    ///
+    /// Only the text is styled as selected: every styled cell costs bytes each time the
+    /// selection moves.
+    fn write_recipient(&self, writer: &mut LineWriter, columns: usize) {
+        let more = self.row.to_count.saturating_sub(1);
+        let suffix = if more == 0 {
+            String::new()
+        } else {
+            format!(" +{more}")
+        };
+        let first = self.row.summary.to.first();
+        let first = first.map_or("(no recipient)", |address| &*address.email);
+        let shown = self
+            .ctx
+            .truncate(first, columns.saturating_sub(suffix.len()));
+        let style = if self.selected {
+            Theme::selected(self.focused)
+        } else {
+            Style::new()
+        };
+        writer.write_highlighted(&shown, style, first, &[Field::To, Field::Any], self.query);
+        writer.write(&suffix, Style::new());
+        let used = shown.width() + suffix.len();
+        writer.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
+    }
+
+    fn write_subject(&self, writer: &mut LineWriter, columns: usize) {
+        let subject = &self.row.summary.subject;
+        let shown = self.ctx.align_left(subject, columns);
+        writer.write_highlighted(&shown, Style::new(), subject, &[Field::Subject], self.query);
     }
 }
 
 /// Columns of bar, symbol and mark.
-fn status_marker_width(look: &RenderCtx) -> usize {
-    2 + unicode_width::UnicodeWidthStr::width(look.glyphs.status(&crate::mail::Status::Delivered))
+fn marker_width(ctx: &RenderCtx) -> usize {
+    2 + ctx.glyphs.status(&Status::Delivered).width()
 }
 
-const fn selection_glyph(drawn: &RowContext, look: &RenderCtx) -> &'static str {
-    if drawn.selected {
-        look.glyphs.selection_bar
-    } else {
-        " "
-    }
-}
-
-/// The first recipient and how many more; only the words are marked as selected, since every
-/// marked cell costs bytes on the line each time the selection moves.
-fn draw_recipient(drawn: &RowContext, pen: &mut LineWriter, columns: usize, look: &RenderCtx) {
-    let to = &drawn.row.summary.to;
-    let more = drawn.row.to_count.saturating_sub(1);
-    let suffix = if more == 0 {
-        String::new()
-    } else {
-        format!(" +{more}")
-    };
-    let room = columns.saturating_sub(suffix.len());
-    let first = to.first().map_or("(nobody)", |address| &*address.email);
-    let name = width::truncate(first, room, look.glyphs.ellipsis);
-    let used = name.width() + suffix.len();
-    let style = if drawn.selected {
-        Theme::selected(drawn.focused)
-    } else {
-        Style::new()
-    };
-    let at = pen.position;
-    pen.write(&name, style);
-    let columns_of_name = used - suffix.len();
-    highlight::underline_ranges(
-        first,
-        &highlight::match_ranges(first, &[Field::To, Field::Any], drawn.search_terms),
-        at,
-        columns_of_name,
-        pen.frame,
-    );
-    pen.write(&suffix, Style::new());
-    pen.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
-}
-
-fn draw_subject(drawn: &RowContext, pen: &mut LineWriter, columns: usize, look: &RenderCtx) {
-    let subject = &drawn.row.summary.subject;
-    let at = pen.position;
-    pen.write(
-        &width::align_left(subject, columns, look.glyphs.ellipsis),
-        Style::new(),
-    );
-    highlight::underline_ranges(
-        subject,
-        &highlight::match_ranges(subject, &[Field::Subject], drawn.search_terms),
-        at,
-        columns,
-        pen.frame,
-    );
-}
-
-fn recipients_width(to: &[Address]) -> usize {
-    let more = if to.len() > 1 { 4 } else { 0 };
-    to.first().map_or(8, |address| address.email.width()) + more
-}
-
-/// How the columns of a one-line row share a width.
+/// Columns of the parts of a one-line row.
 struct ColumnWidths {
     status: usize,
     recipient: usize,
@@ -285,44 +223,22 @@ struct ColumnWidths {
 }
 
 impl ColumnWidths {
-    fn for_width(width: usize, full_times: bool, lead: usize) -> Self {
+    fn new(width: usize, full_times: bool, marker: usize) -> Self {
         let time = match width {
-            _ if full_times && width >= 48 => time::ISO_WIDTH,
-            0..=71 => time::SHORT_WIDTH,
-            _ => time::MEDIUM_WIDTH,
+            _ if full_times && width >= 48 => ISO_WIDTH,
+            0..=71 => SHORT_WIDTH,
+            _ => MEDIUM_WIDTH,
         };
-        let word = if width < 48 { 0 } else { STATUS_WIDTH };
-        // Blanks: after the word, between recipient and subject, subject and time, and at the end.
-        let blanks = 3 + usize::from(word > 0);
-        let rest = width.saturating_sub(lead + word + time + blanks);
+        let status = if width < 48 { 0 } else { STATUS_WIDTH };
+        // After the label, between recipient and subject, subject and time, and at the end.
+        let spaces = 3 + usize::from(status > 0);
+        let rest = width.saturating_sub(marker + status + time + spaces);
         let recipient = (rest / 2).min(38);
         Self {
-            status: word,
+            status,
             recipient,
             subject: rest - recipient,
             time,
-        }
-    }
-}
-
-/// Writes from left to right and stops at the end of the line.
-struct LineWriter<'a, 'b> {
-    position: Position,
-    right: u16,
-    frame: &'a mut Frame<'b>,
-}
-
-impl LineWriter<'_, '_> {
-    fn write(&mut self, text: &str, style: Style) {
-        let room = usize::from(self.right.saturating_sub(self.position.x));
-        if room > 0 && !text.is_empty() {
-            (self.position.x, _) = self.frame.buffer_mut().set_stringn(
-                self.position.x,
-                self.position.y,
-                text,
-                room,
-                style,
-            );
         }
     }
 }

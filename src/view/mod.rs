@@ -1,67 +1,58 @@
-//! Draws a model, and changes nothing.
+//! Draws a model; changes nothing.
 
-mod error_details;
-mod help;
-mod highlight;
+mod buffer;
 mod list;
+mod overlays;
 mod placeholders;
 mod prompt;
 mod reader;
 mod recipient;
 mod render_ctx;
-mod saved_views;
 mod start;
 mod status_bar;
 #[cfg(test)]
 pub mod tests;
-mod time;
 
 pub use render_ctx::{Glyphs, RenderCtx, Theme};
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
 
 use crate::app::{Arrangement, Layout, Model};
 
 /// Draws the whole screen.
-pub fn draw(model: &Model, look: &RenderCtx, frame: &mut Frame) {
+pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     let layout = model.layout();
-    status_bar::draw(model, &layout, look, frame);
-    let over = [
-        help::draw,
-        error_details::draw,
-        start::draw,
-        saved_views::draw,
-    ];
-    if over.iter().any(|draw| draw(model, &layout, look, frame)) {
-        return;
+    status_bar::draw(model, &layout, ctx, frame);
+    if let Some(scroll) = model.help {
+        overlays::draw_help(scroll, model, layout.main, ctx, frame);
+    } else if let Some(error) = &model.error_details {
+        overlays::draw_error_details(error, layout.main, ctx, frame);
+    } else if let Some(screen) = &model.start_screen {
+        start::draw(screen, model, layout.main, ctx, frame);
+    } else if let Some(chosen) = model.view_chooser() {
+        overlays::draw_saved_views(chosen, model, layout.main, ctx, frame);
+    } else {
+        recipient::draw(model, &layout, ctx, frame);
+        if model.list.rows().is_empty() {
+            placeholders::draw(model, layout.main, ctx, frame);
+        } else {
+            list::draw(model, &layout, ctx, frame);
+            draw_divider(&layout, ctx, frame);
+            reader::draw(model, &layout, ctx, frame);
+        }
+        prompt::draw(model, &layout, ctx, frame);
     }
-    recipient::draw(model, &layout, look, frame);
-    if !placeholders::draw(model, &layout, look, frame) {
-        list::draw(model, &layout, look, frame);
-        draw_divider(&layout, look, frame);
-        reader::draw(model, &layout, look, frame);
-    }
-    prompt::draw(model, &layout, look, frame);
 }
 
-fn draw_divider(layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
-    let Rect {
-        x,
-        y,
-        width,
-        height,
-    } = layout.divider;
+fn draw_divider(layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let glyph = if layout.arrangement == Arrangement::Beside {
-        look.glyphs.vertical_rule
+        ctx.glyphs.vertical_rule
     } else {
-        look.glyphs.horizontal_rule
+        ctx.glyphs.horizontal_rule
     };
-    for row in y..y + height {
-        for column in x..x + width {
-            frame.buffer_mut()[(column, row)]
-                .set_symbol(glyph)
-                .set_style(Theme::chrome());
-        }
+    for position in layout.divider.positions() {
+        frame.buffer_mut()[position]
+            .set_symbol(glyph)
+            .set_style(Theme::chrome());
     }
 }

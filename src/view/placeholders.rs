@@ -1,103 +1,73 @@
-//! The screens without emails: loading, empty, failed, and no way to ask the service.
+//! Draws screens without emails: loading, empty, failed, no connection.
 
-use crate::text::format::{group_digits, plural};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::status_bar;
+use super::status_bar::{format_coverage, format_status_check};
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Focus, Layout, Model, StorageMode};
+use crate::app::{Command, Focus, Model, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
+use crate::text::format::{group_digits, plural};
 
-/// Draws what there is to say instead of rows; says whether there was something.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
-    let area = layout.main;
-    if !model.list.rows().is_empty() {
-        return false;
-    }
-    if let Some(problem) = model.list.error() {
-        let help = key_hints(
-            &model.keymap,
-            Focus::List,
-            [(Command::Refresh, "tries again")],
-        );
-        draw_error(
-            problem,
-            "the archive cannot be read",
-            &help,
-            area,
-            look,
-            frame,
-        );
+/// Draws why there are no rows.
+pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let hint = |command, label| key_hints(&model.keymap, Focus::List, [(command, label)]);
+    let service = &model.service;
+    if let Some(error) = model.list.error() {
+        let help = hint(Command::Refresh, "tries again");
+        let title = "the archive cannot be read";
+        draw_error(error, title, &help, area, ctx, frame);
     } else if !model.list.filter().is_empty() && !model.list.is_loading() {
-        draw_no_matches(model, area, look, frame);
-    } else if let Some(problem) = model.service.unavailable() {
-        let (again, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
-        let help = if model.service.is_refused() {
-            key_hints(&model.keymap, Focus::List, [again, leave])
+        draw_no_matches(model, area, ctx, frame);
+    } else if let Some(error) = service.unavailable() {
+        let (retry, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
+        let help = if service.is_refused() {
+            key_hints(&model.keymap, Focus::List, [retry, leave])
         } else {
             key_hints(&model.keymap, Focus::List, [leave])
         };
-        draw_error(
-            problem,
-            "the service cannot be asked",
-            &help,
-            area,
-            look,
-            frame,
-        );
-    } else if let Some(problem) = model.service.error() {
-        let help = key_hints(
-            &model.keymap,
-            Focus::List,
-            [(Command::Refresh, "tries now")],
-        );
-        draw_error(
-            problem,
-            "there is nothing to show yet",
-            &format!("sentbox tries again by itself; {help}"),
-            area,
-            look,
-            frame,
-        );
+        let title = "no connection to the service";
+        draw_error(error, title, &help, area, ctx, frame);
+    } else if let Some(error) = service.error() {
+        let help = hint(Command::Refresh, "tries now");
+        let help = format!("retrying automatically; {help}");
+        let title = "there is nothing to show yet";
+        draw_error(error, title, &help, area, ctx, frame);
     } else if model.list.is_loading() {
-        // The archive answers within a few milliseconds; a word would only flicker.
-    } else if model.service.has_answered() {
+        // The archive responds within a few milliseconds; a text would only flicker.
+    } else if service.has_answered() {
         let lines = vec![
             Line::styled("Nothing was sent yet", Theme::title()),
             Line::default(),
-            Line::raw("The service answers, but its list is empty."),
-            Line::raw("New emails appear here by themselves."),
+            Line::raw("The service responds, but its list is empty."),
+            Line::raw("New emails appear here automatically."),
         ];
         draw_centered(lines, area, frame);
     } else {
-        let lines = vec![
-            Line::styled(
-                format!("Asking for the newest emails{}", look.glyphs.ellipsis),
-                Theme::title(),
+        let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
+        let storage = match &model.storage {
+            StorageMode::InFile(file) => format!(
+                "Emails are stored in {file}, readable only by you, and shown at once next time."
             ),
+            StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
+                "Emails are not stored: they are gone when you leave.".to_owned()
+            }
+        };
+        let lines = vec![
+            Line::styled(title, Theme::title()),
             Line::default(),
-            Line::raw(match &model.storage {
-                StorageMode::InFile(file) => format!(
-                    "What comes is kept in {file}, for you alone, and is there at once next time."
-                ),
-                StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
-                    "What comes is not kept: it is gone when you leave.".to_owned()
-                }
-            }),
+            Line::raw(storage),
         ];
         draw_centered(lines, area, frame);
     }
-    true
 }
 
-/// Nothing matches: of how many, and what helps.
-fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Frame) {
+/// Draws that nothing matches: how much was searched, and which keys help.
+fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let list = &model.list;
     let mut lines = vec![
         Line::styled("Nothing matches", Theme::title()),
@@ -105,77 +75,68 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         Line::default(),
     ];
     if let Some(all) = list.archive_total() {
-        let reach = model.service.reach();
-        let whole = reach == Some(&Coverage::Complete);
-        let since = reach
-            .filter(|_| !whole)
-            .map(|reach| status_bar::format_coverage(reach, look))
-            .unwrap_or_default();
-        let all_of = if whole { "all " } else { "" };
-        lines.push(Line::raw(format!(
-            "Looked at {all_of}{}{since}.",
-            plural(all, "email")
-        )));
-        if let Some(fetched) = list
-            .bodies_known()
-            .filter(|fetched| *fetched < all && list.filter().needs_bodies())
-        {
+        let emails = plural(all, "email");
+        lines.push(Line::raw(
+            if model.service.reach() == Some(&Coverage::Complete) {
+                format!("Searched all {emails}.")
+            } else {
+                format!("Searched {emails}{}.", format_coverage(model, ctx))
+            },
+        ));
+        let bodies = list.bodies_known().filter(|bodies| *bodies < all);
+        if let Some(bodies) = bodies.filter(|_| list.filter().needs_bodies()) {
             lines.push(Line::raw(format!(
                 "Bodies and tags are known for {} of them.",
-                group_digits(fetched, ' ')
+                group_digits(bodies, ' ')
             )));
         }
     }
-    let key = |command| {
-        model
-            .keymap
-            .key_for(Focus::List, command)
-            .unwrap_or_default()
-    };
-    if model.prompt.is_none() && list.filter().query().depends_on_status() {
-        let words = match model.status_check().filter(|_| model.service.can_confirm()) {
-            Some(check) => status_bar::format_status_check(check, look),
-            None => "statuses not checked: the service does not answer".to_owned(),
-        };
-        lines.push(Line::raw(format!("{}.", capitalize(&words))));
-    }
     if model.prompt.is_none() {
-        let back = if model.is_status_check_paused() {
+        if list.filter().query().depends_on_status() {
+            let text = match model.status_check().filter(|_| model.service.can_confirm()) {
+                Some(check) => format_status_check(check, ctx),
+                None => "statuses not checked: the service does not respond".to_owned(),
+            };
+            lines.push(Line::raw(format!("{}.", capitalize(&text))));
+        }
+        let key = |command| {
+            model
+                .keymap
+                .key_for(Focus::List, command)
+                .unwrap_or_default()
+        };
+        let more = if model.is_status_check_paused() {
             format!("{} checks further; ", key(Command::Open))
         } else if model.may_find_older() {
-            format!("{} looks further back; ", key(Command::Open))
+            format!("{} searches older mail; ", key(Command::Open))
         } else {
             String::new()
         };
-        lines.extend([
-            Line::default(),
-            Line::raw(format!(
-                "{back}{} shows all mail again",
-                key(Command::CloseLayer)
-            )),
-        ]);
+        let close = key(Command::CloseLayer);
+        lines.push(Line::default());
+        lines.push(Line::raw(format!("{more}{close} shows all mail again")));
     }
     draw_centered(lines, area, frame);
 }
 
-/// Draws a failure: what it means here, what happened, what helps.
+/// Draws an error: what is missing because of it, what happened, which keys help.
 pub fn draw_error(
-    failure: &Error,
-    here: &str,
-    key: &str,
+    error: &Error,
+    title: &str,
+    keys: &str,
     area: Rect,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
     frame: &mut Frame,
 ) {
     let mut lines = vec![
-        Line::styled(capitalize(here), look.theme.error()),
+        Line::styled(capitalize(title), ctx.theme.error()),
         Line::default(),
-        Line::raw(capitalize(&failure.message)),
+        Line::raw(capitalize(&error.message)),
     ];
-    if !failure.hint.is_empty() {
-        lines.push(Line::raw(capitalize(&failure.hint)));
+    if !error.hint.is_empty() {
+        lines.push(Line::raw(capitalize(&error.hint)));
     }
-    lines.extend([Line::default(), Line::styled(key.to_owned(), Style::new())]);
+    lines.extend([Line::default(), Line::raw(keys)]);
     draw_centered(lines, area, frame);
 }
 
@@ -200,17 +161,14 @@ fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     );
 }
 
-/// With a large first letter, unless it begins with an address, which has its own spelling.
-fn capitalize(message: &str) -> String {
-    if message
-        .split_whitespace()
-        .next()
-        .is_some_and(|word| word.contains("://"))
-    {
-        return message.to_owned();
+/// Capitalises a text, unless it starts with a URL.
+fn capitalize(text: &str) -> String {
+    let first = text.split_whitespace().next();
+    if first.is_some_and(|word| word.contains("://")) {
+        return text.to_owned();
     }
-    let mut letters = message.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
     })
 }

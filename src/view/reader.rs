@@ -1,169 +1,113 @@
-//! Draws the email: head, the faces of the body, the body.
+//! Draws the reader: header, tabs of the body views, body.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
+use super::buffer::{draw_lines, highlight_matches, inset, style_ranges};
+use super::placeholders::draw_error;
 use super::render_ctx::{RenderCtx, Theme};
-use super::{highlight, placeholders, time};
+use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
-use crate::app::key::Focus;
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::query::Field;
-use crate::render::{Body, BodyView};
+use crate::render::{Body, BodyLine, BodyView};
+use crate::text::format::plural;
 use crate::text::width;
 
 /// Draws the reader's pane.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
+pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let pane = layout.reader;
     let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else {
         return;
     };
-    let area = Rect {
-        x: pane.x + MARGIN.min(pane.width),
-        width: pane.width.saturating_sub(2 * MARGIN),
-        ..pane
+    let area = inset(pane, MARGIN, MARGIN);
+    let state = model.reader_state();
+    let body = match state {
+        ReaderState::Empty | ReaderState::Debouncing => return,
+        ReaderState::Loading | ReaderState::Failed(_) => None,
+        ReaderState::Ready(_, body) => body,
     };
-    match model.reader_state() {
-        ReaderState::Empty | ReaderState::Debouncing => {}
-        ReaderState::Loading => draw_document(
-            model,
-            row,
-            None,
-            Some("loading this email"),
-            area,
-            look,
-            frame,
-        ),
-        ReaderState::Ready(_, body) => draw_document(model, row, body, None, area, look, frame),
-        ReaderState::Failed(failure) => {
-            draw_document(model, row, None, None, area, look, frame);
-            let head = u16::try_from(model.reader.header(row).len())
-                .unwrap_or(u16::MAX)
-                .min(area.height);
-            let below = Rect {
-                y: area.y + head,
-                height: area.height - head,
-                ..area
-            };
-            let again = key_hints(
-                &model.keymap,
-                Focus::Reader,
-                [(Command::Refresh, "tries again")],
-            );
-            placeholders::draw_error(
-                failure,
-                "this email could not be loaded",
-                &again,
-                below,
-                look,
-                frame,
-            );
-        }
-    }
-}
-
-fn draw_document(
-    model: &Model,
-    row: &EmailRow,
-    body: Option<&Body>,
-    note: Option<&str>,
-    area: Rect,
-    look: &RenderCtx,
-    frame: &mut Frame,
-) {
-    let head = model.reader.header(row);
-    let scroll = model.reader.scroll();
-    let unfold = model
-        .keymap
-        .key_for(Focus::Reader, Command::FoldHeader)
-        .unwrap_or_default();
-    let as_of = is_stale(row, look.now).then(|| time::format_as_of(row.confirmed_at, look));
-    let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
-    for line in head.iter().skip(scroll) {
-        lines.push(build_head_line(
-            line,
-            as_of.as_deref(),
-            model.reader.view(),
-            &unfold,
-            usize::from(area.width),
-            look,
-        ));
-    }
-    let room = usize::from(area.height).saturating_sub(lines.len());
+    let header = model.reader.header(row);
+    let (width, scroll) = (usize::from(area.width), model.reader.scroll());
+    let mut lines: Vec<Line> = header
+        .iter()
+        .skip(scroll)
+        .map(|line| build_header_line(line, row, model, width, ctx))
+        .collect();
     if let Some(body) = body {
         let pan = usize::from(model.reader.pan());
-        let skipped = scroll.saturating_sub(head.len());
-        lines.extend(
-            body.lines
-                .iter()
-                .skip(skipped)
-                .take(room)
-                .map(|line| build_body_line(line, pan, usize::from(area.width), look)),
-        );
-    } else if let Some(note) = note {
-        lines.push(Line::styled(
-            format!("{note}{}", look.glyphs.ellipsis),
-            Theme::chrome(),
-        ));
+        let skipped = scroll.saturating_sub(header.len());
+        let visible = body.lines.iter().skip(skipped).take(area.height.into());
+        lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
+    } else if state == ReaderState::Loading {
+        let note = format!("loading this email{}", ctx.glyphs.ellipsis);
+        lines.push(Line::styled(note, Theme::chrome()));
     }
-    lines.truncate(usize::from(area.height));
-    for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
-        frame.buffer_mut().set_line(area.x, y, line, area.width);
-    }
+    draw_lines(&lines, area, frame);
     if model.reader.find_text().is_none() {
-        highlight_head(model, &head, area, frame);
+        highlight_header(model, &header, area, frame);
     }
     if let Some(body) = body {
-        highlight_body(model, body, head.len(), area, frame);
+        highlight_body(model, body, header.len(), area, frame);
+    }
+    if let ReaderState::Failed(error) = state {
+        let used = u16::try_from(header.len())
+            .unwrap_or(u16::MAX)
+            .min(area.height);
+        let below = Rect {
+            y: area.y + used,
+            height: area.height - used,
+            ..area
+        };
+        let retry = [(Command::Refresh, "tries again")];
+        let help = key_hints(&model.keymap, Focus::Reader, retry);
+        draw_error(
+            error,
+            "this email could not be loaded",
+            &help,
+            below,
+            ctx,
+            frame,
+        );
     }
 }
 
-/// Underlines what is looked for in the lines of the body that are visible.
-fn highlight_body(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame) {
-    for (nth, mark) in model.reader.matches().iter().enumerate() {
+/// Returns the screen row of a line of the email, if it is visible.
+fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
+    let y = u16::try_from(line.checked_sub(model.reader.scroll())?).ok()?;
+    (y < area.height).then(|| Rect {
+        y: area.y + y,
+        height: 1,
+        ..area
+    })
+}
+
+/// Underlines the matches of a search in the visible lines of the body.
+fn highlight_body(model: &Model, body: &Body, header: usize, area: Rect, frame: &mut Frame) {
+    for (nth, found) in model.reader.matches().iter().enumerate() {
         let style = Theme::highlight(model.reader.current_match() == Some(nth));
-        for (at, range) in &mark.parts {
-            let y = (head + at)
-                .checked_sub(model.reader.scroll())
-                .and_then(|y| u16::try_from(y).ok());
-            let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(*at))
-            else {
+        for (index, range) in &found.parts {
+            let row = visible_row(header + index, model, area);
+            let (Some(row), Some(line)) = (row, body.lines.get(*index)) else {
                 continue;
             };
-            let pan = if line.wide {
-                usize::from(model.reader.pan())
-            } else {
-                0
-            };
-            let text = line.text();
-            let column = |byte: usize| {
-                unicode_width::UnicodeWidthStr::width(&text[..byte])
-                    .saturating_sub(pan)
-                    .min(usize::from(area.width))
-            };
-            let (start, end) = (column(range.start), column(range.end));
-            let x = area.x + u16::try_from(start).unwrap_or(0);
-            let place = Rect {
-                x,
-                y: area.y + y,
-                width: u16::try_from(end - start).unwrap_or(0),
-                height: 1,
-            };
-            frame.buffer_mut().set_style(place, style);
+            let pan = if line.wide { model.reader.pan() } else { 0 };
+            let ranges = std::slice::from_ref(range);
+            style_ranges(&line.text(), ranges, pan.into(), style, row, frame);
         }
     }
 }
 
-/// Underlines what the filter looks for in the subject and the addresses.
-fn highlight_head(model: &Model, head: &[HeaderLine], area: Rect, frame: &mut Frame) {
-    let sought = model.list.filter().query().highlight_terms();
+/// Underlines the matches of the filter in the subject and the addresses.
+fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mut Frame) {
     let mut label = "";
-    for (nth, line) in head.iter().enumerate() {
-        let (text, fields, lead): (&str, &[Field], u16) = match line {
+    for (nth, line) in header.iter().enumerate() {
+        let (text, fields, indent): (&str, &[Field], u16) = match line {
             HeaderLine::Subject(subject) => (subject, &[Field::Subject], 0),
             HeaderLine::Addresses(named, text) => {
                 label = if named.is_empty() { label } else { named };
@@ -180,24 +124,14 @@ fn highlight_head(model: &Model, head: &[HeaderLine], area: Rect, frame: &mut Fr
             | HeaderLine::MoreFields(_)
             | HeaderLine::ViewBar(_) => continue,
         };
-        let y = nth
-            .checked_sub(model.reader.scroll())
-            .and_then(|y| u16::try_from(y).ok())
-            .filter(|y| *y < area.height);
-        let Some(y) = y else { continue };
-        let at = Position::new(area.x + lead, area.y + y);
-        let columns = usize::from(area.width.saturating_sub(lead));
-        highlight::underline_ranges(
-            text,
-            &highlight::match_ranges(text, fields, &sought),
-            at,
-            columns,
-            frame,
-        );
+        if let Some(row) = visible_row(nth, model, area) {
+            let query = model.list.filter().query();
+            highlight_matches(text, fields, query, inset(row, indent, 0), frame);
+        }
     }
 }
 
-/// What a filter can look for in a line of addresses.
+/// Returns the query fields that search the addresses of a header line.
 fn fields_for_label(label: &str) -> &'static [Field] {
     match label {
         "to" => &[Field::To, Field::Any],
@@ -208,95 +142,56 @@ fn fields_for_label(label: &str) -> &'static [Field] {
     }
 }
 
-fn build_head_line<'a>(
-    line: &'a HeaderLine,
-    as_of: Option<&str>,
-    view: BodyView,
-    unfold: &str,
+fn build_header_line<'a>(
+    line: &HeaderLine,
+    row: &EmailRow,
+    model: &Model,
     width: usize,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
 ) -> Line<'a> {
-    let theme = &look.theme;
+    let labelled =
+        |label: &str, value: &str| build_labelled_line(label, value, Style::new(), width, ctx);
+    let value_width = width.saturating_sub(usize::from(LABEL_WIDTH));
     match line {
         HeaderLine::Subject(subject) if subject.is_empty() => {
             Line::styled("(no subject)", Theme::chrome())
         }
-        HeaderLine::Subject(subject) => Line::styled(
-            width::truncate(subject, width, look.glyphs.ellipsis),
-            Theme::title(),
-        ),
-        HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => {
-            build_labelled_line(label, line, Style::new(), width, look)
+        HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
+        HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),
+        HeaderLine::Sent(time) => labelled("created", &ctx.format_fitting(time, value_width)),
+        HeaderLine::Scheduled(time) => {
+            labelled("scheduled", &ctx.format_fitting(time, value_width))
         }
-        HeaderLine::Sent(stamp) => build_labelled_line(
-            "created",
-            &time::format_fitting(stamp, look, value_width(width)),
-            Style::new(),
-            width,
-            look,
-        ),
-        HeaderLine::Scheduled(stamp) => build_labelled_line(
-            "scheduled",
-            &time::format_fitting(stamp, look, value_width(width)),
-            Style::new(),
-            width,
-            look,
-        ),
         HeaderLine::Status(status, meaning) => {
-            let as_of = as_of.map_or_else(String::new, |as_of| format!(", {as_of}"));
-            let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.label());
-            let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
-            let meaning = width::truncate(meaning, room, look.glyphs.ellipsis);
-            Line::from(vec![
-                Span::styled(
-                    words,
-                    theme
-                        .status(status)
-                        .add_modifier(ratatui::style::Modifier::BOLD),
-                ),
-                Span::raw(meaning),
-            ])
+            let as_of = if is_stale(row, ctx.now) {
+                format!(", {}", ctx.format_as_of(row.confirmed_at))
+            } else {
+                String::new()
+            };
+            let label = format!("{} {}{as_of}: ", ctx.glyphs.status(status), status.label());
+            let meaning = ctx.truncate(meaning, width.saturating_sub(label.width()));
+            let style = ctx.theme.status(status).add_modifier(Modifier::BOLD);
+            Line::from(vec![Span::styled(label, style), Span::raw(meaning)])
         }
         HeaderLine::Gone(gone) => {
-            let words = format!(
-                "{} (noticed {})",
-                gone.reason.description(),
-                time::format_date_time(gone.noticed, look)
-            );
-            build_labelled_line("gone", &words, Style::new(), width, look)
+            let noticed = ctx.format_date_time(gone.noticed);
+            let reason = gone.reason.description();
+            labelled("gone", &format!("{reason} (noticed {noticed})"))
         }
-        HeaderLine::History(history) => build_labelled_line(
-            "seen",
-            &format_history(history, look),
-            Style::new(),
-            width,
-            look,
-        ),
+        HeaderLine::History(history) => labelled("seen", &format_history(history, ctx)),
         HeaderLine::Tags(tags) => {
             let tags: Vec<String> = tags
                 .iter()
                 .map(|tag| format!("{}={}", tag.name, tag.value))
                 .collect();
-            build_labelled_line("tags", &tags.join("  "), Style::new(), width, look)
+            labelled("tags", &tags.join("  "))
         }
-        HeaderLine::Field(name, value) => {
-            build_labelled_line(name, value, Style::new(), width, look)
+        HeaderLine::Field(name, value) => labelled(name, value),
+        HeaderLine::MoreFields(count) => {
+            let text = format!("{} in the raw view", plural(*count as u64, "more field"));
+            build_labelled_line("", &text, Theme::chrome(), width, ctx)
         }
-        HeaderLine::MoreFields(1) => build_labelled_line(
-            "",
-            "1 more field in the raw view",
-            Theme::chrome(),
-            width,
-            look,
-        ),
-        HeaderLine::MoreFields(count) => build_labelled_line(
-            "",
-            &format!("{count} more fields in the raw view"),
-            Theme::chrome(),
-            width,
-            look,
-        ),
-        HeaderLine::ViewBar(hidden) => build_view_tabs(view, *hidden, unfold, width, look),
+        HeaderLine::ViewBar(hidden) => build_view_tabs(model, *hidden, width, ctx),
     }
 }
 
@@ -305,7 +200,7 @@ fn build_labelled_line<'a>(
     value: &str,
     style: Style,
     width: usize,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
 ) -> Line<'a> {
     let columns = usize::from(LABEL_WIDTH);
     let label = if label.len() < columns {
@@ -313,47 +208,36 @@ fn build_labelled_line<'a>(
     } else {
         format!("{label} ")
     };
-    let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
+    let value = ctx.truncate(value, width.saturating_sub(label.width()));
     Line::from(vec![
         Span::styled(label, Theme::chrome()),
-        Span::styled(width::truncate(value, room, look.glyphs.ellipsis), style),
+        Span::styled(value, style),
     ])
 }
 
-/// Columns of a value beside its label.
-fn value_width(width: usize) -> usize {
-    width.saturating_sub(usize::from(LABEL_WIDTH))
-}
-
-/// What was seen and when: never the time of the event, which the service does not tell.
-fn format_history(history: &[ObservedStatus], look: &RenderCtx) -> String {
-    let seen: Vec<String> = history
+/// Formats statuses with the time of observation; the service does not give the time of the event.
+fn format_history(history: &[ObservedStatus], ctx: &RenderCtx) -> String {
+    let observed: Vec<String> = history
         .iter()
         .map(|seen| {
             format!(
                 "{} {}",
                 seen.status.label(),
-                time::format_date_time(seen.seen, look)
+                ctx.format_date_time(seen.seen)
             )
         })
         .collect();
-    seen.join(&format!(" {} ", look.glyphs.arrow))
+    observed.join(&format!(" {} ", ctx.glyphs.arrow))
 }
 
-/// The rule between head and body, with the faces of the body on it, and what is folded away above it.
-fn build_view_tabs<'a>(
-    shown: BodyView,
-    hidden: usize,
-    key: &str,
-    width: usize,
-    look: &RenderCtx,
-) -> Line<'a> {
-    let rule = look.glyphs.horizontal_rule;
+/// Builds the rule above the body: tabs of the body views, and how many header lines are folded.
+fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderCtx) -> Line<'a> {
+    let rule = ctx.glyphs.horizontal_rule;
     let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
     for view in BodyView::ALL {
-        let style = if view == shown {
-            look.theme.accent()
+        let style = if view == model.reader.view() {
+            ctx.theme.accent()
         } else {
             Theme::chrome()
         };
@@ -361,81 +245,60 @@ fn build_view_tabs<'a>(
         spans.push(Span::styled(rule, Theme::chrome()));
         used += view.label().len() + 3;
     }
-    let more = if hidden == 1 { "line" } else { "lines" };
-    let room = width.saturating_sub(used);
+    let key = model
+        .keymap
+        .key_for(Focus::Reader, Command::FoldHeader)
+        .unwrap_or_default();
+    let rest = width.saturating_sub(used);
     let forms = [
-        format!(" {key} shows {hidden} more {more} "),
+        format!(" {key} shows {} ", plural(hidden as u64, "more line")),
         format!(" {key} +{hidden} "),
         format!(" +{hidden}"),
     ];
-    let words = forms
-        .iter()
-        .find(|words| words.len() < room)
-        .unwrap_or(&forms[2])
-        .clone();
-    if hidden > 0 && words.len() < room {
-        spans.push(Span::styled(
-            rule.repeat(room - words.len() - 1),
-            Theme::chrome(),
-        ));
-        spans.push(Span::raw(words));
-        spans.push(Span::styled(rule, Theme::chrome()));
-    } else {
-        spans.push(Span::styled(rule.repeat(room), Theme::chrome()));
-    }
-    Line::from(spans)
-}
-
-/// A line of the body; a wide one is moved to the left by `pan` columns.
-fn build_body_line<'a>(
-    line: &'a crate::render::BodyLine,
-    pan: usize,
-    width: usize,
-    look: &RenderCtx,
-) -> Line<'a> {
-    let overflows = line.wide && line_width(line) > width;
-    if !line.wide || pan == 0 {
-        let mut spans: Vec<Span> = line
-            .spans
-            .iter()
-            .map(|span| Span::styled(&*span.text, look.theme.body_span(&span.style)))
-            .collect();
-        if overflows {
-            truncate_spans(&mut spans, width, look);
+    match forms.into_iter().find(|text| text.len() < rest) {
+        Some(text) if hidden > 0 => {
+            let left = rule.repeat(rest - text.len() - 1);
+            spans.push(Span::styled(left, Theme::chrome()));
+            spans.push(Span::raw(text));
+            spans.push(Span::styled(rule, Theme::chrome()));
         }
-        return Line::from(spans);
-    }
-    let mut left = pan;
-    let mut spans = Vec::with_capacity(line.spans.len());
-    for span in &line.spans {
-        let columns = unicode_width::UnicodeWidthStr::width(&*span.text);
-        spans.push(Span::styled(
-            width::skip_columns(&span.text, left),
-            look.theme.body_span(&span.style),
-        ));
-        left = left.saturating_sub(columns);
-    }
-    if line_width(line) > width + pan {
-        truncate_spans(&mut spans, width, look);
+        _ => spans.push(Span::styled(rule.repeat(rest), Theme::chrome())),
     }
     Line::from(spans)
 }
 
-/// Ends a line that goes on beyond the pane with an ellipsis.
-fn truncate_spans(spans: &mut Vec<Span>, width: usize, look: &RenderCtx) {
-    let mut room = width;
+/// Builds a line of the body; a wide one without its first `pan` columns.
+fn build_body_line<'a>(line: &'a BodyLine, pan: usize, width: usize, ctx: &RenderCtx) -> Line<'a> {
+    let pan = if line.wide { pan } else { 0 };
+    let mut skip = pan;
+    let mut spans: Vec<Span> = Vec::with_capacity(line.spans.len());
+    for span in &line.spans {
+        let style = ctx.theme.body_span(&span.style);
+        spans.push(if skip == 0 {
+            Span::styled(&*span.text, style)
+        } else {
+            Span::styled(width::skip_columns(&span.text, skip), style)
+        });
+        skip = skip.saturating_sub(span.text.width());
+    }
+    if line.wide && line_width(line) > width + pan {
+        truncate_spans(&mut spans, width, ctx);
+    }
+    Line::from(spans)
+}
+
+/// Ends a line that is wider than the pane with an ellipsis.
+fn truncate_spans(spans: &mut Vec<Span>, width: usize, ctx: &RenderCtx) {
+    let mut rest = width;
     for n in 0..spans.len() {
         let columns = spans[n].width();
-        if columns >= room {
-            let text = width::truncate(
-                &format!("{}{}", spans[n].content, "  "),
-                room,
-                look.glyphs.ellipsis,
-            );
+        if columns >= rest {
+            // The spaces make the text too wide, so that it is cut even where it would fit.
+            let text = ctx.truncate(&format!("{}  ", spans[n].content), rest);
             spans[n].content = text.into();
             spans.truncate(n + 1);
             return;
         }
-        room -= columns;
+        rest -= columns;
     }
 }

@@ -1,218 +1,178 @@
-//! Draws the recipient card: one address, and what became of all mail to it.
+//! Draws the recipient summary: one address, and the status of all mail to it.
 
-use crate::text::format::{group_digits, plural};
 use ratatui::Frame;
-use ratatui::style::Style;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::{RenderCtx, Theme};
-use super::{status_bar, time};
+use super::status_bar::format_coverage;
 use crate::app::{
     Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary, StatusCheck,
 };
 use crate::mail::{ApiTime, Status};
-use crate::text::width;
+use crate::text::format::{group_digits, plural};
 
-/// Draws the card and the rule below it, if there is one.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
+/// Spaces between two counts.
+const GAP: &str = "   ";
+
+/// Draws the summary and a rule below it, if one is open.
+pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let area = layout.card;
     let Some(card) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
+    let height = area.height - 1;
+    let above = inset(Rect { height, ..area }, 1, 1);
     let width = usize::from(area.width).saturating_sub(2);
-    let rule = area.bottom() - 1;
-    for (line, y) in build_lines(card, model, look, width, usize::from(area.height) - 1)
-        .iter()
-        .zip(area.y..rule)
-    {
-        frame
-            .buffer_mut()
-            .set_line(area.x + 1, y, line, area.width.saturating_sub(2));
-    }
-    let line = look.glyphs.horizontal_rule.repeat(usize::from(area.width));
-    frame
-        .buffer_mut()
-        .set_stringn(area.x, rule, line, usize::from(area.width), Theme::chrome());
+    let lines = build_lines(card, model, ctx, width, height);
+    draw_lines(&lines, above, frame);
+    let rule = Rect {
+        y: area.y + height,
+        ..area
+    };
+    draw_rule(rule, ctx, frame);
 }
 
-/// As many lines as there is room for, those that matter most.
+/// Builds at most `height` lines, the most important ones.
 fn build_lines<'a>(
     card: &'a RecipientCard,
     model: &Model,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
     width: usize,
-    height: usize,
+    height: u16,
 ) -> Vec<Line<'a>> {
-    let mut lines = vec![build_heading(card, look, width)];
-    let Some(tally) = card.summary() else {
+    let mut lines = vec![build_heading(card, ctx, width)];
+    let Some(summary) = card.summary() else {
         lines.push(match card.error() {
-            Some(failure) => Line::styled(failure.message.as_str(), look.theme.error()),
-            None => Line::styled(format!("counting{}", look.glyphs.ellipsis), Theme::chrome()),
+            Some(error) => Line::styled(error.message.as_str(), ctx.theme.error()),
+            None => Line::styled(format!("counting{}", ctx.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
     };
-    let reach = Line::raw(width::truncate(
-        &format_totals(tally, model, look, width),
-        width,
-        look.glyphs.ellipsis,
-    ));
-    let trouble = build_problem(tally, model, look, width);
-    let statuses = build_status_counts(tally, look, width);
+    let totals = format_totals(summary, model, ctx, width);
+    let totals = Line::raw(ctx.truncate(&totals, width));
+    let problem = build_problem(summary, model, ctx, width);
+    let statuses = build_status_counts(summary, ctx, width);
     match height {
         0 | 1 => {}
-        2 => lines.push(trouble),
-        3 if tally.newest_problem.is_some() => lines.extend([reach, trouble]),
-        3 => lines.extend([reach, statuses]),
-        4 => lines.extend([reach, statuses, trouble]),
-        _ => lines.extend([reach, statuses, trouble, build_latest(tally, look, width)]),
+        2 => lines.push(problem),
+        3 if summary.newest_problem.is_some() => lines.extend([totals, problem]),
+        3 => lines.extend([totals, statuses]),
+        4 => lines.extend([totals, statuses, problem]),
+        _ => lines.extend([totals, statuses, problem, build_latest(summary, ctx, width)]),
     }
     lines
 }
 
-/// Who it is, and when the first and the last email were accepted.
-fn build_heading<'a>(card: &'a RecipientCard, look: &RenderCtx, width: usize) -> Line<'a> {
-    let name = card
-        .summary()
-        .map(|tally| &*tally.name)
-        .filter(|name| !name.is_empty());
-    let who = name.map_or_else(
-        || card.address().to_owned(),
-        |name| format!("{name} <{}>", card.address()),
-    );
-    // The address matters more than the name, and both more than the times.
-    let who = if who.width() <= width {
-        who
-    } else {
-        card.address().to_owned()
+/// Builds name, address, and the times of the first and the last email.
+fn build_heading<'a>(card: &RecipientCard, ctx: &RenderCtx, width: usize) -> Line<'a> {
+    let address = card.address();
+    let full = match card.summary() {
+        Some(summary) if !summary.name.is_empty() => format!("{} <{address}>", summary.name),
+        _ => address.to_owned(),
     };
-    let forms = card
+    // The address is worth more than the name, and both more than the times.
+    let heading = if full.width() <= width {
+        &full
+    } else {
+        address
+    };
+    let times = card
         .summary()
-        .map(|tally| format_time_variants(tally, look))
-        .unwrap_or_default();
-    let times = forms
+        .map(|summary| format_time_variants(summary, ctx))
+        .unwrap_or_default()
         .into_iter()
-        .find(|times| who.width() + times.width() + 2 <= width)
-        .unwrap_or_default();
-    let mut spans = vec![Span::styled(
-        width::truncate(&who, width, look.glyphs.ellipsis),
-        Theme::title(),
-    )];
-    if !times.is_empty() {
-        spans.push(Span::raw(" ".repeat(width - who.width() - times.width())));
-        spans.push(Span::raw(times));
+        .find(|times| heading.width() + times.width() + 2 <= width);
+    let mut spans = vec![Span::styled(ctx.truncate(heading, width), Theme::title())];
+    if let Some(times) = times {
+        let gap = width - heading.width() - times.width();
+        spans.push(Span::raw(" ".repeat(gap) + &times));
     }
     Line::from(spans)
 }
 
-/// `first 3 May, last 09:41`, and shorter.
-fn format_time_variants(tally: &RecipientSummary, look: &RenderCtx) -> Vec<String> {
-    let at = |stamp: &ApiTime| time::format_medium(stamp, look);
-    let Some(last) = tally.newest.as_ref().map(|last| at(&last.created)) else {
+/// Formats `first 3 May, last 09:41`, and shorter.
+fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<String> {
+    let format = |time: &ApiTime| ctx.format_medium(time);
+    let Some(last) = summary.newest.as_ref().map(|last| format(&last.created)) else {
         return Vec::new();
     };
-    match &tally.oldest_at {
-        Some(first) if tally.total > 1 && !tally.is_capped => {
-            vec![
-                format!("first {}, last {last}", at(first)),
-                format!("{} to {last}", at(first)),
-                last,
-            ]
-        }
-        _ if tally.total > 1 => vec![format!("last {last}"), last],
+    match &summary.oldest_at {
+        Some(first) if summary.total > 1 && !summary.is_capped => vec![
+            format!("first {}, last {last}", format(first)),
+            format!("{} to {last}", format(first)),
+            last,
+        ],
+        _ if summary.total > 1 => vec![format!("last {last}"), last],
         _ => vec![last],
     }
 }
 
-/// `12 of 48 310 emails since 3 May; b looks further back`.
+/// Formats `12 of 48 310 emails since 3 May; b searches older mail`.
 fn format_totals(
-    tally: &RecipientSummary,
+    summary: &RecipientSummary,
     model: &Model,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
     width: usize,
 ) -> String {
-    let more = if tally.is_capped { "more than " } else { "" };
-    let total = group_digits(tally.total, ' ');
-    let reach = model
-        .service
-        .reach()
-        .map(|reach| status_bar::format_coverage(reach, look))
-        .unwrap_or_default();
-    let of = model.list.archive_total().map_or_else(
-        || plural(tally.total, "email"),
-        |all| format!("of {}", plural(all, "email")),
-    );
-    let said = if model.list.archive_total().is_some() {
-        format!("{more}{total} {of}{reach}")
-    } else {
-        format!("{more}{of}{reach}")
+    let more = if summary.is_capped { "more than " } else { "" };
+    let count = match model.list.archive_total() {
+        Some(all) => format!(
+            "{} of {}",
+            group_digits(summary.total, ' '),
+            plural(all, "email")
+        ),
+        None => plural(summary.total, "email"),
     };
-    let key = model
+    let text = format!("{more}{count}{}", format_coverage(model, ctx));
+    let hint = model
         .keymap
         .key_for(Focus::List, Command::LoadOlder)
-        .filter(|_| model.may_find_older());
-    let hint = key
-        .map(|key| format!("; {key} looks further back"))
-        .unwrap_or_default();
-    if said.width() + hint.width() <= width {
-        said + &hint
-    } else {
-        said
-    }
+        .filter(|_| model.may_find_older())
+        .map(|key| format!("; {key} searches older mail"))
+        .filter(|hint| text.width() + hint.width() <= width);
+    text + &hint.unwrap_or_default()
 }
 
-/// Blanks between two counts.
-const GAP: &str = "   ";
-
-/// `✓ delivered 9   ✕ bounced 2`, and a sign if there are more than fit.
-fn build_status_counts<'a>(tally: &RecipientSummary, look: &RenderCtx, width: usize) -> Line<'a> {
+/// Builds `✓ delivered 9   ✕ bounced 2`, with an ellipsis if not all fit.
+fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
-    let mut room = width;
-    for (nth, (status, count)) in tally.statuses.iter().enumerate() {
-        let (word, count) = (
-            build_status(status, look),
-            format!(" {}", group_digits(*count, ' ')),
-        );
-        let more = if nth + 1 < tally.statuses.len() {
-            GAP.len() + look.glyphs.ellipsis.width()
+    let mut rest = width;
+    for (nth, (status, count)) in summary.statuses.iter().enumerate() {
+        let label = build_status(status, ctx);
+        let count = format!(" {}", group_digits(*count, ' '));
+        let reserved = if nth + 1 < summary.statuses.len() {
+            GAP.len() + ctx.glyphs.ellipsis.width()
         } else {
             0
         };
-        let columns = word.width() + count.width();
-        if columns + more > room {
-            spans.push(Span::raw(look.glyphs.ellipsis));
+        let columns = label.width() + count.width();
+        if columns + reserved > rest {
+            spans.push(Span::raw(ctx.glyphs.ellipsis));
             break;
         }
-        room = room.saturating_sub(columns + GAP.len());
-        spans.extend([word, Span::raw(count + GAP)]);
+        rest = rest.saturating_sub(columns + GAP.len());
+        spans.extend([label, Span::raw(count + GAP)]);
     }
     if spans.is_empty() {
-        spans.push(Span::styled(
-            "no email to this address is known",
-            Style::new(),
-        ));
+        spans.push(Span::raw("no email to this address in the archive"));
     }
     Line::from(spans)
 }
 
-/// What went wrong, said plainly; and just as plainly that nothing did.
+/// Builds count and reason of the newest problem, or that none is known.
 fn build_problem<'a>(
-    tally: &RecipientSummary,
+    summary: &RecipientSummary,
     model: &Model,
-    look: &RenderCtx,
+    ctx: &RenderCtx,
     width: usize,
 ) -> Line<'a> {
-    let Some(last) = &tally.newest_problem else {
-        return Line::styled(
-            width::truncate(
-                &format_no_problem(tally, model, look),
-                width,
-                look.glyphs.ellipsis,
-            ),
-            Style::new(),
-        );
+    let Some(last) = &summary.newest_problem else {
+        return Line::raw(ctx.truncate(&format_no_problem(summary, model, ctx), width));
     };
-    let count = tally
+    let count = summary
         .statuses
         .iter()
         .find(|(status, _)| *status == last.status)
@@ -222,74 +182,63 @@ fn build_problem<'a>(
         .as_ref()
         .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
     let which = if count == 1 { "of" } else { "last of" };
-    let words = format!(
+    let text = format!(
         " {}, {which} {}: {reason}",
         group_digits(count, ' '),
-        time::format_medium(&last.created, look)
+        ctx.format_medium(&last.created)
     );
-    let lead = build_status(&last.status, look);
-    let room = width.saturating_sub(lead.width());
-    Line::from(vec![
-        lead,
-        Span::raw(width::truncate(&words, room, look.glyphs.ellipsis)),
-    ])
+    let label = build_status(&last.status, ctx);
+    let text = ctx.truncate(&text, width.saturating_sub(label.width()));
+    Line::from(vec![label, Span::raw(text)])
 }
 
-/// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
-fn format_no_problem(tally: &RecipientSummary, model: &Model, look: &RenderCtx) -> String {
-    let (checked, total) = (
-        group_digits(tally.checked, ' '),
-        group_digits(tally.total, ' '),
-    );
-    let key = model
+/// Formats that there was no problem, as far as statuses were checked, and when they were.
+fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx) -> String {
+    let checked = group_digits(summary.checked, ' ');
+    let total = group_digits(summary.total, ' ');
+    let more = model
         .keymap
         .key_for(Focus::List, Command::Open)
-        .filter(|_| model.is_status_check_paused());
-    let more = key
+        .filter(|_| model.is_status_check_paused())
         .map(|key| format!("; {key} on the last row checks more"))
         .unwrap_or_default();
-    match (tally.total, tally.checked) {
+    match (summary.total, summary.checked) {
         (0, _) => String::new(),
-        (_, 0) => format!("no trouble known; none of {total} checked{more}"),
-        (all, some) if some < all => format!("no trouble in {checked} of {total} checked{more}"),
+        (_, 0) => format!("no problem known; none of {total} checked{more}"),
+        (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
         _ => {
-            let as_of = tally
+            let as_of = summary
                 .as_of
                 .or(model.status_check().map(StatusCheck::started))
-                .or(model.service.as_of());
-            let as_of = as_of
-                .map(|at| format!(" as of {}", time::format_date_time(at, look)))
+                .or(model.service.as_of())
+                .map(|at| format!(" as of {}", ctx.format_date_time(at)))
                 .unwrap_or_default();
             format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")
         }
     }
 }
 
-/// `latest ✓ delivered 09:41  Your receipt`.
-fn build_latest<'a>(tally: &RecipientSummary, look: &RenderCtx, width: usize) -> Line<'a> {
+/// Builds `latest ✓ delivered 09:41  Your receipt`.
+fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -> Line<'a> {
     let Some(EmailRef {
         status,
         created,
         subject,
         ..
-    }) = &tally.newest
+    }) = &summary.newest
     else {
         return Line::default();
     };
     let lead = Span::styled("latest ", Theme::chrome());
-    let word = build_status(status, look);
-    let words = format!(" {}  {subject}", time::format_medium(created, look));
-    let room = width.saturating_sub(lead.width() + word.width());
-    Line::from(vec![
-        lead,
-        word,
-        Span::raw(width::truncate(&words, room, look.glyphs.ellipsis)),
-    ])
+    let label = build_status(status, ctx);
+    let text = format!(" {}  {subject}", ctx.format_medium(created));
+    let text = ctx.truncate(&text, width.saturating_sub(lead.width() + label.width()));
+    Line::from(vec![lead, label, Span::raw(text)])
 }
 
-fn build_status<'a>(status: &Status, look: &RenderCtx) -> Span<'a> {
+fn build_status<'a>(status: &Status, ctx: &RenderCtx) -> Span<'a> {
     Span::styled(
-        format!("{} {}", look.glyphs.status(status), status.label()),
-        look.theme.status(status),
+        format!("{} {}", ctx.glyphs.status(status), status.label()),
+        ctx.theme.status(status),
     )
 }

@@ -1,37 +1,146 @@
-//! `Look`: everything about the drawing that is not in the model: colours, glyphs, the time.
+//! What drawing needs beside the model: colours, glyphs, the time, the zone.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use ratatui::style::{Color, Modifier, Style};
+use unicode_width::UnicodeWidthStr;
 
 use crate::config::Palette;
-use crate::mail::Status;
+use crate::mail::{ApiTime, Status};
 use crate::query;
 use crate::render::{SpanRole, SpanStyle};
+use crate::text::width;
 
-/// How things look, and when and where it is.
+/// Columns of [`RenderCtx::format_short`].
+pub const SHORT_WIDTH: usize = 6;
+/// Columns of [`RenderCtx::format_medium`].
+pub const MEDIUM_WIDTH: usize = 9;
+/// Columns of [`RenderCtx::format_iso`] in the zones with the longest names.
+pub const ISO_WIDTH: usize = 25;
+
+/// Everything about the drawing that is not in the model.
 #[derive(Debug, Clone)]
 pub struct RenderCtx {
-    /// Colours.
     pub theme: Theme,
-    /// Characters beyond ASCII, or not.
     pub glyphs: Glyphs,
     /// The time of this frame.
     pub now: Timestamp,
-    /// The person's time zone.
+    /// The user's time zone.
     pub zone: TimeZone,
 }
 
-/// What each role looks like.
+impl RenderCtx {
+    /// Cuts `text` to at most `columns`; an ellipsis shows that text is missing.
+    pub fn truncate(&self, text: &str, columns: usize) -> String {
+        width::truncate(text, columns, self.glyphs.ellipsis)
+    }
+
+    /// Cuts or pads `text` at the right to exactly `columns`.
+    pub fn align_left(&self, text: &str, columns: usize) -> String {
+        width::align_left(text, columns, self.glyphs.ellipsis)
+    }
+
+    /// Cuts `text` at the right or pads it at the left to exactly `columns`.
+    pub fn align_right(&self, text: &str, columns: usize) -> String {
+        width::align_right(text, columns, self.glyphs.ellipsis)
+    }
+
+    /// Formats in six columns: `09:41`, `Mon`, `3 May`, `May’25`.
+    pub fn format_short(&self, time: &ApiTime) -> String {
+        self.format_by_age(time, ["%H:%M", "%a", "%-d %b", "%b’%y"])
+    }
+
+    /// Formats in nine columns: `09:41`, `Mon 09:41`, `3 May`, `3 May 25`.
+    pub fn format_medium(&self, time: &ApiTime) -> String {
+        self.format_by_age(time, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
+    }
+
+    /// Formats for a column: `2026-11-20 09:41:07 CET`.
+    pub fn format_iso(&self, time: &ApiTime) -> String {
+        self.format_by_age(time, ["%Y-%m-%d %H:%M:%S %Z"; 4])
+    }
+
+    /// Formats in full: `Fri 20 Nov 2026 09:41:07 CET`.
+    pub fn format_full(&self, time: &ApiTime) -> String {
+        self.format_by_age(time, ["%a %-d %b %Y %H:%M:%S %Z"; 4])
+    }
+
+    /// Uses the most exact form that fits into `columns`; never cuts a time.
+    pub fn format_fitting(&self, time: &ApiTime, columns: usize) -> String {
+        [self.format_full(time), self.format_iso(time)]
+            .into_iter()
+            .find(|text| text.width() <= columns)
+            .unwrap_or_else(|| self.format_medium(time))
+    }
+
+    /// Formats the time of an observation: `09:41` today, `3 May 09:41` before.
+    pub fn format_date_time(&self, at: Timestamp) -> String {
+        self.format_if_today(at, "%H:%M", "%-d %b %H:%M")
+    }
+
+    /// Formats `as of 21:08` today, `as of 3 May` before, `unconfirmed` for none.
+    pub fn format_as_of(&self, confirmed: Option<Timestamp>) -> String {
+        confirmed.map_or_else(
+            || "unconfirmed".to_owned(),
+            |at| format!("as of {}", self.format_if_today(at, "%H:%M", "%-d %b")),
+        )
+    }
+
+    /// Does the same in six columns: `~21:08`, `~3 May`, `~?`.
+    pub fn format_short_as_of(&self, confirmed: Option<Timestamp>) -> String {
+        confirmed.map_or_else(
+            || "~?".to_owned(),
+            |at| format!("~{}", self.format_if_today(at, "%H:%M", "%-d %b")),
+        )
+    }
+
+    /// Formats `3 May`, or `3 May 2025` in another year.
+    pub fn format_date(&self, at: Timestamp) -> String {
+        let at = self.to_zoned(at);
+        let this_year = at.year() == self.to_zoned(self.now).year();
+        at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" })
+            .to_string()
+    }
+
+    fn format_if_today(&self, at: Timestamp, today: &str, before: &str) -> String {
+        let at = self.to_zoned(at);
+        let is_today = at.date() == self.to_zoned(self.now).date();
+        at.strftime(if is_today { today } else { before })
+            .to_string()
+    }
+
+    fn format_by_age(&self, time: &ApiTime, [clock, weekday, date, year]: [&str; 4]) -> String {
+        let Some(at) = time.parsed else {
+            return time.raw.to_string();
+        };
+        let (at, now) = (self.to_zoned(at), self.to_zoned(self.now));
+        // Negative for the future.
+        let days = at
+            .date()
+            .until(now.date())
+            .map_or(i32::MAX, |span| span.get_days());
+        let form = match days {
+            0 => clock,
+            1..=6 => weekday,
+            _ if at.year() == now.year() => date,
+            _ => year,
+        };
+        at.strftime(form).to_string()
+    }
+
+    fn to_zoned(&self, at: Timestamp) -> Zoned {
+        at.to_zoned(self.zone.clone())
+    }
+}
+
+/// Styles by role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
-    /// The colours; without them bold, underline and reverse say it alone.
+    /// Without colours, bold, underline and reverse show the role.
     palette: Option<Palette>,
 }
 
 impl Theme {
-    /// With these colours, or with bold, underline and reverse alone.
-    #[must_use]
     pub const fn new(palette: Option<Palette>) -> Self {
         Self { palette }
     }
@@ -41,27 +150,22 @@ impl Theme {
             .map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
     }
 
-    /// What stands around the text: dividers, labels.
-    #[must_use]
+    /// Styles what surrounds the text: dividers, labels.
     pub const fn chrome() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// A title.
-    #[must_use]
     pub const fn title() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// The one accent: the selection bar, keys in hints.
-    #[must_use]
+    /// Styles the selection bar and keys in hints.
     pub fn accent(self) -> Style {
         self.fg_style(|palette| palette.accent)
             .add_modifier(Modifier::BOLD)
     }
 
-    /// The recipient of the selected row.
-    #[must_use]
+    /// Styles the recipient of the selected row.
     pub const fn selected(focused: bool) -> Style {
         Style::new().add_modifier(if focused {
             Modifier::REVERSED
@@ -70,8 +174,7 @@ impl Theme {
         })
     }
 
-    /// What a filter looks for, and the one of it that was gone to.
-    #[must_use]
+    /// Styles matches of a filter or a search; `current` is the one last jumped to.
     pub const fn highlight(current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::UNDERLINED);
         if current {
@@ -81,22 +184,16 @@ impl Theme {
         }
     }
 
-    /// Something went wrong.
-    #[must_use]
     pub fn error(self) -> Style {
         self.fg_style(|palette| palette.bad)
             .add_modifier(Modifier::BOLD)
     }
 
-    /// Something new.
-    #[must_use]
     pub fn new_mail(self) -> Style {
         self.fg_style(|palette| palette.good)
             .add_modifier(Modifier::BOLD)
     }
 
-    /// A status.
-    #[must_use]
     pub fn status(self, status: &Status) -> Style {
         match status {
             Status::Delivered => self.fg_style(|palette| palette.good),
@@ -113,8 +210,6 @@ impl Theme {
         }
     }
 
-    /// A piece of a query.
-    #[must_use]
     pub fn query_token(self, role: query::SyntaxRole) -> Style {
         match role {
             query::SyntaxRole::Operator => self.fg_style(|palette| palette.pending),
@@ -127,8 +222,6 @@ impl Theme {
         }
     }
 
-    /// A piece of a body.
-    #[must_use]
     pub fn body_span(self, mark: &SpanStyle) -> Style {
         let mut style = match mark.role {
             SpanRole::Text | SpanRole::Literal | SpanRole::Indent => Style::new(),
@@ -171,31 +264,27 @@ impl Theme {
 /// The characters that are drawn beside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
-    /// Marks the selected row.
     pub selection_bar: &'static str,
-    /// Divides two panes that lie side by side.
     pub vertical_rule: &'static str,
-    /// Divides two panes that lie one above the other.
     pub horizontal_rule: &'static str,
-    /// Stands for what does not fit.
+    /// Replaces text that does not fit.
     pub ellipsis: &'static str,
-    /// Between two words of a line.
+    /// Separates two parts of a line.
     pub separator: &'static str,
-    /// From the profile to what is shown of it.
+    /// Separates the profile from the view that is shown.
     pub breadcrumb: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
     /// Marks a row that the service no longer has.
     pub deleted: &'static str,
-    /// Stands for a letter that is not shown.
+    /// Replaces a character of a secret.
     pub mask: &'static str,
-    /// From one status to the next.
+    /// Points from one status to the next.
     pub arrow: &'static str,
     ascii: bool,
 }
 
 impl Glyphs {
-    /// Unicode, as most terminals can.
     pub const UNICODE: Self = Self {
         selection_bar: "▌",
         vertical_rule: "│",
@@ -209,7 +298,6 @@ impl Glyphs {
         arrow: "→",
         ascii: false,
     };
-    /// ASCII alone.
     pub const ASCII: Self = Self {
         selection_bar: ">",
         vertical_rule: "|",
@@ -224,9 +312,14 @@ impl Glyphs {
         ascii: true,
     };
 
-    /// The symbol of a status; they differ in shape, so that colour is never needed. Two columns at
-    /// most in ASCII, one otherwise.
-    #[must_use]
+    /// Returns the selection bar, or a space in a row that is not selected.
+    pub const fn bar(self, selected: bool) -> &'static str {
+        if selected { self.selection_bar } else { " " }
+    }
+
+    /// Returns the symbol of a status: two columns in ASCII, one otherwise.
+    ///
+    /// Symbols differ in shape, so that colour is never needed.
     pub const fn status(self, status: &Status) -> &'static str {
         if !self.ascii {
             return status.symbol();
@@ -252,21 +345,51 @@ impl Glyphs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unicode_width::UnicodeWidthStr;
+
+    fn ctx() -> RenderCtx {
+        RenderCtx {
+            theme: Theme::new(None),
+            glyphs: Glyphs::UNICODE,
+            now: "2026-11-20T08:00:00Z".parse().unwrap(),
+            zone: TimeZone::fixed(jiff::tz::offset(1)),
+        }
+    }
 
     #[test]
-    fn symbols_differ_in_shape_and_take_one_column() {
+    fn status_symbols_differ_and_have_equal_width() {
         for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
             let symbols: std::collections::BTreeSet<_> = Status::KNOWN
                 .iter()
                 .map(|status| glyphs.status(status))
                 .collect();
             assert_eq!(symbols.len(), Status::KNOWN.len());
-            assert!(
-                symbols
-                    .iter()
-                    .all(|symbol| symbol.width() == if glyphs.ascii { 2 } else { 1 })
-            );
+            let columns = if glyphs.ascii { 2 } else { 1 };
+            assert!(symbols.iter().all(|symbol| symbol.width() == columns));
         }
+    }
+
+    #[test]
+    fn iso_time_fits_its_column_in_every_zone() {
+        let zone = TimeZone::posix("<+0545>-5:45").unwrap();
+        let ctx = RenderCtx { zone, ..ctx() };
+        let time = ApiTime::parse("2026-11-20T07:41:07Z");
+        assert_eq!(ctx.format_iso(&time).len(), ISO_WIDTH);
+    }
+
+    #[test]
+    fn form_of_a_time_depends_on_its_age() {
+        let short = |text: &str| ctx().format_short(&ApiTime::parse(text));
+        let medium = |text: &str| ctx().format_medium(&ApiTime::parse(text));
+        assert_eq!(short("2026-11-20T07:41:07Z"), "08:41");
+        assert_eq!(short("2026-11-19T23:30:00Z"), "00:30");
+        assert_eq!(medium("2026-11-16T08:00:00Z"), "Mon 09:00");
+        assert_eq!(short("2026-05-03T08:00:00Z"), "3 May");
+        assert_eq!(medium("2025-05-03T08:00:00Z"), "3 May 25");
+        assert_eq!(short("2026-12-24T08:00:00Z"), "24 Dec");
+        assert_eq!(short("whenever"), "whenever");
+        assert_eq!(
+            ctx().format_full(&ApiTime::parse("2026-11-20T07:41:07Z")),
+            "Fri 20 Nov 2026 08:41:07 +01"
+        );
     }
 }

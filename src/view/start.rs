@@ -1,5 +1,6 @@
-//! Draws the hall: set-up, profiles, questions. What can be chosen is always to be seen; where there
-//! is little room, what is only good to know gives way.
+//! Draws the start screens: set-up, login, profiles, confirmation.
+//!
+//! On a low screen, explanations are left out before choices are.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -7,458 +8,353 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use super::buffer::{draw_lines, inset};
 use super::render_ctx::{RenderCtx, Theme};
-use crate::app::key::Focus;
-use crate::app::start::{
-    ConfirmDialog, FormField, LoginForm, SetupInfo, StartItem, StartScreenKind,
-};
-use crate::app::{Command, Direction, Keymap, Layout, Model, StartScreen};
+use crate::app::Focus;
+use crate::app::start::{FormField, LoginForm, SetupInfo, StartScreenKind};
+use crate::app::{Command, Keymap, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width;
+use crate::text::wrap::wrap;
 
 /// Text is no wider than this.
 const MAX_TEXT_WIDTH: u16 = 96;
-/// From this many columns on, what there is to say about an item stands beside its name.
+/// From this many columns on, the description of an item is drawn beside its label.
 const MIN_SIDE_BY_SIDE_WIDTH: usize = 88;
-/// Columns of a label and the blanks after it.
+/// Columns of a label and the spaces after it.
 const LABEL_WIDTH: usize = 9;
+/// Columns beside the masked key that its length needs.
+const KEY_LENGTH_WIDTH: usize = 16;
 
-/// Lines that stay or go together. Where there is no room for all, those with the highest number go first.
+/// Draws a start screen.
+pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let margin = if main.width > 60 { 2 } else { 1 };
+    let area = inset(main, margin, margin);
+    let view = StartView {
+        screen,
+        model,
+        keys: &model.keymap,
+        ctx,
+        columns: usize::from(area.width.min(MAX_TEXT_WIDTH)),
+    };
+    let state = view.build_state();
+    // Heading and state are always drawn.
+    let menu_height = usize::from(area.height).saturating_sub(1 + state.len());
+    let menu = |columns| Section::new(0, view.build_menu(columns, menu_height));
+    let state = Section::new(0, state);
+    let sections = match &screen.kind {
+        StartScreenKind::SetUp {
+            welcome,
+            form: Some(form),
+        } => view.build_login_form(welcome, form, state),
+        StartScreenKind::SetUp {
+            welcome,
+            form: None,
+        } => view.build_set_up(welcome, menu(view.columns), state),
+        StartScreenKind::Profiles(choices) => {
+            let profiles = if choices.is_pending() {
+                let text = "reading the configuration";
+                Section::new(0, vec![Line::styled(text, Theme::chrome())])
+            } else {
+                menu(usize::from(area.width))
+            };
+            let more = "For another profile, leave and run: sentbox login --profile NAME";
+            vec![
+                Section::new(0, vec![Line::styled("Profiles", Theme::title())]),
+                profiles,
+                state,
+                view.text(2, more, Style::new()),
+            ]
+        }
+        StartScreenKind::Confirm { question, .. } => {
+            let lines = question.lines.iter().zip(0..).map(|(line, nth)| {
+                let style = if nth == 0 {
+                    Theme::title()
+                } else {
+                    Style::new()
+                };
+                view.text(nth, line, style)
+            });
+            lines.chain([menu(view.columns), state]).collect()
+        }
+    };
+    let y = draw_sections(sections, area, frame);
+    if let Some(form) = screen.form().filter(|_| !screen.is_pending()) {
+        set_cursor(form, Rect { y, ..area }, ctx, frame);
+    }
+}
+
+/// Lines that are drawn or left out together.
 struct Section<'a> {
+    /// Where not all fit, sections with the highest number are left out first; 0 stays.
     drop_order: u8,
     lines: Vec<Line<'a>>,
 }
 
-/// Draws the hall if one stands in it; says whether one does.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
-    let Some(hall) = &model.start_screen else {
-        return false;
-    };
-    let left = if layout.main.width > 60 { 2 } else { 1 };
-    let width = layout.main.width.saturating_sub(2 * left);
-    let area = Rect {
-        x: layout.main.x + left,
-        width,
-        ..layout.main
-    };
-    let items = hall.items(&model.target);
-    let columns = usize::from(width.min(MAX_TEXT_WIDTH));
-    // A heading and the state have their lines whatever happens.
-    let room = usize::from(area.height)
-        .saturating_sub(1 + build_state(hall, &model.keymap, columns, look).len());
-    let blocks = match &hall.kind {
-        StartScreenKind::SetUp {
-            welcome,
-            form: Some(form),
-        } => build_login_form(hall, &model.keymap, welcome, form, columns, look),
-        StartScreenKind::SetUp {
-            welcome,
-            form: None,
-        } => build_set_up(
-            hall,
-            &model.keymap,
-            welcome,
-            build_menu(hall, &items, columns, room, look),
-            columns,
-            look,
-        ),
-        StartScreenKind::Profiles(choices) => {
-            let title = new_section(0, vec![Line::styled("Profiles", Theme::title())]);
-            let none = Line::styled("reading the configuration", Theme::chrome());
-            let shown = if choices.is_pending() {
-                vec![none]
-            } else {
-                build_menu(hall, &items, usize::from(width), room, look)
-            };
-            let more = wrap_lines(
-                "Another one: leave, and run sentbox login --profile NAME",
-                columns,
-                Style::new(),
-            );
-            vec![
-                title,
-                new_section(0, shown),
-                new_section(0, build_state(hall, &model.keymap, columns, look)),
-                new_section(2, more),
-            ]
-        }
-        StartScreenKind::Confirm { question, .. } => build_confirm(
-            hall,
-            &model.keymap,
-            question,
-            build_menu(hall, &items, columns, room, look),
-            columns,
-            look,
-        ),
-    };
-    let y = draw_sections(blocks, area, frame);
-    if let Some(form) = hall.form().filter(|_| !hall.is_pending()) {
-        set_cursor(form, Rect { y, ..area }, look, frame);
-    }
-    true
-}
-
-fn new_section(rank: u8, lines: Vec<Line<'_>>) -> Section<'_> {
-    Section {
-        drop_order: rank,
-        lines,
+impl<'a> Section<'a> {
+    const fn new(drop_order: u8, lines: Vec<Line<'a>>) -> Self {
+        Self { drop_order, lines }
     }
 }
 
-/// Writes as many blocks as fit, with a blank line between them where there is room for it; gives
-/// the line on which the second block begins.
-fn draw_sections(mut blocks: Vec<Section>, area: Rect, frame: &mut Frame) -> u16 {
-    let room = usize::from(area.height);
-    blocks.retain(|block| !block.lines.is_empty());
-    let lines = |blocks: &[Section]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
-    while lines(&blocks) > room
-        && let Some(rank) = blocks
+/// Draws as many sections as fit, with empty lines between them where those fit too.
+///
+/// Returns the row of the second section.
+fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u16 {
+    let height = usize::from(area.height);
+    let count = |sections: &[Section]| -> usize {
+        sections.iter().map(|section| section.lines.len()).sum()
+    };
+    sections.retain(|section| !section.lines.is_empty());
+    while count(&sections) > height
+        && let Some((last, section)) = sections
             .iter()
-            .map(|block| block.drop_order)
-            .max()
-            .filter(|rank| *rank > 0)
+            .enumerate()
+            .max_by_key(|(_, section)| section.drop_order)
+        && section.drop_order > 0
     {
-        let last = blocks
-            .iter()
-            .rposition(|block| block.drop_order == rank)
-            .expect("it was found just now");
-        blocks.remove(last);
+        sections.remove(last);
     }
-    let gaps = blocks.len().saturating_sub(1);
-    let gap = u16::from(lines(&blocks) + gaps <= room);
-    let top = u16::from(lines(&blocks) + gaps + 2 <= room);
+    let gaps = sections.len().saturating_sub(1);
+    let gap = u16::from(count(&sections) + gaps <= height);
+    let top = u16::from(count(&sections) + gaps + 2 <= height);
     let mut y = area.y + top;
     let mut second = y;
-    for (n, block) in blocks.iter().enumerate() {
-        if n == 1 {
+    for (nth, section) in sections.iter().enumerate() {
+        if nth == 1 {
             second = y;
         }
-        for line in &block.lines {
-            if y < area.bottom() {
-                frame.buffer_mut().set_line(area.x, y, line, area.width);
-            }
-            y += 1;
-        }
-        y += gap;
+        let rest = Rect {
+            y,
+            height: area.bottom().saturating_sub(y),
+            ..area
+        };
+        draw_lines(&section.lines, rest, frame);
+        y += u16::try_from(section.lines.len()).unwrap_or(u16::MAX) + gap;
     }
     second
 }
 
-fn build_set_up<'a>(
-    hall: &StartScreen,
-    keys: &Keymap,
-    welcome: &'a SetupInfo,
-    menu: Vec<Line<'a>>,
+/// A start screen and what its sections are built from.
+struct StartView<'a> {
+    screen: &'a StartScreen,
+    model: &'a Model,
+    keys: &'a Keymap,
+    ctx: &'a RenderCtx,
     columns: usize,
-    look: &RenderCtx,
-) -> Vec<Section<'a>> {
-    let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
-    let (why, places) = match &welcome.storage {
-        Ok(places) => {
-            let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
-            let place = |(label, text): &(&str, String)| build_labelled_lines(label, text, columns);
-            (
-                wrap_lines(why, columns, Style::new()),
-                places.iter().flat_map(place).collect(),
-            )
-        }
-        Err(failure) => (build_error(failure, columns, look), Vec::new()),
-    };
-    vec![
-        new_section(3, wrap_lines(what, columns, Theme::title())),
-        new_section(1, why),
-        new_section(2, places),
-        new_section(0, menu),
-        new_section(0, build_state(hall, keys, columns, look)),
-        new_section(
-            4,
-            wrap_lines(&welcome.key_command_hint, columns, Style::new()),
-        ),
-    ]
 }
 
-fn build_login_form<'a>(
-    hall: &StartScreen,
-    keys: &Keymap,
-    welcome: &SetupInfo,
-    form: &LoginForm,
-    columns: usize,
-    look: &RenderCtx,
-) -> Vec<Section<'a>> {
-    let theme = &look.theme;
-    let letters = form.key().char_count();
-    let dots = look
-        .glyphs
-        .mask
-        .repeat(letters.min(columns.saturating_sub(LABEL_WIDTH + 16)));
-    let count = match letters {
-        0 => "paste or type it; not shown".to_owned(),
-        1 => "  1 letter".to_owned(),
-        _ => format!("  {letters} letters"),
-    };
-    let (_, scroll) = form.cursor_columns(columns.saturating_sub(LABEL_WIDTH));
-    let line = |field: FormField, label: &'static str, value: Vec<Span<'static>>| {
-        let here = form.field() == field;
-        let label = Span::styled(
-            format!("{label:<LABEL_WIDTH$}"),
-            if here { theme.accent() } else { Style::new() },
-        );
-        Line::from([vec![label], value].concat())
-    };
-    let url = width::skip_columns(form.base_url(), scroll);
-    let fields = vec![
-        line(
-            FormField::Key,
-            "key",
-            vec![Span::raw(dots), Span::styled(count, Theme::chrome())],
-        ),
-        line(
-            FormField::BaseUrl,
-            "service",
-            vec![Span::raw(width::align_left(
-                &url,
-                columns.saturating_sub(LABEL_WIDTH),
-                look.glyphs.ellipsis,
-            ))],
-        ),
-    ];
-    let stored = welcome
-        .storage
-        .iter()
-        .flatten()
-        .find(|(label, _)| *label == "key")
-        .map(|(_, place)| place.clone());
-    let what = format!(
-        "The key goes to this service alone, with one small request. If it may read, which takes full access, \
-         it is stored in {}.",
-        stored.unwrap_or_default()
-    );
-    let key = |command| keys.key_for(Focus::Prompt, command).unwrap_or_default();
-    let acts = [
-        (Command::Accept, " log in  "),
-        (Command::CycleSuggestion(Direction::Right), " other line  "),
-        (Command::Cancel, " back"),
-    ];
-    let acts: Vec<Span> = acts
-        .into_iter()
-        .flat_map(|(command, words)| [Span::styled(key(command), theme.accent()), Span::raw(words)])
-        .collect();
-    vec![
-        new_section(1, vec![Line::styled("Log in", Theme::title())]),
-        new_section(0, fields),
-        new_section(0, build_state(hall, keys, columns, look)),
-        new_section(2, wrap_lines(&what, columns, Style::new())),
-        new_section(0, vec![Line::from(acts)]),
-    ]
-}
-
-fn build_confirm<'a>(
-    hall: &StartScreen,
-    keys: &Keymap,
-    question: &'a ConfirmDialog,
-    menu: Vec<Line<'a>>,
-    columns: usize,
-    look: &RenderCtx,
-) -> Vec<Section<'a>> {
-    let mut blocks: Vec<Section> = Vec::new();
-    for (n, message) in question.lines.iter().enumerate() {
-        let style = if n == 0 { Theme::title() } else { Style::new() };
-        blocks.push(new_section(
-            u8::try_from(n).unwrap_or(u8::MAX),
-            wrap_lines(message, columns, style),
-        ));
+impl<'a> StartView<'a> {
+    fn text(&self, drop_order: u8, text: &str, style: Style) -> Section<'a> {
+        Section::new(drop_order, self.wrap(text, style))
     }
-    blocks.push(new_section(0, menu));
-    blocks.push(new_section(0, build_state(hall, keys, columns, look)));
-    blocks
-}
 
-/// What can be chosen, and beside or below each name what there is to say about it; where there is
-/// no room for that, only about the one that is marked, and of the names those around it.
-fn build_menu<'a>(
-    hall: &StartScreen,
-    items: &[StartItem],
-    columns: usize,
-    room: usize,
-    look: &RenderCtx,
-) -> Vec<Line<'a>> {
-    let widest = |nth: usize| {
-        items
-            .iter()
-            .filter_map(|item| item.columns.get(nth))
-            .map(|words| words.width())
-            .max()
-            .unwrap_or(0)
-    };
-    let names = items
-        .iter()
-        .map(|item| item.label.width())
-        .max()
-        .unwrap_or(0);
-    let parts = items
-        .iter()
-        .map(|item| item.columns.len())
-        .max()
-        .unwrap_or(0);
-    let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
-    let beside = names + 4 + all <= columns || (parts <= 1 && columns >= MIN_SIDE_BY_SIDE_WIDTH);
-    let brief = items.len() * 2 > room;
-    let mut lines = Vec::new();
-    let mut marked = 0;
-    for (nth, item) in items.iter().enumerate() {
-        let chosen = nth == hall.selected;
-        if chosen {
-            marked = lines.len();
-        }
-        let bar = Span::styled(
-            if chosen {
-                look.glyphs.selection_bar
+    fn wrap(&self, text: &str, style: Style) -> Vec<Line<'a>> {
+        let lines = wrap(text, self.columns).into_iter();
+        lines
+            .map(|line| Line::from(Span::styled(line, style)))
+            .collect()
+    }
+
+    fn build_set_up(
+        &self,
+        info: &SetupInfo,
+        menu: Section<'a>,
+        state: Section<'a>,
+    ) -> Vec<Section<'a>> {
+        let about = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
+        let (why, files) = match &info.storage {
+            Ok(files) => {
+                let why = "There is no API key yet. With one, sentbox shows what your team has sent, and stores:";
+                let files = files
+                    .iter()
+                    .flat_map(|(label, text)| self.build_labelled_lines(label, text));
+                (self.wrap(why, Style::new()), files.collect())
+            }
+            Err(error) => (self.build_error(error), Vec::new()),
+        };
+        vec![
+            self.text(3, about, Theme::title()),
+            Section::new(1, why),
+            Section::new(2, files),
+            menu,
+            state,
+            self.text(4, &info.key_command_hint, Style::new()),
+        ]
+    }
+
+    fn build_login_form(
+        &self,
+        info: &SetupInfo,
+        form: &LoginForm,
+        state: Section<'a>,
+    ) -> Vec<Section<'a>> {
+        let accent = self.ctx.theme.accent();
+        let value_width = self.columns.saturating_sub(LABEL_WIDTH);
+        let field = |field: FormField, label: &str, value: String| {
+            let style = if form.field() == field {
+                accent
             } else {
-                " "
+                Style::new()
+            };
+            let label = Span::styled(format!("{label:<LABEL_WIDTH$}"), style);
+            Line::from(vec![label, Span::raw(value)])
+        };
+        let count = form.key().char_count();
+        let mask = self.ctx.glyphs.mask;
+        let mask = mask.repeat(count.min(value_width.saturating_sub(KEY_LENGTH_WIDTH)));
+        let mut key = field(FormField::Key, "key", mask);
+        key.push_span(Span::styled(
+            match count {
+                0 => "paste or type it; not shown".to_owned(),
+                1 => "  1 character".to_owned(),
+                _ => format!("  {count} characters"),
             },
-            look.theme.accent(),
+            Theme::chrome(),
+        ));
+        let (_, scroll) = form.cursor_columns(value_width);
+        let url = width::skip_columns(form.base_url(), scroll);
+        let url = self.ctx.align_left(&url, value_width);
+        let url = field(FormField::BaseUrl, "service", url);
+
+        let mut files = info.storage.iter().flatten();
+        let key_file = files.find(|(label, _)| *label == "key");
+        let use_of_key = format!(
+            "The key is sent only to this service, in one small request. If it can read emails, \
+             which needs full access, it is stored in {}.",
+            key_file.map_or("", |(_, file)| file)
         );
-        let name = Span::styled(
-            item.label.clone(),
-            if chosen {
+        let commands = [
+            (Command::Accept, " log in  "),
+            (Command::NextSuggestion, " next field  "),
+            (Command::Cancel, " back"),
+        ];
+        let mut help = Line::default();
+        for (command, text) in commands {
+            let key = self.keys.key_for(Focus::Prompt, command);
+            help.push_span(Span::styled(key.unwrap_or_default(), accent));
+            help.push_span(Span::raw(text));
+        }
+        vec![
+            Section::new(1, vec![Line::styled("Log in", Theme::title())]),
+            Section::new(0, vec![key, url]),
+            state,
+            self.text(2, &use_of_key, Style::new()),
+            Section::new(0, vec![help]),
+        ]
+    }
+
+    /// Builds the choices with their descriptions beside or below them, in at most `height` lines.
+    ///
+    /// On a low screen, only the selected choice has its description, and only choices near it
+    /// are shown.
+    fn build_menu(&self, columns: usize, height: usize) -> Vec<Line<'a>> {
+        let items = self.screen.items(&self.model.target);
+        let glyphs = self.ctx.glyphs;
+        let labels = items.iter().map(|item| item.label.width()).max();
+        let labels = labels.unwrap_or(0);
+        let parts = items.iter().map(|item| item.columns.len()).max();
+        let widths: Vec<usize> = (0..parts.unwrap_or(0))
+            .map(|nth| {
+                let parts = items.iter().filter_map(|item| item.columns.get(nth));
+                parts.map(|text| text.width() + 2).max().unwrap_or(2)
+            })
+            .collect();
+        let beside = labels + 4 + widths.iter().sum::<usize>() <= columns
+            || (widths.len() <= 1 && columns >= MIN_SIDE_BY_SIDE_WIDTH);
+        let brief = items.len() * 2 > height;
+        let mut lines: Vec<Line> = Vec::new();
+        let mut selected = 0;
+        for (nth, item) in items.into_iter().enumerate() {
+            let is_selected = nth == self.screen.selected;
+            let style = if is_selected {
+                selected = lines.len();
                 Theme::selected(true)
             } else {
                 Theme::title()
-            },
-        );
-        if beside {
-            let gap = Span::raw(" ".repeat(names - item.label.width() + 3));
-            let words: String = item
-                .columns
-                .iter()
-                .enumerate()
-                .map(|(n, words)| width::align_left(words, widest(n) + 2, ""))
-                .collect();
-            lines.push(Line::from(vec![
-                bar,
+            };
+            let gap = " ".repeat(labels - item.label.width() + 3);
+            let mut line = Line::from(vec![
+                Span::styled(glyphs.bar(is_selected), self.ctx.theme.accent()),
                 Span::raw(" "),
-                name,
-                gap,
-                Span::raw(words),
-            ]));
-            continue;
-        }
-        lines.push(Line::from(vec![bar, Span::raw(" "), name]));
-        let said: Vec<&str> = item
-            .columns
-            .iter()
-            .map(String::as_str)
-            .filter(|words| !words.is_empty())
-            .collect();
-        if !said.is_empty() && (chosen || !brief) {
-            let said = width::truncate(
-                &said.join(&format!(" {} ", look.glyphs.separator)),
-                columns.saturating_sub(2),
-                look.glyphs.ellipsis,
-            );
-            lines.push(Line::from(vec![Span::raw("  "), Span::raw(said)]));
-        }
-    }
-    let surplus = lines.len().saturating_sub(room);
-    lines.drain(..marked.saturating_sub(room / 2).min(surplus));
-    lines.truncate(room);
-    lines
-}
-
-/// What goes on, or why a door did not open.
-fn build_state<'a>(
-    hall: &StartScreen,
-    keys: &Keymap,
-    columns: usize,
-    look: &RenderCtx,
-) -> Vec<Line<'a>> {
-    if hall.is_pending() {
-        let words = if hall.form().is_some() {
-            "asking the service"
-        } else {
-            "opening it"
-        };
-        let stop = if hall.form().is_some() {
-            keys.key_for(Focus::Prompt, Command::Cancel)
-        } else {
-            keys.key_for(Focus::Choice, Command::CloseLayer)
-        };
-        let text = format!(
-            "{words}{} {} stops",
-            look.glyphs.ellipsis,
-            stop.unwrap_or_default()
-        );
-        return wrap_lines(&text, columns, look.theme.accent());
-    }
-    hall.error
-        .as_ref()
-        .map(|failure| build_error(failure, columns, look))
-        .unwrap_or_default()
-}
-
-fn build_error<'a>(failure: &Error, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
-    let mut lines = wrap_lines(&failure.message, columns, look.theme.error());
-    lines.extend(wrap_lines(&failure.hint, columns, Style::new()));
-    lines
-}
-
-/// A label, and a text that goes on below itself.
-fn build_labelled_lines<'a>(label: &str, text: &str, columns: usize) -> Vec<Line<'a>> {
-    let parts = wrap_lines(text, columns.saturating_sub(LABEL_WIDTH), Style::new());
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    let line = |(label, part): (&str, Line<'a>)| {
-        Line::from(
-            [
-                vec![Span::styled(
-                    format!("{label:<LABEL_WIDTH$}"),
-                    Theme::chrome(),
-                )],
-                part.spans,
-            ]
-            .concat(),
-        )
-    };
-    labels.zip(parts).map(line).collect()
-}
-
-/// Text in lines of at most so many columns, broken at blanks.
-fn wrap_lines<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(last) if last.width() + 1 + word.width() <= columns => {
-                last.push(' ');
-                last.push_str(word);
+                Span::styled(item.label, style),
+            ]);
+            if beside {
+                let parts = item.columns.iter().zip(&widths);
+                let text = parts.map(|(text, columns)| width::align_left(text, *columns, ""));
+                line.push_span(Span::raw(gap + &text.collect::<String>()));
+                lines.push(line);
+                continue;
             }
-            _ => lines.push(word.to_owned()),
+            lines.push(line);
+            let parts = item.columns.iter().map(String::as_str);
+            let parts: Vec<&str> = parts.filter(|text| !text.is_empty()).collect();
+            if !parts.is_empty() && (is_selected || !brief) {
+                let text = parts.join(&format!(" {} ", glyphs.separator));
+                let text = self.ctx.truncate(&text, columns.saturating_sub(2));
+                lines.push(Line::raw(format!("  {text}")));
+            }
         }
+        let surplus = lines.len().saturating_sub(height);
+        lines.drain(..selected.saturating_sub(height / 2).min(surplus));
+        lines.truncate(height);
+        lines
     }
-    lines
-        .into_iter()
-        .map(|line| Line::from(Span::styled(line, style)))
-        .collect()
+
+    /// Builds the running request, or why the last one failed.
+    fn build_state(&self) -> Vec<Line<'a>> {
+        if self.screen.is_pending() {
+            let (text, focus, command) = if self.screen.form().is_some() {
+                ("checking the key", Focus::Prompt, Command::Cancel)
+            } else {
+                ("opening", Focus::Choice, Command::CloseLayer)
+            };
+            let key = self.keys.key_for(focus, command).unwrap_or_default();
+            let text = format!("{text}{} {key} stops", self.ctx.glyphs.ellipsis);
+            return self.wrap(&text, self.ctx.theme.accent());
+        }
+        let error = self.screen.error.as_ref();
+        error
+            .map(|error| self.build_error(error))
+            .unwrap_or_default()
+    }
+
+    fn build_error(&self, error: &Error) -> Vec<Line<'a>> {
+        let mut lines = self.wrap(&error.message, self.ctx.theme.error());
+        lines.extend(self.wrap(&error.hint, Style::new()));
+        lines
+    }
+
+    /// Builds a label with a text beside it, wrapped at its own left edge.
+    fn build_labelled_lines(&self, label: &str, text: &str) -> Vec<Line<'a>> {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        let lines = wrap(text, self.columns.saturating_sub(LABEL_WIDTH));
+        let lines = labels.zip(lines).map(|(label, line)| {
+            Line::from(vec![
+                Span::styled(format!("{label:<LABEL_WIDTH$}"), Theme::chrome()),
+                Span::raw(line),
+            ])
+        });
+        lines.collect()
+    }
 }
 
-/// Puts the cursor where one types; `fields` begins with the first line of the form.
-fn set_cursor(form: &LoginForm, fields: Rect, look: &RenderCtx, frame: &mut Frame) {
-    let columns = usize::from(fields.width);
+/// Sets the cursor in the form, which starts at the first row of `fields`.
+fn set_cursor(form: &LoginForm, fields: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let value_width = usize::from(fields.width).saturating_sub(LABEL_WIDTH);
     let (line, column) = match form.field() {
         FormField::Key => {
-            let shown = form
-                .key()
-                .char_count()
-                .min(columns.saturating_sub(LABEL_WIDTH + 16));
-            (0, shown * look.glyphs.mask.width())
+            let masked = value_width.saturating_sub(KEY_LENGTH_WIDTH);
+            let masked = form.key().char_count().min(masked);
+            (0, masked * ctx.glyphs.mask.width())
         }
         FormField::BaseUrl => {
-            let (cursor, scroll) = form.cursor_columns(columns.saturating_sub(LABEL_WIDTH));
+            let (cursor, scroll) = form.cursor_columns(value_width);
             (1, cursor.saturating_sub(scroll))
         }
     };
-    let x = fields.x
-        + u16::try_from(LABEL_WIDTH + column)
-            .unwrap_or(u16::MAX)
-            .min(fields.width.saturating_sub(1));
+    let x = u16::try_from(LABEL_WIDTH + column).unwrap_or(u16::MAX);
+    let x = fields.x + x.min(fields.width.saturating_sub(1));
     let y = fields.y + line;
     if y < frame.area().bottom() {
         frame.set_cursor_position(Position::new(x, y));

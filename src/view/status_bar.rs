@@ -1,121 +1,104 @@
-//! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
-//! (where one is, what goes on, which keys help).
+//! Draws the title bar (profile, view, count, liveness) and the status bar (position, activity,
+//! key hints).
 
-use crate::text::format::{group_digits, plural};
-use ratatui::style::Style;
 use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::time;
-use crate::app::key::format_sequence;
+use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    CheckState, Command, Direction, Focus, Layout, Liveness, Model, Motion, ReaderState,
-    SessionTarget, StatusCheck, StorageMode,
+    CheckState, Command, Focus, Layout, Liveness, Model, ReaderState, SessionTarget, StatusCheck,
+    StorageMode,
 };
-use crate::archive::Coverage;
-use crate::text::width;
+use crate::archive::{Coverage, EmailRow};
+use crate::text::format::{group_digits, plural};
 
-/// Below this many columns there is no room for what can be had otherwise.
+/// From this many columns on, texts have their long form.
 const MIN_DETAIL_WIDTH: u16 = 50;
-/// From this many columns on there is room for figures that few people look for.
+/// From this many columns on, the rate of background requests is shown.
 const MIN_RATE_WIDTH: u16 = 80;
-/// From this many columns on there is room in the title for how far statuses were checked.
+/// From this many columns on, the title says how far statuses were checked.
 const MIN_STATUS_CHECK_WIDTH: u16 = 100;
-/// From this many columns on there is room for keys beside long words about trouble.
+/// From this many columns on, an error leaves enough columns for a remark before the keys.
 const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
-/// Columns that are left, if there are so many, for what there is to know about a body: the keys beside
-/// it stay where they are from email to email.
+/// Columns reserved for information about a body, so that the keys beside it do not move.
 const BODY_INFO_WIDTH: usize = 40;
 
-/// Draws both lines.
-pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
-    draw_bar(
-        build_title_left(model, look, layout.title.width),
-        build_title_right(model, look, layout.title.width),
-        layout.title,
-        look,
-        frame,
-    );
+/// Draws both bars.
+pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
+    let columns = layout.title.width;
+    let left = build_title_left(model, ctx, columns);
+    let right = build_title_right(model, ctx, columns);
+    draw_bar(left, right, layout.title, ctx, frame);
     if model.focus() == Focus::Prompt {
-        // Who types sees the keys where the line is.
+        // The prompt is drawn here, with its own keys.
         return;
     }
-    // Where there is little room, the way back is worth more than what there is to know.
-    let share = if layout.bottom.width < 60 { 5 } else { 2 };
-    let right = build_bottom_right(model, look, usize::from(layout.bottom.width) / share);
-    let taken: usize = right.iter().map(Span::width).sum();
-    let kept_free = if model.focus() == Focus::Reader && share == 2 {
-        usize::from(layout.bottom.width * 2 / 5).min(BODY_INFO_WIDTH)
+    let columns = layout.bottom.width;
+    // On a narrow screen, the key that goes back is worth more than information.
+    let share = if columns < 60 { 5 } else { 2 };
+    let right = build_bottom_right(model, ctx, usize::from(columns) / share);
+    let reserved = if model.focus() == Focus::Reader && share == 2 {
+        usize::from(columns * 2 / 5).min(BODY_INFO_WIDTH)
     } else {
         0
     };
-    let taken = taken.max(kept_free);
-    let room = layout
-        .bottom
-        .width
-        .saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
-    draw_bar(
-        build_bottom_left(model, look, room),
-        right,
-        layout.bottom,
-        look,
-        frame,
-    );
+    let used = right.iter().map(Span::width).sum::<usize>().max(reserved);
+    let rest = columns.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX));
+    let left = build_bottom_left(model, ctx, rest);
+    draw_bar(left, right, layout.bottom, ctx, frame);
 }
 
-/// `left` from the left, `right` from the right; the left gives way where both do not fit.
-fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &RenderCtx, frame: &mut Frame) {
+/// Draws `left` and `right` at the ends of `area`; cuts the left one if both do not fit.
+fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     if area.is_empty() {
         return;
     }
+    let columns = usize::from(area.width);
     let mut right = Line::from(right);
-    if right.width() + 2 > usize::from(area.width) {
+    if right.width() + 2 > columns {
         right = Line::default();
     }
-    let room =
-        usize::from(area.width).saturating_sub(right.width() + usize::from(right.width() > 0));
+    let mut rest = columns.saturating_sub(right.width() + usize::from(right.width() > 0));
     let buffer = frame.buffer_mut();
     let mut x = area.x;
-    let mut left_room = room;
     for span in left {
-        let text = width::truncate(&span.content, left_room, look.glyphs.ellipsis);
-        left_room -= unicode_width::UnicodeWidthStr::width(text.as_str()).min(left_room);
-        (x, _) = buffer.set_stringn(x, area.y, text, usize::from(area.width), span.style);
+        let text = ctx.truncate(&span.content, rest);
+        let start = x;
+        (x, _) = buffer.set_stringn(x, area.y, text, columns, span.style);
+        rest = rest.saturating_sub(usize::from(x - start));
     }
     let start = area.right() - u16::try_from(right.width()).unwrap_or(area.width);
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
-    let filter = model.list.filter();
-    if let Some(hall) = &model.start_screen {
-        let (whose, what) = match &hall.kind {
+fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    if let Some(screen) = &model.start_screen {
+        let (profile, name) = match &screen.kind {
             StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
             StartScreenKind::Profiles(_) => (model.profile.as_str(), "profiles"),
-            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "a question"),
+            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "confirm"),
         };
         return vec![
-            Span::styled(format!(" {whose}"), Theme::title()),
-            Span::raw(format!(" {} {what} ", look.glyphs.breadcrumb)),
+            Span::styled(format!(" {profile}"), Theme::title()),
+            Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
         ];
     }
+    let filter = model.list.filter();
     let view = model.shown_view();
-    let shown = view.map_or(
-        if filter.is_empty() {
-            "all mail"
-        } else {
-            filter.text()
-        },
-        |(_, view)| &view.name,
-    );
-    let kept = match model.storage {
+    let name = match view {
+        Some((_, view)) => &view.name,
+        None if filter.is_empty() => "all mail",
+        None => filter.text(),
+    };
+    let storage = match model.storage {
         _ if model.target == SessionTarget::Demo => "",
         StorageMode::InFile(_) => "",
         StorageMode::ReadOnly(_) => " (read-only)",
@@ -123,59 +106,54 @@ fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span
     };
     let mut spans = vec![
         Span::styled(format!(" {}", model.profile), Theme::title()),
-        Span::raw(kept),
-        Span::raw(format!(" {} {shown} ", look.glyphs.breadcrumb)),
+        Span::raw(storage),
+        Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
     ];
     if view.is_some() && width >= MIN_DETAIL_WIDTH {
-        spans.push(Span::styled(
-            format!(" {} ", filter.text()),
-            Theme::chrome(),
-        ));
+        let query = format!(" {} ", filter.text());
+        spans.push(Span::styled(query, Theme::chrome()));
     }
     spans
 }
 
-fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
-    if model
-        .start_screen
-        .as_ref()
-        .is_some_and(|hall| !hall.has_mail_behind())
-    {
+fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    let start_screen = model.start_screen.as_ref();
+    if start_screen.is_some_and(|screen| !screen.has_mail_behind()) {
         return Vec::new();
     }
-    let dot = format!(" {} ", look.glyphs.separator);
     let mut parts: Vec<Span> = Vec::new();
-    if let Some(count) = format_count(model, look).filter(|_| width >= MIN_DETAIL_WIDTH) {
-        parts.push(Span::raw(count));
+    if width >= MIN_DETAIL_WIDTH {
+        parts.extend(format_count(model, ctx).map(Span::raw));
     }
-    if width >= MIN_STATUS_CHECK_WIDTH
-        && let Some(words) = format_filter_check(model, look)
-    {
-        parts.push(Span::raw(words));
+    if width >= MIN_STATUS_CHECK_WIDTH {
+        parts.extend(format_filter_check(model, ctx).map(Span::raw));
     }
     if model.list.unseen_above() > 0 {
-        parts.push(Span::styled(
-            format!("{} new", group_digits(model.list.unseen_above(), ' ')),
-            look.theme.new_mail(),
-        ));
+        let new = format!("{} new", group_digits(model.list.unseen_above(), ' '));
+        parts.push(Span::styled(new, ctx.theme.new_mail()));
     }
+    let error = |text| Span::styled(text, ctx.theme.error());
     let service = &model.service;
     parts.push(match (service.unavailable(), service.error()) {
         (Some(_), _) if matches!(model.storage, StorageMode::ReadOnly(_)) => {
-            Span::styled("nothing new is kept", look.theme.error())
+            error("read-only archive".to_owned())
         }
-        (Some(_), _) => Span::styled("not connected", look.theme.error()),
-        (None, Some(failure)) if failure.is_offline() => Span::styled(
-            format_outage("offline", model, look, width),
-            look.theme.error(),
+        (Some(_), _) => error("not connected".to_owned()),
+        (None, Some(problem)) => {
+            let state = if problem.is_offline() {
+                "offline"
+            } else {
+                "failing"
+            };
+            error(format_outage(state, model, ctx, width))
+        }
+        (None, None) if service.has_answered() => build_liveness(model, ctx, width),
+        (None, None) => Span::styled(
+            format!("connecting{}", ctx.glyphs.ellipsis),
+            Theme::chrome(),
         ),
-        (None, Some(_)) => Span::styled(
-            format_outage("in trouble", model, look, width),
-            look.theme.error(),
-        ),
-        (None, None) if service.has_answered() => build_liveness(model, look, width),
-        (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), Theme::chrome()),
     });
+    let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
         if n > 0 {
@@ -187,189 +165,113 @@ fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
     spans
 }
 
-/// `live`, or since when it is not, and why.
-fn build_liveness<'a>(model: &Model, look: &RenderCtx, width: u16) -> Span<'a> {
-    let words = match model.liveness() {
+/// Shows `live`, or of which time the list or its statuses are.
+fn build_liveness<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
+    let text = match model.liveness() {
         Liveness::Live => return Span::raw("live"),
-        Liveness::ListAsOf(at) => format!("as of {}", time::format_date_time(at, look)),
+        Liveness::ListAsOf(at) => format!("as of {}", ctx.format_date_time(at)),
         Liveness::RowsAsOf(1, since) if width >= MIN_DETAIL_WIDTH => {
-            format!("1 status {}", time::format_as_of(since, look))
+            format!("1 status {}", ctx.format_as_of(since))
         }
         Liveness::RowsAsOf(rows, since) if width >= MIN_DETAIL_WIDTH => {
-            format!("{rows} statuses {}", time::format_as_of(since, look))
+            format!("{rows} statuses {}", ctx.format_as_of(since))
         }
-        Liveness::RowsAsOf(_, since) => time::format_as_of(since, look),
+        Liveness::RowsAsOf(_, since) => ctx.format_as_of(since),
     };
-    Span::styled(words, look.theme.error())
+    Span::styled(text, ctx.theme.error())
 }
 
-/// For a filter that depends on the status: how far the statuses behind it were checked.
-fn format_filter_check(model: &Model, look: &RenderCtx) -> Option<String> {
+/// Formats how far statuses were checked, for a filter that depends on them.
+fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
         || model.recipient_card.is_some()
         || !model.list.filter().query().depends_on_status()
     {
         return None;
     }
-    Some(
-        model
-            .status_check()
-            .filter(|_| model.service.can_confirm())
-            .map_or_else(
-                || "statuses not checked".to_owned(),
-                |check| format_status_check(check, look),
-            ),
-    )
+    let check = model.status_check().filter(|_| model.service.can_confirm());
+    Some(check.map_or_else(
+        || "statuses not checked".to_owned(),
+        |check| format_status_check(check, ctx),
+    ))
 }
 
-/// `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
-pub fn format_status_check(check: &StatusCheck, look: &RenderCtx) -> String {
+/// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
+pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
     match (check.state(), check.checked_back_to()) {
-        (CheckState::Done, _) => format!(
-            "statuses checked {}",
-            time::format_date_time(check.started(), look)
-        ),
-        (_, Some(back_to)) => format!(
-            "statuses checked back to {}",
-            time::format_date_time(back_to, look)
-        ),
-        (CheckState::Running, None) => format!("checking statuses{}", look.glyphs.ellipsis),
+        (CheckState::Done, _) => {
+            format!("statuses checked {}", ctx.format_date_time(check.started()))
+        }
+        (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
+        (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
         (CheckState::Paused, None) => "statuses not checked".to_owned(),
     }
 }
 
-/// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
-fn format_outage(how: &str, model: &Model, look: &RenderCtx, width: u16) -> String {
+/// Formats `offline since 14:02 · as of 13:58`: start of the outage, age of the list.
+fn format_outage(state: &str, model: &Model, ctx: &RenderCtx, width: u16) -> String {
     let Some(since) = model.service.failing_since() else {
-        return how.to_owned();
+        return state.to_owned();
     };
-    let since = time::format_date_time(since, look);
-    match model
-        .service
-        .as_of()
-        .map(|as_of| time::format_date_time(as_of, look))
-    {
-        Some(as_of) if width >= MIN_DETAIL_WIDTH => {
-            format!(
-                "{how} since {since} {} as of {as_of}",
-                look.glyphs.separator
-            )
-        }
-        _ => format!("{how} since {since}"),
+    let since = format!("{state} since {}", ctx.format_date_time(since));
+    match model.service.as_of() {
+        Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
+            "{since} {} as of {}",
+            ctx.glyphs.separator,
+            ctx.format_date_time(as_of)
+        ),
+        _ => since,
     }
 }
 
-/// How many emails there are, and how far back: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
-pub fn format_count(model: &Model, look: &RenderCtx) -> Option<String> {
+/// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
+pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
     let list = &model.list;
     let total = list.total()?;
-    let reach = model
-        .service
-        .reach()
-        .map(|reach| format_coverage(reach, look))
-        .unwrap_or_default();
-    Some(
-        match list.archive_total().filter(|_| !list.filter().is_empty()) {
-            Some(all) => format!(
-                "{}{} of {}{reach}",
-                if list.is_capped() { "more than " } else { "" },
-                group_digits(total, ' '),
-                group_digits(all, ' ')
-            ),
-            None => format!("{}{reach}", plural(total, "email")),
-        },
-    )
+    let coverage = format_coverage(model, ctx);
+    let all = list.archive_total().filter(|_| !list.filter().is_empty());
+    Some(match all {
+        Some(all) => format!(
+            "{}{} of {}{coverage}",
+            if list.is_capped() { "more than " } else { "" },
+            group_digits(total, ' '),
+            group_digits(all, ' ')
+        ),
+        None => format!("{}{coverage}", plural(total, "email")),
+    })
 }
 
-/// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
-pub fn format_coverage(reach: &Coverage, look: &RenderCtx) -> String {
-    match reach {
-        Coverage::Complete => ", complete".to_owned(),
-        Coverage::Since(stamp) => stamp.parsed.map_or_else(String::new, |at| {
-            format!(" since {}", time::format_date(at, look))
-        }),
-        Coverage::Unknown => String::new(),
+/// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
+pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
+    match model.service.reach() {
+        Some(Coverage::Complete) => ", complete".to_owned(),
+        Some(Coverage::Since(time)) => time
+            .parsed
+            .map_or_else(String::new, |at| format!(" since {}", ctx.format_date(at))),
+        Some(Coverage::Unknown) | None => String::new(),
     }
 }
 
-fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![Span::raw(format_position(model))];
-    if let Some(notice) = &model.notice {
-        spans.push(Span::styled(notice.clone(), look.theme.accent()));
-        return spans;
-    }
-    if let Some(look_back) = &model.load_older {
-        let reach = model
-            .service
-            .reach()
-            .map(|reach| format_coverage(reach, look))
-            .unwrap_or_default();
-        let brought = plural(look_back.loaded(), "email");
-        let long = format!(
-            "looking back: {brought}{}",
-            reach.replace(" since", ", since")
-        );
-        let short = format!("{brought} back");
-        let words = if width < MIN_DETAIL_WIDTH {
-            short
-        } else {
-            long
-        };
-        spans.push(Span::styled(words, look.theme.accent()));
-        let stop = model
-            .keymap
-            .key_for(model.focus(), Command::Stop)
-            .map_or_else(String::new, |key| format!("; {key} stops"));
-        spans.push(Span::raw(stop));
-        return spans;
-    }
-    if let Some(check) = model
-        .status_check()
-        .filter(|check| check.state() == CheckState::Running && check.requests() > 0)
-    {
-        let stop = model
-            .keymap
-            .key_for(model.focus(), Command::Stop)
-            .map_or_else(String::new, |key| format!("; {key} stops"));
-        let requests = if check.requests() == 1 {
-            "1 request".to_owned()
-        } else {
-            format!("{} requests", check.requests())
-        };
-        let words = if width < MIN_DETAIL_WIDTH {
-            requests
-        } else {
-            format!("{}, {requests}", format_status_check(check, look))
-        };
-        spans.push(Span::styled(words, look.theme.accent()));
-        spans.push(Span::raw(format!("{stop}  ")));
-        return spans;
-    }
-    if !model.pending_keys.is_empty() {
-        spans.push(Span::styled(
-            format!(
-                "{} {}",
-                format_sequence(&model.pending_keys),
-                look.glyphs.ellipsis
-            ),
-            look.theme.accent(),
-        ));
+    if let Some(activity) = build_activity(model, ctx, width) {
+        spans.extend(activity);
         return spans;
     }
     if let Some(pause) = format_pause(model) {
-        spans.push(Span::styled(pause, look.theme.error()));
-    } else if let Some(trouble) = model
+        spans.push(Span::styled(pause, ctx.theme.error()));
+    } else if let Some(problem) = model
         .service
         .error()
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         spans.push(Span::styled(
-            format!("{} {} ", trouble.message, look.glyphs.separator),
-            look.theme.error(),
+            format!("{} {} ", problem.message, ctx.glyphs.separator),
+            ctx.theme.error(),
         ));
-        // Trouble can last; who works on with what is here needs the keys more than that comfort.
-        let comfort = if width >= MIN_RETRY_NOTE_WIDTH {
-            "asking again by itself; "
+        // An error can last: the keys are worth more than this remark.
+        let remark = if width >= MIN_RETRY_NOTE_WIDTH {
+            "retrying; "
         } else {
             ""
         };
@@ -377,24 +279,72 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
             &model.keymap,
             model.focus(),
             [
-                (Command::Refresh, "asks now"),
-                (Command::ErrorDetails, "tells more"),
+                (Command::Refresh, "retries now"),
+                (Command::ErrorDetails, "shows details"),
             ],
         );
-        spans.push(Span::raw(format!("{comfort}{help}  ")));
-        push_key_hints(model, look, &mut spans, width);
-        return spans;
-    }
-    if model.service.is_loading_older() && model.list.is_near_end(model.list_height()) {
+        spans.push(Span::raw(format!("{remark}{help}  ")));
+    } else if model.service.is_loading_older() && model.list.is_near_end(model.list_height()) {
         spans.push(Span::styled(
-            format!("fetching older emails{} ", look.glyphs.ellipsis),
-            look.theme.accent(),
+            format!("fetching older emails{} ", ctx.glyphs.ellipsis),
+            ctx.theme.accent(),
         ));
     } else if model.service.is_backfilling() && model.focus() == Focus::List {
-        spans.extend(build_backfill(model, look, width));
+        spans.extend(build_backfill(model, ctx, width));
     }
-    push_key_hints(model, look, &mut spans, width);
+    push_key_hints(model, ctx, &mut spans, width);
     spans
+}
+
+/// Builds what is shown in place of key hints: a notice, a running request, typed keys.
+fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
+    let accent = ctx.theme.accent();
+    let stop = format_stop_hint(model, model.focus());
+    if let Some(notice) = &model.notice {
+        return Some(vec![Span::styled(notice.clone(), accent)]);
+    }
+    if let Some(load) = &model.load_older {
+        let text = format_load_older(load.loaded(), model, ctx, width);
+        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
+    }
+    if let Some(check) = model
+        .status_check()
+        .filter(|check| check.state() == CheckState::Running && check.requests() > 0)
+    {
+        let requests = plural(check.requests().into(), "request");
+        let text = if width < MIN_DETAIL_WIDTH {
+            requests
+        } else {
+            format!("{}, {requests}", format_status_check(check, ctx))
+        };
+        return Some(vec![
+            Span::styled(text, accent),
+            Span::raw(format!("{stop}  ")),
+        ]);
+    }
+    if !model.pending_keys.is_empty() {
+        let keys = format_sequence(&model.pending_keys);
+        let text = format!("{keys} {}", ctx.glyphs.ellipsis);
+        return Some(vec![Span::styled(text, accent)]);
+    }
+    None
+}
+
+fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+    if width < MIN_DETAIL_WIDTH {
+        return plural(loaded, "older email");
+    }
+    let loaded = plural(loaded, "email");
+    let coverage = format_coverage(model, ctx).replace(" since", ", since");
+    format!("searching older mail: {loaded}{coverage}")
+}
+
+/// Formats `; Ctrl-x stops`, or nothing if no key is bound.
+fn format_stop_hint(model: &Model, focus: Focus) -> String {
+    model
+        .keymap
+        .key_for(focus, Command::Stop)
+        .map_or_else(String::new, |key| format!("; {key} stops"))
 }
 
 /// What the service has asked for, counted down: `the service asks to wait 12 s  `.
@@ -413,190 +363,62 @@ fn format_pause(model: &Model) -> Option<String> {
     Some(format!("the service asks to wait {left}  "))
 }
 
-/// Older mail that is fetched by itself, at which rate, and the key that stops it.
-fn build_backfill<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+/// Builds the rate of the backfill, and the key that stops it.
+fn build_backfill<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let rate = model
         .rate_budget()
-        .map(|budget| format!(", {:.1}/s", budget.background))
-        .filter(|_| width >= MIN_RATE_WIDTH);
-    let words = if width >= MIN_DETAIL_WIDTH {
+        .filter(|_| width >= MIN_RATE_WIDTH)
+        .map_or_else(String::new, |budget| {
+            format!(", {:.1}/s", budget.background)
+        });
+    let text = if width >= MIN_DETAIL_WIDTH {
         "fetching older mail"
     } else {
         "older mail"
     };
-    let stop = model
-        .keymap
-        .key_for(Focus::List, Command::Stop)
-        .map_or_else(String::new, |key| format!("; {key} stops"));
+    let stop = format_stop_hint(model, Focus::List);
     vec![
-        Span::styled(
-            format!("{words}{}", rate.unwrap_or_default()),
-            look.theme.accent(),
-        ),
+        Span::styled(format!("{text}{rate}"), ctx.theme.accent()),
         Span::raw(format!("{stop}  ")),
     ]
 }
 
-/// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
+/// Formats position and total: ` 1/48 310   `; its width does not change as the position grows.
 fn format_position(model: &Model) -> String {
     if matches!(model.focus(), Focus::Help | Focus::Choice) {
         return " ".to_owned();
     }
-    match (model.list.position(), model.list.total()) {
-        (Some(position), Some(total)) => {
-            let older =
-                model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
-            let total = format!(
-                "{}{}",
-                group_digits(total, ' '),
-                if older { "+" } else { " " }
-            );
-            format!(
-                " {:>width$}/{total}  ",
-                group_digits(position, ' '),
-                width = total.len().min(7)
-            )
-        }
-        _ => " ".to_owned(),
-    }
+    let (Some(position), Some(total)) = (model.list.position(), model.list.total()) else {
+        return " ".to_owned();
+    };
+    let older = model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
+    let total = group_digits(total, ' ') + if older { "+" } else { " " };
+    let width = total.len().min(7);
+    format!(" {:>width$}/{total}  ", group_digits(position, ' '))
 }
 
-/// The keys that matter most for the focus, as many as fit.
+/// The keys that matter most for the focus, as many as fit; the key of the help always has room.
 fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
-    const LIST: &[Command] = &[
-        Command::Open,
-        Command::Filter,
-        Command::RecipientSummary,
-        Command::LoadOlder,
-        Command::SavedViews,
-        Command::MoveSelection(Motion::Down),
-        Command::MoveSelection(Motion::Last),
-        Command::Refresh,
-        Command::FullReader,
-        Command::NextView,
-        Command::SwitchPane,
-        Command::CycleLayout,
-        Command::FullTimes,
-    ];
-    const FOUND: &[Command] = &[
-        Command::Open,
-        Command::CloseLayer,
-        Command::LoadOlder,
-        Command::Filter,
-        Command::RecipientSummary,
-        Command::SaveView,
-        Command::Undo,
-        Command::MoveSelection(Motion::Down),
-        Command::MoveSelection(Motion::Last),
-        Command::FullReader,
-        Command::SwitchPane,
-    ];
-    const CARD: &[Command] = &[
-        Command::Open,
-        Command::Back,
-        Command::LoadOlder,
-        Command::RecipientSummary,
-        Command::Filter,
-        Command::SaveView,
-        Command::MoveSelection(Motion::Down),
-        Command::SwitchPane,
-    ];
-    const FINDING: &[Command] = &[
-        Command::GoToMatch(Direction::Right),
-        Command::Back,
-        Command::Find,
-        Command::Scroll(Motion::Down),
-        Command::NextEmail,
-    ];
-    const VIEWS: &[Command] = &[
-        Command::Confirm,
-        Command::Back,
-        Command::MoveChoice(Direction::Right),
-        Command::DeleteView,
-    ];
-    const READER: &[Command] = &[
-        Command::Back,
-        Command::NextEmail,
-        Command::NextView,
-        Command::Find,
-        Command::PreviousEmail,
-        Command::RecipientSummary,
-        Command::Scroll(Motion::Down),
-        Command::FullReader,
-        Command::SwitchPane,
-    ];
-    const WIDE: &[Command] = &[
-        Command::Back,
-        Command::Pan(Direction::Right),
-        Command::NextEmail,
-        Command::Scroll(Motion::Down),
-        Command::NextView,
-    ];
-    const HELP: &[Command] = &[
-        Command::Back,
-        Command::Scroll(Motion::Down),
-        Command::Scroll(Motion::Last),
-    ];
-    const FOUND_NOTHING: &[Command] = &[
-        Command::CloseLayer,
-        Command::LoadOlder,
-        Command::Filter,
-        Command::Undo,
-    ];
-    const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
-    const CHOICE: &[Command] = &[
-        Command::Confirm,
-        Command::MoveChoice(Direction::Right),
-        Command::Back,
-    ];
-    const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
-    let focus = model.focus();
-    let wanted = match focus {
-        Focus::Choice if model.is_choosing_view() => VIEWS,
-        Focus::Reader if model.reader.find_text().is_some() => FINDING,
-        Focus::Reader if model.reader.has_wide_block() => WIDE,
-        Focus::List if model.recipient_card.is_some() => CARD,
-        Focus::List if !model.list.filter().is_empty() && !model.list.rows().is_empty() => FOUND,
-        Focus::List if !model.list.filter().is_empty() => FOUND_NOTHING,
-        Focus::List if model.list.rows().is_empty() => NOTHING,
-        Focus::List => LIST,
-        Focus::Prompt => PROMPT,
-        Focus::Reader => READER,
-        Focus::Help => HELP,
-        Focus::Choice => CHOICE,
-    };
+    const HELP_WIDTH: usize = 8;
     let used: usize = spans.iter().map(Span::width).sum();
     let mut room = usize::from(width).saturating_sub(used);
-    let help = [Command::Help];
-    let reserved = 8;
-    for (last, command) in wanted
-        .iter()
-        .map(|command| (false, command))
-        .chain(help.iter().map(|command| (true, command)))
-    {
-        if *command == Command::LoadOlder && !model.can_load_older() {
-            continue;
-        }
-        let Some(key) = model.keymap.key_for(focus, *command) else {
-            continue;
-        };
-        let text = format!("{key} {}", command.hint_label());
-        let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
-        if columns + if last { 0 } else { reserved } > room {
+    let hints = model.key_hints();
+    let last = hints.len().saturating_sub(1);
+    for (n, (key, hint)) in hints.into_iter().enumerate() {
+        let gap = if n == last { "" } else { "  " };
+        let hint = format!(" {hint}{gap}");
+        let columns = key.width() + hint.trim_end().width() + 2;
+        if columns + if n == last { 0 } else { HELP_WIDTH } > room {
             continue;
         }
         room -= columns;
-        let (key, words) = text.split_at(key.len());
-        spans.push(Span::styled(key.to_owned(), look.theme.accent()));
-        spans.push(Span::styled(
-            format!("{words}{}", if last { "" } else { "  " }),
-            Style::new(),
-        ));
+        spans.push(Span::styled(key, look.theme.accent()));
+        spans.push(Span::raw(hint));
     }
 }
 
-/// What there is to know about the body, as much as fits, and how much of the email has been seen.
-fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<Span<'a>> {
+/// Builds information about the body, as much as fits, and the scroll position.
+fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec<Span<'a>> {
     let (ReaderState::Ready(_, Some(body)), Some(row)) =
         (model.reader_state(), model.list.selected())
     else {
@@ -605,27 +427,29 @@ fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<S
     if model.focus() != Focus::Reader {
         return Vec::new();
     }
-    let mut words: Vec<String> = body.notices.iter().map(|note| note.label.clone()).collect();
-    match body.links.len() {
-        0 => {}
-        1 => words.push("1 link".to_owned()),
-        n => words.push(format!("{n} links")),
+    let mut parts: Vec<String> = body.notices.iter().map(|note| note.label.clone()).collect();
+    if !body.links.is_empty() {
+        parts.push(plural(body.links.len() as u64, "link"));
     }
-    if let (Some(at), of @ 1..) = (model.reader.current_match(), model.reader.matches().len()) {
-        words.push(format!("{}/{of}", at + 1));
+    if let (Some(current), count @ 1..) =
+        (model.reader.current_match(), model.reader.matches().len())
+    {
+        parts.push(format!("{}/{count}", current + 1));
     }
-    // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
-    words.push(format!("{:>4}", format_scroll_position(model, row)));
-    let join =
-        |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.separator)));
-    while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
-        words.remove(0);
+    // Always of one width, so that the keys beside it do not move while scrolling.
+    parts.push(format!("{:>4}", format_scroll_position(model, row)));
+    let separator = format!(" {} ", ctx.glyphs.separator);
+    loop {
+        let text = Span::raw(format!(" {} ", parts.join(&separator)));
+        if parts.len() == 1 || text.width() <= columns {
+            return vec![text];
+        }
+        parts.remove(0);
     }
-    vec![Span::raw(join(&words))]
 }
 
-/// How much of the email has been seen.
-fn format_scroll_position(model: &Model, row: &crate::archive::EmailRow) -> String {
+/// Formats how much of the email was scrolled through: `all`, `end` or `40%`.
+fn format_scroll_position(model: &Model, row: &EmailRow) -> String {
     let lines = model.reader.line_count(row);
     let height = usize::from(model.layout().reader.height);
     let end = (model.reader.scroll() + height).min(lines);

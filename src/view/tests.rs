@@ -1,4 +1,4 @@
-//! Ring 2: what is drawn, as text, at the sizes people have.
+//! Snapshots of screens at common sizes.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -28,11 +28,11 @@ fn render_ctx() -> RenderCtx {
     }
 }
 
-fn terminal(world: &World, look: &RenderCtx) -> Terminal<TestBackend> {
+fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
     let Size { width, height } = world.model.size();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
-        .draw(|frame| draw(&world.model, look, frame))
+        .draw(|frame| draw(&world.model, ctx, frame))
         .unwrap();
     terminal
 }
@@ -41,7 +41,7 @@ pub fn screen(world: &World) -> String {
     text(&terminal(world, &render_ctx()))
 }
 
-/// What is drawn when the archive has answered, and the service not yet.
+/// Draws the screen after the response of the archive, before that of the service.
 pub fn screen_after_archive(mut world: World) -> String {
     world.answer_archive();
     screen(&world)
@@ -66,7 +66,7 @@ fn text(terminal: &Terminal<TestBackend>) -> String {
     out
 }
 
-/// A mailbox as varied as real mail.
+/// Returns a mailbox with many statuses, scripts and lengths.
 fn varied() -> Mailbox {
     let mut mailbox = Mailbox::of(0);
     mailbox.next = 1_001;
@@ -205,31 +205,31 @@ snapshot_at! {
     profiles_narrow: 40 x 12, "g p j";
     help: 80 x 24, "?";
     full_times: 160 x 12, "t";
-    one_above_the_other_by_hand: 160 x 24, "P";
-    the_end_of_an_email: 80 x 24, "Enter G";
+    stacked_by_key: 160 x 24, "P";
+    end_of_email: 80 x 24, "Enter G";
     raw_view: 80 x 24, "Enter [";
     filtered: 120 x 16, "@ v";
-    going_to_a_date: 60 x 16, "g d 7 x";
+    date_prompt: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
-    unfolded: 60 x 20, "j Z";
-    card: 160 x 45, "j c";
-    card_medium: 100 x 30, "j c";
-    card_small: 80 x 24, "j c";
-    card_of_the_next_recipient: 60 x 20, "j c c";
-    card_narrow: 40 x 12, "j c";
-    card_tiny: 20 x 5, "j c";
-    a_saved_view: 120 x 16, "2";
-    a_saved_view_narrow: 40 x 12, "2";
+    unfolded_header: 60 x 20, "j Z";
+    recipient: 160 x 45, "j c";
+    recipient_medium: 100 x 30, "j c";
+    recipient_small: 80 x 24, "j c";
+    recipient_next: 60 x 20, "j c c";
+    recipient_narrow: 40 x 12, "j c";
+    recipient_tiny: 20 x 5, "j c";
+    saved_view: 120 x 16, "2";
+    saved_view_narrow: 40 x 12, "2";
     saved_views: 80 x 24, "2 g v j";
     saved_views_narrow: 40 x 12, "g v";
-    saving_a_view: 80 x 24, "@ v W Ctrl-u 2 Space L o s t";
-    finding_in_an_email: 80 x 24, "Enter / l i n e Space 4";
-    found_in_an_email: 80 x 24, "Enter / 4 Enter n n";
-    found_in_an_email_narrow: 40 x 12, "Enter / 4 Enter n n";
+    save_view_prompt: 80 x 24, "@ v W Ctrl-u 2 Space L o s t";
+    find_prompt: 80 x 24, "Enter / l i n e Space 4";
+    find_matches: 80 x 24, "Enter / 4 Enter n n";
+    find_matches_narrow: 40 x 12, "Enter / 4 Enter n n";
 }
 
 #[test]
-fn typing_a_filter() {
+fn filter_prompt() {
     for (name, width, height, text) in [
         ("wide", 160, 16, "status:delivered,bounced ana or okafor"),
         ("small", 80, 24, "rece"),
@@ -240,12 +240,12 @@ fn typing_a_filter() {
     ] {
         let mut world = World::at_rest(width, height, varied());
         world.press("/").write(text).settle();
-        insta::assert_snapshot!(format!("typing_a_filter_{name}"), screen(&world));
+        insta::assert_snapshot!(format!("filter_prompt_{name}"), screen(&world));
     }
 }
 
 #[test]
-fn what_is_looked_for_is_underlined_where_it_stands() {
+fn filter_matches_are_underlined_in_list_and_header() {
     let mut world = World::at_rest(160, 16, varied());
     let underlined = |world: &World| {
         let terminal = terminal(world, &render_ctx());
@@ -268,20 +268,20 @@ fn what_is_looked_for_is_underlined_where_it_stands() {
 }
 
 #[test]
-fn a_filter_finds_nothing() {
+fn filter_without_matches_shows_what_was_searched() {
     let mut mailbox = varied();
     mailbox.older_pages = 2;
     let mut world = World::at_rest(80, 24, mailbox);
     world.press("/").write("nowhere").press("Enter").settle();
-    insta::assert_snapshot!("a_filter_finds_nothing", screen(&world));
+    insta::assert_snapshot!("filter_without_matches", screen(&world));
     world.press("b");
-    insta::assert_snapshot!("a_filter_looks_further_back", screen(&world));
+    insta::assert_snapshot!("filter_searching_older_mail", screen(&world));
     world.settle();
-    insta::assert_snapshot!("a_filter_finds_nothing_anywhere", screen(&world));
+    insta::assert_snapshot!("filter_without_matches_anywhere", screen(&world));
 }
 
 #[test]
-fn the_bars_stay_where_one_pane_is_shown_alone() {
+fn bars_stay_when_one_pane_is_shown() {
     let mut mailbox = varied();
     mailbox.older_pages = 2;
     let mut world = World::at_rest(40, 12, mailbox);
@@ -295,20 +295,20 @@ fn the_bars_stay_where_one_pane_is_shown_alone() {
 }
 
 #[test]
-fn waiting_for_the_first_page() {
+fn loading_first_page_shows_storage_file() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
     world.answer(0);
     insta::assert_snapshot!(screen(&world));
 }
 
 #[test]
-fn nothing_was_sent() {
+fn empty_mailbox_shows_placeholder() {
     let world = World::at_rest(80, 24, Mailbox::of(0));
     insta::assert_snapshot!(screen(&world));
 }
 
 #[test]
-fn the_first_page_failed() {
+fn failed_first_page_shows_error() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
     world.answer(0);
     fail_refresh(
@@ -323,7 +323,7 @@ fn the_first_page_failed() {
 }
 
 #[test]
-fn there_is_no_key() {
+fn missing_key_shows_error() {
     let mut start = opening(80, 24);
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
@@ -335,7 +335,7 @@ fn there_is_no_key() {
 }
 
 #[test]
-fn offline_with_an_archive() {
+fn offline_with_archive_shows_rows_and_error() {
     let mut world = World::start(opening(100, 12), varied());
     world.answer(0);
     fail_refresh(
@@ -350,7 +350,7 @@ fn offline_with_an_archive() {
 }
 
 #[test]
-fn offline_since_when_and_as_of_when() {
+fn offline_title_shows_outage_and_age() {
     let mut start = opening(100, 12);
     start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
     let mut world = World::start(start, varied());
@@ -371,7 +371,7 @@ fn offline_since_when_and_as_of_when() {
 }
 
 #[test]
-fn older_mail_by_itself_and_a_pause() {
+fn backfill_and_pause_are_shown_in_bar() {
     let mut start = opening(100, 12);
     start.backfill = Backfill::All;
     let mut mailbox = varied();
@@ -387,14 +387,14 @@ fn older_mail_by_itself_and_a_pause() {
         remaining: None,
         paused_for: Duration::ZERO,
     };
-    world.model.set_rate_budget(Some(budget));
+    world.set_rate_budget(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
     assert!(
         bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
         bottom(&world)
     );
-    world.model.set_rate_budget(Some(RateBudget {
+    world.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_millis(11_500),
         ..budget
     }));
@@ -406,7 +406,7 @@ fn older_mail_by_itself_and_a_pause() {
 }
 
 #[test]
-fn an_email_that_cannot_be_had() {
+fn failed_email_shows_error_below_header() {
     let mut world = World::start(opening(120, 20), varied());
     while let Some(n) = world
         .pending
@@ -417,42 +417,42 @@ fn an_email_that_cannot_be_had() {
     }
     world.press("Enter");
     let Some(Effect::LoadEmail { ticket, .. }) = world.pending.pop() else {
-        panic!("the email is asked for")
+        panic!("no request for the email")
     };
-    world.happen(Message::EmailLoaded {
+    world.happen(Message::EmailLoaded(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::Server,
             "the service failed with status 503",
         )),
-    });
+    ));
     insta::assert_snapshot!(screen(&world));
 }
 
 #[test]
-fn what_failed_in_detail() {
+fn error_details_show_request_and_response() {
     let mut world = World::start(opening(80, 16), varied());
     world.answer(0);
     world.press("!");
-    assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
-    let mut failure = Error::new(
+    assert_eq!(world.model.notice.as_deref(), Some("no error"));
+    let mut error = Error::new(
         ErrorKind::RateLimited,
         "too many requests for the team's limit",
     )
     .with_hint("try again in 30 s");
-    failure.retry_after = Some(std::time::Duration::from_secs(30));
+    error.retry_after = Some(std::time::Duration::from_secs(30));
     let details = RequestDetails {
         endpoint: "GET /emails",
         status: Some(429),
         request_id: Some("req-17".to_owned()),
         attempts: 2,
     };
-    failure.details = Some(Box::new(details));
-    fail_refresh(&mut world, failure);
+    error.details = Some(Box::new(details));
+    fail_refresh(&mut world, error);
     world.press("!");
     insta::assert_snapshot!(screen(&world));
     world.press("q");
-    assert!(world.model.error_details.is_none() && world.model.exit.is_none());
+    assert!(world.model.error_details.is_none() && world.exit.is_none());
 }
 
 #[test]
@@ -460,14 +460,14 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else {
-        panic!("a refresh is asked for")
+    let Some(Effect::Refresh(ticket, _)) = world.pending.pop() else {
+        panic!("no refresh was requested")
     };
     world.mailbox.arrive();
     world.mailbox.arrive();
-    world.happen(Message::Refreshed {
+    world.happen(Message::Refreshed(
         ticket,
-        outcome: Ok(SyncUpdate {
+        Ok(SyncUpdate {
             new: 2,
             changed: vec![EmailId::new("id-4")],
             reach: Coverage::Complete,
@@ -475,7 +475,7 @@ fn new_and_changed_emails_are_marked() {
             unreadable: 0,
             head_at: None,
         }),
-    });
+    ));
     world.settle();
     insta::assert_snapshot!(screen(&world));
 }
@@ -484,10 +484,10 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh { ticket, .. }) =
+        let Some(Effect::Refresh(ticket, _)) =
             world.model.service.request_refresh(Priority::Refresh)
         else {
-            panic!("it may be asked")
+            panic!("no refresh was requested")
         };
         let news = SyncUpdate {
             new: 0,
@@ -497,10 +497,7 @@ fn emails_without_an_id_are_reported_once() {
             unreadable,
             head_at: None,
         };
-        world.happen(Message::Refreshed {
-            ticket,
-            outcome: Ok(news),
-        });
+        world.happen(Message::Refreshed(ticket, Ok(news)));
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
         world.model.notice = None;
         shown
@@ -509,7 +506,7 @@ fn emails_without_an_id_are_reported_once() {
 }
 
 #[test]
-fn ascii_without_colours() {
+fn ascii_theme_has_no_colours() {
     let world = World::at_rest(80, 16, varied());
     let plain = RenderCtx {
         theme: Theme::new(None),
@@ -528,7 +525,7 @@ fn ascii_without_colours() {
 }
 
 #[test]
-fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
+fn deleted_email_is_marked_in_list_header_and_help() {
     let mut mailbox = varied();
     mailbox.rows[1].missing = Some(MissingUpstream {
         noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
@@ -559,7 +556,7 @@ fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
 }
 
 #[test]
-fn the_selected_row_is_seen_without_colour() {
+fn selected_row_is_reversed_without_colours() {
     let world = World::at_rest(80, 24, varied());
     let terminal = terminal(
         &world,
@@ -579,7 +576,7 @@ fn the_selected_row_is_seen_without_colour() {
 }
 
 #[test]
-fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
+fn every_size_draws_without_control_characters() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut world = World::at_rest(width, height, varied());
@@ -608,7 +605,8 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
                 "q",
                 "W",
                 "Esc",
-                "Enter / 1 Enter",
+                "Enter / 1",
+                "Enter",
                 "Z",
                 "q q",
             ] {
@@ -625,23 +623,20 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
     }
 }
 
-fn fail_refresh(world: &mut World, failure: Error) {
+fn fail_refresh(world: &mut World, error: Error) {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Refresh { .. }))
-        .expect("a refresh is under way");
-    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
+        .position(|effect| matches!(effect, Effect::Refresh(..)))
+        .expect("no refresh is running");
+    let Effect::Refresh(ticket, _) = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::Refreshed {
-        ticket,
-        outcome: Err(failure),
-    });
+    world.happen(Message::Refreshed(ticket, Err(error)));
 }
 
 #[test]
-fn a_card_says_how_often_and_why_mail_came_back() {
+fn recipient_summary_shows_bounces_and_reason() {
     let mut mailbox = varied();
     let summary = |n: usize, event: &str, bounce: Option<&str>| wire::Summary {
         id: format!("card-{n}"),
@@ -676,7 +671,7 @@ fn a_card_says_how_often_and_why_mail_came_back() {
         let mut world = World::at_rest(width, height, mailbox.clone());
         world.press("c").settle();
         insta::assert_snapshot!(
-            format!("card_of_bounces_{width}x{height}"),
+            format!("recipient_bounces_{width}x{height}"),
             screen(&world)
                 .lines()
                 .take(10)

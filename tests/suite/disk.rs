@@ -187,7 +187,7 @@ fn damaged_body_is_reported_and_fetched_again() {
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection
         .execute(
-            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM mail)",
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
             [],
         )
         .unwrap();
@@ -304,7 +304,7 @@ fn read_only_archive_is_searched_and_not_filled() {
     ] {
         let words = sentbox.told(line);
         assert!(
-            words.contains("read-only archive: nothing new is kept")
+            words.contains("read-only archive: new mail is not stored")
                 && words.ends_with("exit code 8"),
             "{line}: {words}"
         );

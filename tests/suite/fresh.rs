@@ -148,16 +148,22 @@ fn age(sentbox: &Sentbox, span: SignedDuration) {
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     let micros = i64::try_from(span.as_micros()).unwrap();
     connection
-        .execute("UPDATE confirmed SET at = at - ?1", [micros])
-        .unwrap();
-    connection
         .execute(
-            "UPDATE mail SET checked = checked - ?1 WHERE checked IS NOT NULL",
+            "UPDATE confirmed_run SET requested_at = requested_at - ?1",
             [micros],
         )
         .unwrap();
     connection
-        .execute("UPDATE listing SET head_at = head_at - ?1", [micros])
+        .execute(
+            "UPDATE mail SET confirmed_at = confirmed_at - ?1 WHERE confirmed_at IS NOT NULL",
+            [micros],
+        )
+        .unwrap();
+    connection
+        .execute(
+            "UPDATE listing SET head_requested_at = head_requested_at - ?1",
+            [micros],
+        )
         .unwrap();
 }
 

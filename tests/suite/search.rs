@@ -157,7 +157,7 @@ fn deleted_mail_is_found_by_is_gone() {
     // As when the service says that it does not have this email.
     connection
         .execute(
-            "UPDATE mail SET gone = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
+            "UPDATE mail SET missing_since = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
             [],
         )
         .unwrap();

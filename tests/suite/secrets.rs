@@ -170,7 +170,7 @@ fn successful_responses_leak_no_key() {
     assert_eq!(holders(sentbox.home()), Vec::<PathBuf>::new());
     let log = fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
     assert!(
-        log.contains("carried a page") && log.contains("status=200"),
+        log.contains("page merged") && log.contains("status=200"),
         "{log}"
     );
     for personal in ["5b", "ana@", "example.com", "receipt", "Thanks"] {

@@ -377,7 +377,7 @@ fn pasted_key_is_used_and_never_shown() {
     session.press("\r");
     session.until("the form", |screen| screen.contains("paste or type it"));
     session.press(&format!("\u{1b}[200~{KEY}\n\u{1b}[201~"));
-    let form = session.until("the letters", |screen| screen.contains("20 letters"));
+    let form = session.until("the letters", |screen| screen.contains("20 characters"));
     assert!(form.contains("••••") && !form.contains("canary"), "{form}");
     session.press("\r");
     session.until("the list", |screen| {
@@ -403,7 +403,7 @@ fn hanging_service_delays_nothing() {
         (80, 24),
     );
     session.until("the screen", |screen| {
-        screen.contains("Asking for the newest emails")
+        screen.contains("Loading the newest emails")
     });
     session.press("q");
     assert_eq!(session.end().0, 0);

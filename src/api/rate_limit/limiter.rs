@@ -154,7 +154,7 @@ impl RateLimiter {
         if let Some((bucket, clock)) = self.shared.clone() {
             // If the file cannot be written, this process still pauses.
             let _ = tokio::task::spawn_blocking(move || {
-                bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE))
+                bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE));
             })
             .await;
         }

@@ -1,28 +1,24 @@
-//! What choosing in the hall does to the model.
+//! The commands of the start screens.
 
 use super::{
     ConfirmAnswer, ConfirmDialog, LoginForm, OpenOutcome, ProfileChoice, SessionTarget,
     StartAction, StartScreen, StartScreenKind,
 };
-use crate::app::command::Direction;
-use crate::app::effect::Effect;
-use crate::app::model::{ExitReason, Model};
+use crate::app::commands::Direction;
+use crate::app::effect::{Effect, ExitReason, LoopEffect};
+use crate::app::model::Model;
 use crate::app::pending::{Pending, RequestId};
-use crate::app::prompt::LineEdit;
 use crate::error::{Error, ErrorKind};
 
 impl Model {
     /// Opens the chooser of profiles.
-    pub(in crate::app) fn open_profile_chooser(&mut self) -> Effect {
+    pub(in crate::app) fn open_profile_chooser(&mut self) {
         let mut choices = Pending::default();
-        let asked = Effect::LoadProfiles {
-            ticket: choices.start(),
-        };
+        self.outbox.push(Effect::LoadProfiles(choices.start()));
         self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));
-        asked
     }
 
-    /// Takes the profiles; the one that is shown is marked.
+    /// Stores the profiles and selects the one that is open.
     pub(in crate::app) fn apply_profiles(
         &mut self,
         ticket: RequestId,
@@ -45,8 +41,12 @@ impl Model {
         }
     }
 
-    /// Marks the next or the previous item.
+    /// Selects the next or the previous item.
     pub(in crate::app) fn move_choice(&mut self, side: Direction) {
+        if self.is_choosing_view() {
+            self.move_view_choice(side);
+            return;
+        }
         let Some(hall) = &mut self.start_screen else {
             return;
         };
@@ -57,38 +57,38 @@ impl Model {
         };
     }
 
-    /// Takes the marked item.
-    pub(in crate::app) fn confirm_choice(&mut self) -> Option<Effect> {
-        let hall = self
-            .start_screen
-            .as_mut()
-            .filter(|hall| !hall.is_pending())?;
+    /// Runs the action of the selected item.
+    pub(in crate::app) fn confirm_choice(&mut self) {
+        if self.is_choosing_view() {
+            self.confirm_view();
+            return;
+        }
+        let Some(hall) = self.start_screen.as_mut().filter(|hall| !hall.is_pending()) else {
+            return;
+        };
         hall.error = None;
-        match hall
-            .items(&self.target)
-            .into_iter()
-            .nth(hall.selected)?
-            .action
-        {
+        let Some(item) = hall.items(&self.target).into_iter().nth(hall.selected) else {
+            return;
+        };
+        match item.action {
             StartAction::LogIn => {
                 if let StartScreenKind::SetUp { welcome, form } = &mut hall.kind {
                     *form = Some(LoginForm::new(&welcome.base_url));
                 }
             }
             StartAction::OpenSession(door, answer) => {
-                return Some(Effect::OpenSession {
+                self.outbox.push(Effect::OpenSession {
                     ticket: hall.pending.start(),
                     door,
                     answer,
                 });
             }
             StartAction::Close => self.start_screen = None,
-            StartAction::Quit => self.exit = Some(ExitReason::Quit),
+            StartAction::Quit => self.emit(LoopEffect::Exit(ExitReason::Quit)),
         }
-        None
     }
 
-    /// Goes back one step in the hall; says whether there was one.
+    /// Goes back one step; false if there is none.
     pub(in crate::app) fn close_start_layer(&mut self) -> bool {
         let Some(hall) = &mut self.start_screen else {
             return false;
@@ -111,7 +111,6 @@ impl Model {
     }
 
     /// Whether the form is being filled in, so that letters are letters.
-    #[must_use]
     pub const fn is_form_open(&self) -> bool {
         match &self.start_screen {
             Some(hall) => hall.form().is_some(),
@@ -132,53 +131,44 @@ impl Model {
         }
     }
 
-    pub(in crate::app) fn edit_form(&mut self, edit: LineEdit) {
-        self.edit_form_with(|form| form.edit(edit));
-    }
-
-    /// Has the key tried.
-    pub(in crate::app) fn log_in(&mut self) -> Option<Effect> {
-        let hall = self
-            .start_screen
-            .as_mut()
-            .filter(|hall| !hall.is_pending())?;
-        let StartScreenKind::SetUp {
-            form: Some(form), ..
-        } = &hall.kind
-        else {
-            return None;
+    /// Requests a check of the key.
+    pub(in crate::app) fn log_in(&mut self) {
+        let Some(hall) = self.start_screen.as_mut().filter(|hall| !hall.is_pending()) else {
+            return;
+        };
+        let Some(form) = hall.form() else {
+            return;
         };
         let (base_url, key) = (form.base_url().to_owned(), form.key().clone());
         if key.char_count() == 0 {
             hall.error = Some(
-                Error::new(ErrorKind::KeyMissing, "there is no key yet")
-                    .with_hint("type it or paste it; it is not shown"),
+                Error::new(ErrorKind::KeyMissing, "no API key yet")
+                    .with_hint("type or paste it; it is not shown"),
             );
-            return None;
+            return;
         }
         hall.error = None;
-        Some(Effect::VerifyKey {
+        self.outbox.push(Effect::VerifyKey {
             ticket: hall.pending.start(),
             base_url,
             key,
-        })
+        });
     }
 
-    /// The key was tried: a good one opens its door.
+    /// Opens the session of a valid key.
     pub(in crate::app) fn apply_key_check(
         &mut self,
         ticket: RequestId,
         outcome: Result<(), Error>,
-    ) -> Option<Effect> {
-        let hall = self.start_screen.as_mut()?;
+    ) {
+        let Some(hall) = &mut self.start_screen else {
+            return;
+        };
         if !hall.pending.resolve(ticket, Ok(())) {
-            return None;
+            return;
         }
-        let StartScreenKind::SetUp {
-            form: Some(form), ..
-        } = &hall.kind
-        else {
-            return None;
+        let Some(form) = hall.form() else {
+            return;
         };
         match outcome {
             Ok(()) => {
@@ -186,20 +176,17 @@ impl Model {
                     base_url: form.base_url().to_owned(),
                     key: form.key().clone(),
                 };
-                Some(Effect::OpenSession {
+                self.outbox.push(Effect::OpenSession {
                     ticket: hall.pending.start(),
                     door,
                     answer: ConfirmAnswer::None,
-                })
+                });
             }
-            Err(failure) => {
-                hall.error = Some(failure);
-                None
-            }
+            Err(error) => hall.error = Some(error),
         }
     }
 
-    /// A door is open, or asks, or stays shut.
+    /// Switches to the session, shows its question, or the error.
     pub(in crate::app) fn apply_session_opened(
         &mut self,
         ticket: RequestId,
@@ -212,7 +199,7 @@ impl Model {
             return;
         }
         match outcome {
-            Ok(OpenOutcome::Opened) => self.switching = true,
+            Ok(OpenOutcome::Opened) => self.emit(LoopEffect::SwitchSession),
             Ok(OpenOutcome::NeedsConfirm(question)) => self.show_confirm_dialog(question),
             Err(failure) => hall.error = Some(failure),
         }

@@ -42,7 +42,6 @@ impl PartialEq for LoginForm {
 
 impl LoginForm {
     /// Without a key, for this service.
-    #[must_use]
     pub fn new(base_url: &str) -> Self {
         Self {
             base_url: Input::new(base_url.to_owned()),
@@ -51,25 +50,21 @@ impl LoginForm {
     }
 
     /// The key so far.
-    #[must_use]
     pub const fn key(&self) -> &SecretInput {
         &self.key
     }
 
     /// The address so far.
-    #[must_use]
     pub fn base_url(&self) -> &str {
         self.base_url.value()
     }
 
     /// Which line has the cursor.
-    #[must_use]
     pub const fn field(&self) -> FormField {
         self.field
     }
 
     /// The column of the cursor in its line, and the first column that is visible, where so many are.
-    #[must_use]
     pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
         (
             self.base_url.visual_cursor(),

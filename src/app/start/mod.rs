@@ -1,7 +1,7 @@
-//! The hall: what stands before the mail, with a door to each place one can go to.
+//! The start screens, before the mail or over it, where the user chooses a session.
 //!
-//! It has three faces: the set-up screen where nothing is set up yet, the chooser of profiles, and a
-//! question that must be answered before a door opens.
+//! There are three: the set-up screen without a configuration, the list of profiles, and a question
+//! that must be answered before a session opens.
 
 mod actions;
 mod form;
@@ -15,20 +15,19 @@ pub use target::{
 use super::pending::Pending;
 use crate::error::Error;
 
-/// What is shown before the mail, or over it.
+/// A screen before the mail, or over it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartScreen {
-    /// Which face it has.
     pub kind: StartScreenKind,
-    /// The item that is marked.
+    /// The index of the selected item.
     pub selected: usize,
-    /// Why the last door did not open.
+    /// Why the last session was not opened.
     pub error: Option<Error>,
-    /// The door that is being opened, or the key that is being tried.
+    /// The session that is opening, or the key that is being verified.
     pub(super) pending: Pending<()>,
 }
 
-/// Which of its faces the hall shows.
+/// The three start screens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartScreenKind {
     /// Nothing is set up yet.
@@ -40,7 +39,7 @@ pub enum StartScreenKind {
     },
     /// The profiles, once they are known.
     Profiles(Pending<Vec<ProfileChoice>>),
-    /// A question; whoever has no mail behind it cannot go back.
+    /// A question; without mail behind it there is no way back.
     Confirm {
         /// What is asked.
         question: ConfirmDialog,
@@ -49,27 +48,26 @@ pub enum StartScreenKind {
     },
 }
 
-/// What can be marked and taken.
+/// One item to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartItem {
     /// The name of it.
     pub label: String,
     /// More about it, in columns.
     pub columns: Vec<String>,
-    /// What comes of taking it.
     pub(super) action: StartAction,
 }
 
-/// What comes of taking an item.
+/// What an item does when it is confirmed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum StartAction {
-    /// The form opens.
+    /// Opens the form.
     LogIn,
-    /// A door opens.
+    /// Opens a session.
     OpenSession(SessionTarget, ConfirmAnswer),
-    /// The hall closes, and the mail behind it is shown.
+    /// Closes the screen and shows the mail behind it.
     Close,
-    /// The program ends.
+    /// Ends the program.
     Quit,
 }
 
@@ -84,7 +82,6 @@ impl StartScreen {
     }
 
     /// The set-up screen.
-    #[must_use]
     pub fn setup(welcome: SetupInfo) -> Self {
         Self::new(StartScreenKind::SetUp {
             welcome,
@@ -93,7 +90,6 @@ impl StartScreen {
     }
 
     /// A question before there is any mail.
-    #[must_use]
     pub fn confirm(question: ConfirmDialog) -> Self {
         Self::new(StartScreenKind::Confirm {
             question,
@@ -101,8 +97,7 @@ impl StartScreen {
         })
     }
 
-    /// What can be marked and taken, top to bottom. `here` is the door that the mail behind belongs to.
-    #[must_use]
+    /// The items, from top to bottom. `here` is the target of the session behind the screen.
     pub fn items(&self, here: &SessionTarget) -> Vec<StartItem> {
         let item = |label: &str, words: &str, act| StartItem {
             label: label.to_owned(),
@@ -168,13 +163,11 @@ impl StartScreen {
     }
 
     /// Whether something is being waited for.
-    #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.pending.is_pending()
     }
 
     /// The form, while it is filled in.
-    #[must_use]
     pub const fn form(&self) -> Option<&LoginForm> {
         match &self.kind {
             StartScreenKind::SetUp { form, .. } => form.as_ref(),
@@ -183,7 +176,6 @@ impl StartScreen {
     }
 
     /// Whether there is mail behind it to go back to.
-    #[must_use]
     pub const fn has_mail_behind(&self) -> bool {
         match &self.kind {
             StartScreenKind::SetUp { .. } => false,

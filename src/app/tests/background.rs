@@ -24,7 +24,7 @@ fn count(world: &World, of: impl Fn(&Effect) -> bool) -> usize {
 }
 
 fn fills(world: &World) -> usize {
-    count(world, |effect| matches!(effect, Effect::Backfill { .. }))
+    count(world, |effect| matches!(effect, Effect::Backfill(_)))
 }
 
 /// The ticket of what is under way, the latest first.
@@ -39,7 +39,7 @@ fn under_way(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> Reques
 
 fn extending(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::LoadOlder { ticket } = effect {
+        if let Effect::LoadOlder(ticket) = effect {
             Some(*ticket)
         } else {
             None
@@ -49,7 +49,7 @@ fn extending(world: &World) -> RequestId {
 
 fn filling(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::Backfill { ticket } = effect {
+        if let Effect::Backfill(ticket) = effect {
             Some(*ticket)
         } else {
             None
@@ -92,11 +92,8 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
     assert!(!world.model.is_wanted(RequestKind::LoadOlder, ticket));
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::LoadOlder { .. }));
-    world.happen(Message::RequestCancelled {
-        errand: RequestKind::LoadOlder,
-        ticket,
-    });
+        .retain(|effect| !matches!(effect, Effect::LoadOlder(_)));
+    world.happen(Message::RequestCancelled(ticket, RequestKind::LoadOlder));
     assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
     world.press("b");
     assert!(
@@ -191,10 +188,10 @@ fn who_opens_an_email_that_could_not_be_had_asks_again() {
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadEmail { .. }));
-    world.happen(Message::EmailLoaded {
+    world.happen(Message::EmailLoaded(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
-    });
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
     world.press("q Enter");
     assert_ne!(reading(&world), ticket);
 }
@@ -218,7 +215,7 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
     world.answer(rest);
     let asked = |world: &World| {
         let refreshes = world.pending.iter().filter_map(|effect| match effect {
-            Effect::Refresh { ticket, urgency } => Some((*ticket, *urgency)),
+            Effect::Refresh(ticket, urgency) => Some((*ticket, *urgency)),
             _ => None,
         });
         refreshes.collect::<Vec<_>>()
@@ -281,16 +278,13 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
     );
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Backfill { .. }));
-    world.happen(Message::RequestCancelled {
-        errand: RequestKind::Backfill,
-        ticket,
-    });
+        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
+    world.happen(Message::RequestCancelled(ticket, RequestKind::Backfill));
     assert_eq!(fills(&world), 1);
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::LoadOlder { .. }))
+        .position(|effect| matches!(effect, Effect::LoadOlder(_)))
         .unwrap();
     world.answer(n);
     world.press("g g").answer_archive();
@@ -314,11 +308,8 @@ fn filling_rests_while_another_process_does_it_or_the_service_fails() {
     let ticket = filling(&world);
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Backfill { .. }));
-    world.happen(Message::Backfilled {
-        ticket,
-        outcome: Ok(None),
-    });
+        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
+    world.happen(Message::Backfilled(ticket, Ok(None)));
     world.settle();
     assert_eq!(
         (fills(&world), world.model.service.is_backfilling()),
@@ -334,7 +325,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
     world.press("j j Enter");
     let warmed = |world: &World| {
         let ids = world.asked.iter().filter_map(|effect| {
-            if let Effect::PrefetchEmail { id, .. } = effect {
+            if let Effect::PrefetchEmail(_, id) = effect {
                 Some(id.clone())
             } else {
                 None
@@ -351,7 +342,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
         world.answer(0);
     }
     let ticket = under_way(&world, |effect| {
-        if let Effect::PrefetchEmail { ticket, .. } = effect {
+        if let Effect::PrefetchEmail(ticket, _) = effect {
             Some(*ticket)
         } else {
             None
@@ -369,16 +360,16 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Refresh { .. }))
+        .position(|effect| matches!(effect, Effect::Refresh(..)))
         .unwrap();
-    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
+    let Effect::Refresh(ticket, _) = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::Refreshed {
+    world.happen(Message::Refreshed(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
-    });
-    let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh { .. }));
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
+    let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
         (refreshes(&world), world.model.service.failing_since()),
         (1, Some(world.model.now().timestamp()))
@@ -417,9 +408,9 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         })
     };
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
-    world.model.set_rate_budget(budget(Duration::ZERO));
+    world.set_rate_budget(budget(Duration::ZERO));
     let tick = |world: &mut World, left| {
-        world.model.set_rate_budget(budget(left));
+        world.set_rate_budget(budget(left));
         let n = world
             .pending
             .iter()
@@ -445,7 +436,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         before,
         "nothing is waited for, so nothing ticks"
     );
-    world.model.set_rate_budget(budget(Duration::from_secs(12)));
+    world.set_rate_budget(budget(Duration::from_secs(12)));
     world.press("j");
     assert_eq!(seconds(&world), before + 1);
     tick(&mut world, Duration::from_secs(11));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::api::wire;
+use crate::api::{RateBudget, wire};
 use crate::app::start::OpenOutcome;
 use crate::app::{
-    ConfirmResult, Effect, ListCounts, Message, Model, OpenedEmail, ProfileChoice,
-    RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
-    find_matches,
+    ConfirmResult, Effect, ExitReason, ListCounts, LoopEffect, Message, Model, OpenedEmail,
+    ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode,
+    SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{Backfill, built_in_views};
@@ -84,15 +84,13 @@ impl Mailbox {
     /// Answers an effect as the world would.
     pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
+            Effect::Loop(_) => unreachable!("has no answer"),
             Effect::LoadWindow {
                 ticket,
                 query,
                 anchor,
                 rows,
-            } => Message::WindowLoaded {
-                ticket: *ticket,
-                outcome: Ok(self.window(query, anchor, *rows)),
-            },
+            } => Message::WindowLoaded(*ticket, Ok(self.window(query, anchor, *rows))),
             Effect::CountEmails {
                 ticket,
                 query,
@@ -113,16 +111,16 @@ impl Mailbox {
                     )
                 });
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
-                Message::Counted {
-                    ticket: *ticket,
-                    outcome: Ok(ListCounts {
+                Message::Counted(
+                    *ticket,
+                    Ok(ListCounts {
                         total,
                         is_capped: false,
                         archive_total: all,
                         bodies_known: Some(0),
                         rows_before: before,
                     }),
-                }
+                )
             }
             Effect::SummarizeRecipient {
                 ticket,
@@ -138,61 +136,43 @@ impl Mailbox {
                 self.found(&query)
                     .iter()
                     .for_each(|row| assert!(tally.add(row, address, *fresh_since, *now)));
-                Message::RecipientSummarized {
-                    ticket: *ticket,
-                    outcome: Ok(Arc::new(tally)),
-                }
+                Message::RecipientSummarized(*ticket, Ok(Arc::new(tally)))
             }
-            Effect::SaveView { ticket, .. } => Message::ViewSaved {
-                ticket: *ticket,
-                outcome: Ok(Some("config.toml".to_owned())),
-            },
-            Effect::SaveHistory { ticket, .. } => Message::HistorySaved {
-                ticket: *ticket,
-                outcome: Ok(()),
-            },
+            Effect::SaveView { ticket, .. } => {
+                Message::ViewSaved(*ticket, Ok(Some("config.toml".to_owned())))
+            }
+            Effect::SaveHistory(ticket, _) => Message::HistorySaved(*ticket, Ok(())),
             Effect::LoadSuggestions {
                 ticket,
                 text,
                 cursor,
-            } => Message::SuggestionsLoaded {
-                ticket: *ticket,
-                offers: complete(text, *cursor, &()),
-            },
-            Effect::PrefetchEmail { ticket, .. } => Message::EmailPrefetched { ticket: *ticket },
-            Effect::LoadEmail { ticket, id, .. } => Message::EmailLoaded {
-                ticket: *ticket,
-                outcome: Ok(self.opened(id)),
-            },
-            Effect::RenderBody { ticket, email, .. } => Message::BodyRendered {
-                ticket: *ticket,
-                outcome: Ok(Arc::new(body(email))),
-            },
+            } => Message::SuggestionsLoaded(*ticket, complete(text, *cursor, &())),
+            Effect::PrefetchEmail(ticket, _) => Message::EmailPrefetched(*ticket),
+            Effect::LoadEmail { ticket, id, .. } => {
+                Message::EmailLoaded(*ticket, Ok(self.opened(id)))
+            }
+            Effect::RenderBody { ticket, email, .. } => {
+                Message::BodyRendered(*ticket, Ok(Arc::new(body(email))))
+            }
             Effect::FindMatches {
                 ticket,
                 body,
                 sought,
-            } => Message::MatchesFound {
-                ticket: *ticket,
-                marks: find_matches(body, sought, || true),
-            },
-            Effect::Refresh { ticket, .. } => {
+            } => Message::MatchesFound(*ticket, find_matches(body, sought, || true)),
+            Effect::Refresh(ticket, _) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Message::Refreshed {
-                    ticket: *ticket,
-                    outcome: Ok(self.news(new)),
-                }
+                Message::Refreshed(*ticket, Ok(self.news(new)))
             }
             Effect::ConfirmStatuses { ticket, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
-                Message::StatusesConfirmed {
-                    ticket: *ticket,
-                    outcome: Ok(ConfirmResult {
+                Message::StatusesConfirmed(
+                    *ticket,
+                    Ok(ConfirmResult {
                         update: self.news(0),
                         requests: 1,
                     }),
-                }
+                )
             }
             Effect::CheckStatuses { ticket, query, .. } => {
                 let found: Vec<EmailId> = self
@@ -208,39 +188,17 @@ impl Mailbox {
                     down_to: None,
                     is_done: true,
                 };
-                Message::StatusesChecked {
-                    ticket: *ticket,
-                    outcome: Ok(checked),
-                }
+                Message::StatusesChecked(*ticket, Ok(checked))
             }
-            Effect::RecheckStatuses { ticket } => Message::StatusesRechecked {
-                ticket: *ticket,
-                outcome: Ok((None, 0)),
-            },
-            Effect::LoadOlder { ticket } => Message::OlderLoaded {
-                ticket: *ticket,
-                outcome: Ok(self.older()),
-            },
-            Effect::Backfill { ticket } => Message::Backfilled {
-                ticket: *ticket,
-                outcome: Ok(Some(self.older())),
-            },
-            Effect::LoadProfiles { ticket } => Message::ProfilesLoaded {
-                ticket: *ticket,
-                outcome: Ok(choices()),
-            },
-            Effect::VerifyKey { ticket, .. } => Message::KeyVerified {
-                ticket: *ticket,
-                outcome: Ok(()),
-            },
-            Effect::OpenSession { ticket, .. } => Message::SessionOpened {
-                ticket: *ticket,
-                outcome: Ok(OpenOutcome::Opened),
-            },
-            Effect::Timer { ticket, what, .. } => Message::TimerFired {
-                ticket: *ticket,
-                what: *what,
-            },
+            Effect::RecheckStatuses(ticket) => Message::StatusesRechecked(*ticket, Ok((None, 0))),
+            Effect::LoadOlder(ticket) => Message::OlderLoaded(*ticket, Ok(self.older())),
+            Effect::Backfill(ticket) => Message::Backfilled(*ticket, Ok(Some(self.older()))),
+            Effect::LoadProfiles(ticket) => Message::ProfilesLoaded(*ticket, Ok(choices())),
+            Effect::VerifyKey { ticket, .. } => Message::KeyVerified(*ticket, Ok(())),
+            Effect::OpenSession { ticket, .. } => {
+                Message::SessionOpened(*ticket, Ok(OpenOutcome::Opened))
+            }
+            Effect::Timer { ticket, what, .. } => Message::TimerFired(*ticket, *what),
         }
     }
 
@@ -460,6 +418,10 @@ pub struct World {
     pub pending: Vec<Effect>,
     /// Every effect ever asked for.
     pub asked: Vec<Effect>,
+    /// Why the program has ended.
+    pub exit: Option<ExitReason>,
+    /// Whether the session was replaced.
+    pub switched: bool,
 }
 
 impl World {
@@ -471,6 +433,8 @@ impl World {
             mailbox,
             pending: effects.clone(),
             asked: effects,
+            exit: None,
+            switched: false,
         }
     }
 
@@ -483,9 +447,27 @@ impl World {
 
     /// Something happens.
     pub fn happen(&mut self, msg: Message) {
-        let effects = self.model.update(msg);
-        self.asked.extend(effects.iter().cloned());
-        self.pending.extend(effects);
+        for effect in self.model.update(msg) {
+            self.asked.push(effect.clone());
+            match effect {
+                Effect::Loop(LoopEffect::Exit(reason)) => self.exit = Some(reason),
+                Effect::Loop(LoopEffect::SwitchSession) => self.switched = true,
+                Effect::Loop(_) => {}
+                effect => self.pending.push(effect),
+            }
+        }
+    }
+
+    /// Changes the time.
+    pub fn set_time(&mut self, now: jiff::Zoned) {
+        let budget = self.model.rate_budget().copied();
+        self.happen(Message::Clock { now, budget });
+    }
+
+    /// Changes the rate budget.
+    pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
+        let now = self.model.now().clone();
+        self.happen(Message::Clock { now, budget });
     }
 
     /// Presses keys, written as in the key table and separated by blanks.

@@ -49,7 +49,7 @@ fn wait(world: &mut World, seconds: i64) {
         .now()
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
-    world.model.set_time(later);
+    world.set_time(later);
     let timer = |effect: &Effect| {
         matches!(
             effect,
@@ -225,7 +225,7 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()
@@ -292,10 +292,7 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         down_to,
         is_done,
     };
-    world.happen(Message::StatusesChecked {
-        ticket,
-        outcome: Ok(checked),
-    });
+    world.happen(Message::StatusesChecked(ticket, Ok(checked)));
     world.answer_archive();
     (below.is_some(), most)
 }
@@ -398,7 +395,7 @@ fn card_denies_only_what_it_has_checked() {
     let mut world = World::at_rest(160, 40, mailbox);
     world.press("c").answer_archive();
     assert!(
-        screen(&world).contains("no trouble known; none of 6 checked"),
+        screen(&world).contains("no problem known; none of 6 checked"),
         "{}",
         screen(&world)
     );
@@ -417,7 +414,7 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()
@@ -446,10 +443,10 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed {
+    world.happen(Message::StatusesConfirmed(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
-    });
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
     assert!(screen(&world).contains("offline"), "{}", screen(&world));
     world.wait_for_refresh();
     wait(&mut world, 1);
@@ -470,7 +467,7 @@ fn change_shows_in_row_and_head_in_one_frame() {
         unreadable: 0,
         head_at: None,
     };
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()
@@ -486,13 +483,13 @@ fn change_shows_in_row_and_head_in_one_frame() {
     let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed {
+    world.happen(Message::StatusesConfirmed(
         ticket,
-        outcome: Ok(ConfirmResult {
+        Ok(ConfirmResult {
             update: news,
             requests: 1,
         }),
-    });
+    ));
     let n = world
         .pending
         .iter()

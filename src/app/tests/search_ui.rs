@@ -122,7 +122,7 @@ fn the_card_key_goes_on_to_the_next_recipient() {
     world.press("c");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("this email went to nobody else")
+        Some("this email has no other recipient")
     );
     world.press("Esc").settle();
     for _ in 0..9 {
@@ -216,10 +216,10 @@ fn what_cannot_be_counted_is_said() {
     let Effect::SummarizeRecipient { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::RecipientSummarized {
+    world.happen(Message::RecipientSummarized(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Archive, "the disk is gone")),
-    });
+        Err(Error::new(ErrorKind::Archive, "the disk is gone")),
+    ));
     assert!(
         world
             .model
@@ -354,13 +354,13 @@ fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
     let Some(Effect::SaveView { ticket, .. }) = world.pending.pop() else {
         panic!("it is to be kept")
     };
-    world.happen(Message::ViewSaved {
+    world.happen(Message::ViewSaved(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::Config,
             "config.toml cannot be written",
         )),
-    });
+    ));
     assert_eq!(
         world.model.notice.as_deref(),
         Some("5 shows Ana from now on; until you leave: config.toml cannot be written")
@@ -398,10 +398,7 @@ fn the_places_one_has_been_are_walked_with_their_emails() {
         ]
     );
     world.press("Alt-Left");
-    assert_eq!(
-        world.model.notice.as_deref(),
-        Some("this is the first place")
-    );
+    assert_eq!(world.model.notice.as_deref(), Some("start of the history"));
     world.press("Alt-Right g ]").settle();
     assert_eq!(
         (filter(&world), world.selected()),
@@ -530,7 +527,7 @@ fn today_is_another_day_after_midnight() {
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("1").settle();
     let of_today = world.model.list.total();
-    world.model.set_time(now().checked_add(1.day()).unwrap());
+    world.set_time(now().checked_add(1.day()).unwrap());
     world.wait_for_refresh();
     assert_eq!(
         (filter(&world), world.model.list.total()),
@@ -611,7 +608,7 @@ fn nobody_looks_further_back_than_the_filter_wants() {
     world.press("b").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("all mail since the time of this filter is here already")
+        Some("all mail since the date of this filter is loaded")
     );
     assert_eq!(world.model.list.archive_total(), Some(200));
 }

@@ -89,7 +89,7 @@ impl Archive {
     /// If the archive cannot be read.
     pub(crate) fn body_availability(&self) -> Result<BodyAvailability, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT bodies, emails FROM tally";
+            let sql = "SELECT bodies, emails FROM row_counts";
             let (fetched, emails): (i64, i64) =
                 connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(BodyAvailability {

@@ -14,7 +14,7 @@ use crate::query::normalize::normalize;
 pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
     let change = writer.unchecked_transaction()?;
     let labels: Vec<(i64, String, String)> = {
-        let mut statement = change.prepare("SELECT nth, kind, text FROM label")?;
+        let mut statement = change.prepare("SELECT id, kind, value FROM interned")?;
         statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?
@@ -27,12 +27,12 @@ pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error
             None if of == interned::STATUS => status_token(&Status::parse(&text)),
             None => format!("{}{nth}", kind::LABEL),
         };
-        let sql = "DELETE FROM label WHERE nth = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
+        let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
         change
             .prepare_cached(sql)?
             .execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
     }
-    let sql = "DELETE FROM label WHERE kind = ?1 AND nth NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
+    let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
     change.execute(sql, [interned::STORED_SENDER])?;
     change.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
     change.commit()?;

@@ -26,7 +26,8 @@ const READ_BEFORE_PREFIX_QUERY: (usize, usize) = (64, 8);
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-pub(super) const ROWID_BY_KEY: &str = "SELECT slot FROM mail WHERE place = ?1 AND slot IS NOT NULL";
+pub(super) const ROWID_BY_KEY: &str =
+    "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const MATCHES_OLDER: &str =
     "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid";
 pub(super) const MATCHES_NEWER: &str =

@@ -98,12 +98,12 @@ impl<'a> Index<'a> {
         if whole.is_some() {
             // Its body has announced itself, and is in the index now.
             self.connection
-                .prepare_cached("DELETE FROM stale WHERE place = ?1")?
+                .prepare_cached("DELETE FROM dirty WHERE sort_key = ?1")?
                 .execute([place])?;
         }
         if is_out_of_order(place, &mail) {
             self.connection
-                .prepare_cached("INSERT INTO displaced VALUES (?1)")?
+                .prepare_cached("INSERT INTO out_of_order VALUES (?1)")?
                 .execute([place])?;
         }
         Ok(())
@@ -124,9 +124,9 @@ impl<'a> Index<'a> {
             .execute(params![slot, self.tokens.as_str()])?;
         let displaced = is_out_of_order(place, mail);
         let sql = if displaced {
-            "INSERT OR IGNORE INTO displaced VALUES (?1)"
+            "INSERT OR IGNORE INTO out_of_order VALUES (?1)"
         } else {
-            "DELETE FROM displaced WHERE place = ?1"
+            "DELETE FROM out_of_order WHERE sort_key = ?1"
         };
         self.connection.prepare_cached(sql)?.execute([place])?;
         Ok(())

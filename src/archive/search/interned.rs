@@ -29,11 +29,11 @@ pub(super) fn tag_value_kind(tag: &str) -> String {
     format!("{TAG}={}", normalize(tag))
 }
 
-pub(super) const FIND_ID: &str = "SELECT nth FROM label WHERE kind = ?1 AND text = ?2";
-pub(super) const HAS_ROW_AT: &str = "SELECT 1 FROM label WHERE kind = ?1 LIMIT 1 OFFSET ?2";
+pub(super) const FIND_ID: &str = "SELECT id FROM interned WHERE kind = ?1 AND value = ?2";
+pub(super) const HAS_ROW_AT: &str = "SELECT 1 FROM interned WHERE kind = ?1 LIMIT 1 OFFSET ?2";
 pub(super) const IDS_CONTAINING: &str =
-    "SELECT nth FROM label WHERE kind = ?1 AND instr(text, ?2) > 0";
-pub(super) const ALL_OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
+    "SELECT id FROM interned WHERE kind = ?1 AND instr(value, ?2) > 0";
+pub(super) const ALL_OF_KIND: &str = "SELECT id, value FROM interned WHERE kind = ?1";
 
 /// The number of a label, which is new if need be; `None` if there are too many of its kind.
 pub(in crate::archive) fn intern(
@@ -47,7 +47,7 @@ pub(in crate::archive) fn intern(
     }
     // One plain row: see `Index` for what a statement that may be undone in part would cost.
     change
-        .prepare_cached("INSERT INTO label (kind, text) VALUES (?1, ?2)")?
+        .prepare_cached("INSERT INTO interned (kind, value) VALUES (?1, ?2)")?
         .execute([kind, text])?;
     Ok(Some(change.last_insert_rowid()))
 }

@@ -12,11 +12,11 @@ use crate::error::Error;
 use crate::mail::Summary;
 
 pub(super) const DIRTY_KEYS: &str =
-    "SELECT place FROM stale WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
+    "SELECT sort_key FROM dirty WHERE sort_key BETWEEN ?1 AND ?2 ORDER BY sort_key LIMIT ?3";
 pub(super) const ROW_TO_INDEX: &str = concat!(
-    "SELECT slot, changes, json, dictionary, ",
+    "SELECT fts_rowid, status_changes, json, dictionary_id, ",
     row_columns!(),
-    " FROM mail JOIN shape USING (shape) LEFT JOIN body USING (place) WHERE mail.place = ?1"
+    " FROM mail JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) WHERE mail.sort_key = ?1"
 );
 
 /// Indexes what has changed in this transaction.
@@ -40,7 +40,7 @@ fn reindex_batch(change: &Transaction, limit: i64) -> Result<bool, Error> {
     }
     for (place, slot) in slotless.iter().zip(slot::assign_rowids(change, &slotless)?) {
         change
-            .prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?
+            .prepare_cached("UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1")?
             .execute(params![place, slot])?;
     }
     let mut index = Index::new(change);
@@ -49,7 +49,7 @@ fn reindex_batch(change: &Transaction, limit: i64) -> Result<bool, Error> {
         reindex_row(change, &mut index, place)?;
     }
     change
-        .prepare_cached("DELETE FROM stale WHERE place BETWEEN ?1 AND ?2")?
+        .prepare_cached("DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2")?
         .execute([first, last])?;
     Ok(true)
 }

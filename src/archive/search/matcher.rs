@@ -13,7 +13,7 @@ use crate::mail::Tag;
 use crate::query::{BodyTexts, EmailDocument, Query, matches};
 use crate::render;
 
-pub(super) const BODY_BY_KEY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
+pub(super) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
 /// What stands between a candidate and the result.
 pub(super) struct RowMatcher<'a> {

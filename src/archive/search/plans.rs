@@ -12,7 +12,7 @@ fn tables() -> Connection {
     schema::create_tables(&mut connection).unwrap();
     connection
         .execute(
-            "INSERT INTO label (nth, kind, text) VALUES (7, 'from', 'acme <hi@acme.example>')",
+            "INSERT INTO interned (id, kind, value) VALUES (7, 'from', 'acme <hi@acme.example>')",
             [],
         )
         .unwrap();
@@ -144,27 +144,27 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         ),
         (
             scan::MISSING_OLDER,
-            "SEARCH mail USING INDEX mail_gone (place>? AND place<?)",
+            "SEARCH mail USING INDEX mail_missing_upstream (sort_key>? AND sort_key<?)",
         ),
         (
             scan::MISSING_NEWER,
-            "SEARCH mail USING INDEX mail_gone (place>? AND place<?)",
+            "SEARCH mail USING INDEX mail_missing_upstream (sort_key>? AND sort_key<?)",
         ),
         (
             scan::INDEXED_OLDER,
-            "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_slots (slot=?)",
+            "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_by_fts_rowid (fts_rowid=?)",
         ),
         (
             scan::INDEXED_NEWER,
-            "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_slots (slot=?)",
+            "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_by_fts_rowid (fts_rowid=?)",
         ),
         (
             scan::OUT_OF_ORDER_OLDER,
-            "SEARCH displaced USING INTEGER PRIMARY KEY (rowid>?)",
+            "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid>?)",
         ),
         (
             scan::OUT_OF_ORDER_NEWER,
-            "SEARCH displaced USING INTEGER PRIMARY KEY (rowid<?)",
+            "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid<?)",
         ),
         (
             held::ROWID_BY_KEY,
@@ -184,11 +184,11 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         ),
         (
             interned::FIND_ID,
-            "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=? AND text=?)",
+            "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=? AND value=?)",
         ),
         (
             interned::ALL_OF_KIND,
-            "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
+            "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)",
         ),
         (
             count::COUNT_MATCHES,
@@ -204,19 +204,19 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         ),
         (
             slot::NEXT_ROWID,
-            "SEARCH mail USING COVERING INDEX mail_slots (slot>?)",
+            "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)",
         ),
         (
             slot::ROWIDS_FROM,
-            "SEARCH mail USING COVERING INDEX mail_slots (slot>?)",
+            "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)",
         ),
         (
             interned::HAS_ROW_AT,
-            "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
+            "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)",
         ),
         (
             interned::IDS_CONTAINING,
-            "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
+            "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)",
         ),
         (
             slot::HAS_ROWID,
@@ -228,7 +228,7 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         ),
         (
             keep_up::DIRTY_KEYS,
-            "SEARCH stale USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+            "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         ),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");

@@ -27,39 +27,39 @@ macro_rules! within_times {
 }
 
 pub(super) const ALL_OLDER: &str = concat!(
-    "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND ",
+    "SELECT sort_key FROM mail WHERE sort_key > ?1 AND sort_key <= ?2 AND ",
     within_times!(),
-    " ORDER BY place"
+    " ORDER BY sort_key"
 );
 pub(super) const ALL_NEWER: &str = concat!(
-    "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND ",
+    "SELECT sort_key FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND ",
     within_times!(),
-    " ORDER BY place DESC"
+    " ORDER BY sort_key DESC"
 );
 pub(super) const MISSING_OLDER: &str = concat!(
-    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 AND ",
+    "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND sort_key > ?1 AND sort_key <= ?2 AND ",
     within_times!(),
-    " ORDER BY place"
+    " ORDER BY sort_key"
 );
 pub(super) const MISSING_NEWER: &str = concat!(
-    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place < ?1 AND place >= ?2 AND ",
+    "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND sort_key < ?1 AND sort_key >= ?2 AND ",
     within_times!(),
-    " ORDER BY place DESC"
+    " ORDER BY sort_key DESC"
 );
 pub(super) const INDEXED_OLDER: &str = concat!(
-    "SELECT (SELECT place FROM mail WHERE slot = search.rowid AND ",
+    "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
     within_times!(),
     ") FROM search WHERE search MATCH ?5 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid"
 );
 pub(super) const INDEXED_NEWER: &str = concat!(
-    "SELECT (SELECT place FROM mail WHERE slot = search.rowid AND ",
+    "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
     within_times!(),
     ") FROM search WHERE search MATCH ?5 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC"
 );
 pub(super) const OUT_OF_ORDER_OLDER: &str =
-    "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
+    "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key";
 pub(super) const OUT_OF_ORDER_NEWER: &str =
-    "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
+    "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC";
 
 /// Which way to walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,14 +12,14 @@ const ROWID_SHIFT: u32 = 29;
 /// How many more slots than needed are made where there are too few.
 const SLACK: i64 = 64;
 
-pub(super) const ROWID_AT_OR_NEWER: &str =
-    "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
-pub(super) const ROWID_AT_OR_OLDER: &str =
-    "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
-pub(super) const HAS_ROWID: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
+pub(super) const ROWID_AT_OR_NEWER: &str = "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1";
+pub(super) const ROWID_AT_OR_OLDER: &str = "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1";
+pub(super) const HAS_ROWID: &str =
+    "SELECT 1 FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const NEXT_ROWID: &str =
-    "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
-pub(super) const ROWIDS_FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
+    "SELECT sort_key, fts_rowid FROM mail WHERE fts_rowid > ?1 ORDER BY fts_rowid LIMIT 1";
+pub(super) const ROWIDS_FROM: &str =
+    "SELECT fts_rowid, sort_key FROM mail WHERE fts_rowid >= ?1 ORDER BY fts_rowid";
 
 /// The largest slot of what stands at `place` or is newer.
 pub(super) fn rowid_at_or_newer(connection: &Connection, place: SortKey) -> Result<i64, Error> {
@@ -99,13 +99,13 @@ fn shift_rowids(change: &Transaction, slot: i64, to: i64) -> Result<i64, Error> 
     }
     for (from, to, place) in moves.into_iter().rev() {
         change
-            .prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?
+            .prepare_cached("UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1")?
             .execute(params![place, to])?;
         change
             .prepare_cached("DELETE FROM search WHERE rowid = ?1")?
             .execute([from])?;
         change
-            .prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?
+            .prepare_cached("INSERT OR IGNORE INTO dirty VALUES (?1)")?
             .execute([place])?;
     }
     Ok(to)

@@ -1,49 +1,34 @@
-//! Boxes: what is around their content, and which of them stand beside each other.
+//! Lays out boxes: margins, padding, side-by-side boxes, and the prefixes of quotes and lists.
 
-use super::block::LinePrefix;
+use std::sync::Arc;
+
+use super::LinePrefix;
 use super::builder::{BlockBuilder, LayoutContext};
+use super::cursor::FloatRow;
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
 
-/// Deeper quotes and lists are not indented any further.
+/// Deeper quotes and lists get no more prefixes.
 const MAX_PREFIXES: usize = 8;
 
-/// Boxes in one row of the page, as far as they have been laid out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FloatRow {
-    parent: Option<NodeId>,
-    top: f32,
-    bottom: f32,
-    /// How much of the width they take.
-    width: f32,
-}
-
 impl BlockBuilder<'_> {
-    /// Lays out a box that stands beside the one before it, if there is room.
+    /// Lays out a box beside the previous one if it fits, else below it.
     pub(super) fn layout_beside(
         &mut self,
         id: NodeId,
         style: &ComputedStyle,
-        around: LayoutContext,
+        context: LayoutContext,
         content: fn(&mut Self, NodeId, LayoutContext),
     ) {
-        self.end_line(around);
+        self.end_line(context);
         self.cursor.apply_margins();
         let parent = self.dom.node(id).parent;
-        let limit = style
-            .max_width
-            .to_px(style.font_size, around.available_width)
-            .unwrap_or(f32::MAX);
-        let width = style
-            .width
-            .to_px(style.font_size, around.available_width)
-            .unwrap_or(around.available_width)
-            .min(limit);
+        let width = style.used_width(context.available_width, context.available_width);
         let y = self.cursor.y;
         let fits = |row: &FloatRow| {
             row.parent == parent
                 && (row.bottom - y).abs() < 0.5
-                && row.width + width <= around.available_width + 1.0
+                && row.width + width <= context.available_width + 1.0
         };
         let row = self.float_row.filter(fits).unwrap_or(FloatRow {
             parent,
@@ -52,7 +37,7 @@ impl BlockBuilder<'_> {
             width: 0.0,
         });
         self.cursor.y = row.top;
-        self.layout_block(id, style, around, content);
+        self.layout_block(id, style, context, content);
         self.cursor.apply_margins();
         let bottom = row.bottom.max(self.cursor.y);
         self.cursor.y = bottom;
@@ -63,96 +48,86 @@ impl BlockBuilder<'_> {
         });
     }
 
-    /// What is placed outside the flow takes no room in it.
+    /// Lays out an absolutely positioned box, which takes up no space.
     pub(super) fn layout_out_of_flow(
         &mut self,
         id: NodeId,
         style: &ComputedStyle,
-        inner: LayoutContext,
+        context: LayoutContext,
     ) {
-        self.end_line(inner);
+        self.end_line(context);
         let before = self.cursor.clone();
-        self.layout_block(id, style, inner, Self::visit_children);
-        self.end_line(inner);
+        self.layout_block(id, style, context, Self::visit_children);
+        self.end_line(context);
         self.cursor = before;
     }
 
-    /// Lays out a block; `content` walks what is inside.
+    /// Lays out a block; `content` lays out its children.
     pub(super) fn layout_block(
         &mut self,
         id: NodeId,
         style: &ComputedStyle,
-        around: LayoutContext,
+        context: LayoutContext,
         content: fn(&mut Self, NodeId, LayoutContext),
     ) {
-        self.end_line(around);
-        let margin =
-            |side: usize| style.margin[side].to_px(style.font_size, around.available_width);
-        let own_flow =
+        self.end_line(context);
+        let available = context.available_width;
+        let margin = |side: usize| style.px(style.margin[side], available).unwrap_or(0.0);
+        // A block formatting context: its margins do not collapse with those of its content.
+        let is_isolated =
             style.overflow_clipped || style.floated || style.display == Display::InlineBlock;
-        self.cursor.add_margin(margin(TOP).unwrap_or(0.0));
-        if own_flow {
+        self.cursor.add_margin(margin(TOP));
+        if is_isolated {
             self.cursor.apply_margins();
         }
         self.cursor
-            .advance(style.padding_and_border(TOP, around.available_width));
+            .advance(style.padding_and_border(TOP, available));
         let start = self.cursor.y;
-        let sides = style.padding_and_border(LEFT, around.available_width)
-            + style.padding_and_border(RIGHT, around.available_width);
-        let free =
-            around.available_width - margin(LEFT).unwrap_or(0.0) - margin(RIGHT).unwrap_or(0.0);
-        let width = style
-            .width
-            .to_px(style.font_size, around.available_width)
-            .unwrap_or(free)
-            .min(
-                style
-                    .max_width
-                    .to_px(style.font_size, around.available_width)
-                    .unwrap_or(f32::MAX),
-            );
+        let insets =
+            style.padding_and_border(LEFT, available) + style.padding_and_border(RIGHT, available);
+        let width = style.used_width(available, available - margin(LEFT) - margin(RIGHT));
         let inner = LayoutContext {
-            available_width: (width - sides).max(1.0),
+            available_width: (width - insets).max(1.0),
             strut: style.line_height_px(),
-            ..around
+            ..context
         };
         let name = self.dom.tag_name(id);
-        let lead = self.push_prefix(id, name, style);
+        let has_prefix = self.push_prefix(id, name, style);
         let button = inner.button && name == "a" && !self.info.contains_block[id.index()];
-        let mark = self.span_style(style, inner);
-        let opened = button.then(|| self.line.open_button(mark));
+        let span_style = self.span_style(style, inner);
+        let opened = button.then(|| self.line.open_button(span_style));
         content(self, id, inner);
         if let Some(opened) = opened {
-            self.line.close_button(opened, mark);
+            self.line.close_button(opened, span_style);
         }
         self.end_line(inner);
-        if lead {
+        if has_prefix {
             self.prefixes.pop();
-            self.refresh_prefixes();
+            self.shared_prefixes = Arc::from(&self.prefixes[..]);
         }
-        if own_flow {
+        if is_isolated {
             self.cursor.apply_margins();
         }
         let height = |length: Length| match length {
-            Length::Percent(_) | Length::Auto => None,
-            length => length.to_px(style.font_size, 0.0),
+            Length::Percent(_) => None,
+            length => style.px(length, 0.0),
         };
-        if let Some(least) = height(style.height).or_else(|| height(style.min_height)) {
-            self.cursor.extend_to(start + least);
+        if let Some(min) = height(style.height).or_else(|| height(style.min_height)) {
+            self.cursor.extend_to(start + min);
         }
         if style.overflow_clipped
-            && let Some(most) = height(style.max_height).or_else(|| height(style.height))
+            && let Some(max) = height(style.max_height).or_else(|| height(style.height))
         {
-            self.cursor.y = self.cursor.y.min(start + most);
+            self.cursor.y = self.cursor.y.min(start + max);
         }
         self.cursor
-            .advance(style.padding_and_border(BOTTOM, around.available_width));
-        self.cursor.add_margin(margin(BOTTOM).unwrap_or(0.0));
+            .advance(style.padding_and_border(BOTTOM, available));
+        self.cursor.add_margin(margin(BOTTOM));
     }
 
-    /// Puts what stands in front of the lines of a quote or a list item in place.
+    /// Adds the prefix of a quote or a list item; false if the element has none.
     fn push_prefix(&mut self, id: NodeId, name: &str, style: &ComputedStyle) -> bool {
-        let lead = if name == "blockquote" {
+        let prefix = if name == "blockquote" {
             LinePrefix::Quote
         } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
             self.item_count += 1;
@@ -166,8 +141,30 @@ impl BlockBuilder<'_> {
         if self.prefixes.len() >= MAX_PREFIXES {
             return false;
         }
-        self.prefixes.push(lead);
-        self.refresh_prefixes();
+        self.prefixes.push(prefix);
+        self.shared_prefixes = Arc::from(&self.prefixes[..]);
         true
+    }
+
+    /// Returns the marker of a list item with its space, and counts the item.
+    fn list_marker(&mut self, id: NodeId, style: ListStyle) -> String {
+        if style == ListStyle::Disc {
+            return "• ".to_owned();
+        }
+        let list = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
+        let attribute = |id: NodeId, name: &str| -> Option<i32> {
+            self.dom.attribute(id, name)?.trim().parse().ok()
+        };
+        let number = attribute(id, "value").unwrap_or_else(|| match self.list_numbers.get(&list) {
+            Some(last) => last.saturating_add(1),
+            None => attribute(list, "start").unwrap_or(1),
+        });
+        self.list_numbers.insert(list, number);
+        match (style, u8::try_from(number.saturating_sub(1))) {
+            (ListStyle::Alpha, Ok(index)) if index < 26 => {
+                format!("{}. ", char::from(b'a' + index))
+            }
+            _ => format!("{number}. "),
+        }
     }
 }

@@ -1,26 +1,29 @@
-//! The walk over the tree: what is seen becomes lines and blocks, what is hidden does not.
+//! Walks the tree: visible content becomes lines and blocks, hidden content is skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block::{Block, BlockKind, LinePrefix};
-use super::boxes::FloatRow;
-use super::cursor::VerticalCursor;
-use super::element_info::ElementInfo;
+use super::cursor::{FloatRow, VerticalCursor};
 use super::inline::LineBox;
-use super::{BlockContent, MAX_BLOCKS, TINY_FONT_PX};
+use super::{Block, BlockContent, BlockKind, LinePrefix};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
+    BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
 use crate::text::sanitize::{self, TextKind};
 
-/// More links than anybody follows; the words of the others stay.
+/// Text of this font size or less is invisible.
+const TINY_FONT_PX: f32 = 2.0;
+
+/// Blocks after these are dropped.
+const MAX_BLOCKS: usize = 30_000;
+
+/// Links after these become plain text.
 const MAX_LINKS: u16 = 20_000;
 
-/// The walk and what it has found so far.
+/// The state of the walk.
 pub(super) struct BlockBuilder<'a> {
     pub(super) dom: &'a Dom,
     pub(super) styles: &'a [ComputedStyle],
@@ -29,32 +32,32 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) line: LineBox,
     pub(super) output: BlockContent,
     pub(super) prefixes: Vec<LinePrefix>,
-    shared_prefixes: Arc<[LinePrefix]>,
+    /// A copy of `prefixes` that blocks share.
+    pub(super) shared_prefixes: Arc<[LinePrefix]>,
     pub(super) item_count: u32,
     pub(super) float_row: Option<FloatRow>,
-    /// The last number of each list.
+    /// The last item number of each list.
     pub(super) list_numbers: HashMap<NodeId, i32>,
     pub(super) table_count: u32,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
 
-/// What the surroundings of an element mean for it.
+/// What an element gets from the elements around it.
 #[derive(Clone, Copy)]
 pub(super) struct LayoutContext {
-    /// Nothing in here can be seen, though it takes its place.
+    /// Content takes up space but is invisible.
     pub(super) hidden: bool,
     pub(super) opacity: f32,
-    /// The colour behind it.
     pub(super) background: Rgba,
-    /// A picture is behind it, so that no colour of letters is too much like the ground.
+    /// An image is behind the text, so its colour does not tell whether it is visible.
     pub(super) over_image: bool,
-    /// Pixels from side to side.
+    /// Width of the containing block in pixels.
     pub(super) available_width: f32,
     pub(super) link: Option<u16>,
     pub(super) button: bool,
     pub(super) heading: bool,
-    /// Height of an empty line in the block around.
+    /// Height of an empty line in the containing block, in pixels.
     pub(super) strut: f32,
 }
 
@@ -72,14 +75,26 @@ impl LayoutContext {
             strut: 18.0,
         }
     }
+
+    /// Returns the context inside an element of this style.
+    pub(super) fn enter(mut self, style: &ComputedStyle) -> Self {
+        self.opacity *= style.opacity;
+        self.hidden |= self.opacity < 0.05;
+        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
+            self.background = colour;
+            self.over_image = false;
+        }
+        self.over_image |= style.background_image;
+        self
+    }
 }
 
 impl<'a> BlockBuilder<'a> {
-    pub(super) fn new(tree: &'a Dom, styles: &'a [ComputedStyle]) -> Self {
+    pub(super) fn new(dom: &'a Dom, styles: &'a [ComputedStyle]) -> Self {
         Self {
-            dom: tree,
+            dom,
             styles,
-            info: ElementInfo::collect(tree, styles),
+            info: ElementInfo::collect(dom, styles),
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
             output: BlockContent::default(),
@@ -94,31 +109,32 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
+    /// Returns the blocks and the target of each link.
     pub(super) fn finish(mut self) -> (BlockContent, Vec<String>) {
         self.end_line(LayoutContext::root());
         (self.output, self.link_targets)
     }
 
-    pub(super) fn visit_node(&mut self, id: NodeId, around: LayoutContext) {
+    pub(super) fn visit_node(&mut self, id: NodeId, context: LayoutContext) {
         if self.output.blocks.len() >= MAX_BLOCKS {
             self.output.truncated = true;
             return;
         }
         match &self.dom.node(id).data {
-            NodeData::Text(text) => self.visit_text(text, id, around),
-            NodeData::Element { .. } => self.visit_element(id, around),
-            NodeData::Other => self.visit_children(id, around),
+            NodeData::Text(text) => self.visit_text(text, id, context),
+            NodeData::Element { .. } => self.visit_element(id, context),
+            NodeData::Other => self.visit_children(id, context),
         }
     }
 
-    pub(super) fn visit_children(&mut self, id: NodeId, around: LayoutContext) {
-        let tree = self.dom;
-        for child in tree.children(id) {
-            self.visit_node(child, around);
+    pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
+        let dom = self.dom;
+        for child in dom.children(id) {
+            self.visit_node(child, context);
         }
     }
 
-    fn visit_text(&mut self, text: &str, id: NodeId, around: LayoutContext) {
+    fn visit_text(&mut self, text: &str, id: NodeId, context: LayoutContext) {
         let Some(parent) = self.dom.node(id).parent else {
             return;
         };
@@ -126,79 +142,69 @@ impl<'a> BlockBuilder<'a> {
         if style.font_size <= TINY_FONT_PX || is_closed_details(self.dom, parent) {
             return;
         }
-        let unlike = style.colour.distance(around.background) > 12 || around.over_image;
-        let ghost = around.hidden || !style.visible || style.colour.alpha < 0.05 || !unlike;
-        let cleaned = sanitize::sanitize(text, TextKind::MultiLine);
-        if !ghost {
-            self.output.sanitized_chars += cleaned.removed.controls + cleaned.removed.bidi;
+        let contrasts = style.colour.distance(context.background) > 12 || context.over_image;
+        let invisible = context.hidden || !style.visible || style.colour.alpha < 0.05 || !contrasts;
+        let clean = sanitize::sanitize(text, TextKind::MultiLine);
+        if !invisible {
+            self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
         }
-        let mark = self.span_style(style, around);
-        if matches!(style.white_space, WhiteSpace::Normal | WhiteSpace::NoWrap) {
-            self.line.push_text(&cleaned.text, style, mark, ghost);
+        let span_style = self.span_style(style, context);
+        if style.white_space == WhiteSpace::Normal {
+            self.line
+                .push_text(&clean.text, style, span_style, invisible);
             return;
         }
-        for (number, part) in cleaned.text.split('\n').enumerate() {
+        for (number, part) in clean.text.split('\n').enumerate() {
             if number > 0 {
-                self.break_line(around);
+                self.break_line(context);
             }
-            self.line.push_text(part, style, mark, ghost);
+            self.line.push_text(part, style, span_style, invisible);
         }
     }
 
-    /// How text of this style looks.
-    pub(super) fn span_style(&self, style: &ComputedStyle, around: LayoutContext) -> SpanStyle {
-        let quoted = self.prefixes.contains(&LinePrefix::Quote);
+    pub(super) fn span_style(&self, style: &ComputedStyle, context: LayoutContext) -> SpanStyle {
         let bold = style.font_weight >= 600;
-        let role = match around.link {
-            _ if around.button => SpanRole::Button,
+        let is_heading =
+            context.heading || (style.font_size >= 20.0 && bold) || style.font_size >= 24.0;
+        let role = match context.link {
+            _ if context.button => SpanRole::Button,
             Some(_) => SpanRole::Link,
-            None if around.heading
-                || (style.font_size >= 20.0 && bold)
-                || style.font_size >= 24.0 =>
-            {
-                SpanRole::Heading
-            }
-            None if quoted => SpanRole::Quote,
+            None if is_heading => SpanRole::Heading,
+            None if self.prefixes.contains(&LinePrefix::Quote) => SpanRole::Quote,
             None if style.monospace => SpanRole::Code,
             None => SpanRole::Text,
         };
         let Rgba {
             red, green, blue, ..
         } = style.colour;
-        let hue = red.max(green).max(blue) - red.min(green).min(blue);
+        let chroma = red.max(green).max(blue) - red.min(green).min(blue);
         SpanStyle {
             role,
             bold,
             italic: style.italic,
-            underline: style.underline && around.link.is_none(),
+            underline: style.underline && context.link.is_none(),
             strikethrough: style.line_through,
-            link: around.link,
-            author_color: (hue >= 64 && around.link.is_none()).then_some([red, green, blue]),
+            link: context.link,
+            author_color: (chroma >= 64 && context.link.is_none()).then_some([red, green, blue]),
         }
     }
 
-    fn visit_element(&mut self, id: NodeId, around: LayoutContext) {
+    fn visit_element(&mut self, id: NodeId, outer: LayoutContext) {
         let style = &self.styles[id.index()];
-        if style.display == Display::None
-            || super::cursor::is_hidden_box(style, around.available_width)
-        {
-            self.record_hidden_image(id);
+        if style.display == Display::None || is_hidden_box(style, outer.available_width) {
+            // An image that is never shown can only be a tracker.
+            if self.dom.tag_name(id) == "img" {
+                self.record_tracker(id);
+            }
             return;
         }
-        let mut inner = around;
-        inner.opacity *= style.opacity;
-        inner.hidden |= inner.opacity < 0.05;
-        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
-            inner.background = colour;
-            inner.over_image = false;
-        }
-        inner.over_image |= style.background_image;
+        let mut inner = outer.enter(style);
         match self.dom.tag_name(id) {
-            "br" => return self.break_line(around),
+            "br" => return self.break_line(outer),
             "img" => return self.layout_image(id, inner),
             "hr" => return self.layout_rule(style, inner),
             "input" => return self.layout_input(id, inner),
-            "a" => self.register_link(id, style, &mut inner, around),
+            "a" => self.register_link(id, style, &mut inner, outer),
             "button" => inner.button = true,
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => inner.heading = true,
             _ => {}
@@ -206,13 +212,13 @@ impl<'a> BlockBuilder<'a> {
         if style.out_of_flow {
             return self.layout_out_of_flow(id, style, inner);
         }
-        let holds_blocks = self.info.contains_block[id.index()];
+        let contains_block = self.info.contains_block[id.index()];
         match style.display {
             Display::None => {}
-            Display::Inline | Display::Contents => self.layout_inline(id, style, inner, around),
-            Display::InlineBlock if !holds_blocks => self.layout_inline(id, style, inner, around),
+            Display::Inline | Display::Contents => self.layout_inline(id, style, inner, outer),
+            Display::InlineBlock if !contains_block => self.layout_inline(id, style, inner, outer),
             Display::Table if style.floated => {
-                self.layout_beside(id, style, inner, Self::layout_table)
+                self.layout_beside(id, style, inner, Self::layout_table);
             }
             Display::Table => self.layout_block(id, style, inner, Self::layout_table),
             Display::InlineBlock => self.layout_beside(id, style, inner, Self::visit_children),
@@ -236,29 +242,29 @@ impl<'a> BlockBuilder<'a> {
         id: NodeId,
         style: &ComputedStyle,
         inner: LayoutContext,
-        around: LayoutContext,
+        outer: LayoutContext,
     ) {
         let gap = |side: usize| {
-            style.margin[side]
-                .to_px(style.font_size, around.available_width)
+            style
+                .px(style.margin[side], outer.available_width)
                 .unwrap_or(0.0)
-                + style.padding_and_border(side, around.available_width)
+                + style.padding_and_border(side, outer.available_width)
         };
         let parent = self.dom.node(id).parent;
-        let item =
+        let is_flex_item =
             parent.is_some_and(|parent| self.styles[parent.index()].display == Display::Flex);
-        if item || gap(LEFT) >= 3.0 {
+        if is_flex_item || gap(LEFT) >= 3.0 {
             self.line.allow_space();
         }
-        let button = inner.button && !around.button && !self.info.contains_block[id.index()];
-        let mark = self.span_style(style, inner);
+        let button = inner.button && !outer.button && !self.info.contains_block[id.index()];
+        let span_style = self.span_style(style, inner);
         let opened = button.then(|| {
             self.line.ensure_space();
-            self.line.open_button(mark)
+            self.line.open_button(span_style)
         });
         self.visit_children(id, inner);
         if let Some(opened) = opened {
-            self.line.close_button(opened, mark);
+            self.line.close_button(opened, span_style);
             self.line.allow_space();
         }
         if gap(RIGHT) >= 3.0 {
@@ -271,7 +277,7 @@ impl<'a> BlockBuilder<'a> {
         id: NodeId,
         style: &ComputedStyle,
         inner: &mut LayoutContext,
-        around: LayoutContext,
+        outer: LayoutContext,
     ) {
         let Some(href) = self.dom.attribute(id, "href") else {
             return;
@@ -291,27 +297,29 @@ impl<'a> BlockBuilder<'a> {
             self.link_targets.push(target);
         }
         inner.link = Some(number);
-        inner.button = self.is_button(id, style, around);
+        inner.button = self.is_button(id, style, outer);
     }
 
-    /// Ends the line at a `<br>`; a line without anything on it is as high as any other.
-    pub(super) fn break_line(&mut self, around: LayoutContext) {
+    /// Ends the line at a `<br>`; an empty line takes up the height of a line too.
+    pub(super) fn break_line(&mut self, context: LayoutContext) {
         if !self.line.occupied {
-            self.cursor.advance(around.strut);
+            self.cursor.advance(context.strut);
         }
-        self.end_line(around);
+        self.end_line(context);
     }
 
-    /// Ends the line, if there is one.
-    pub(super) fn end_line(&mut self, around: LayoutContext) {
+    /// Ends the line, if there is one, and adds its paragraph.
+    pub(super) fn end_line(&mut self, context: LayoutContext) {
         let line = std::mem::take(&mut self.line);
         if !line.occupied {
             return;
         }
-        let strut = if self.dom.quirks { 0.0 } else { around.strut };
-        let (top, bottom) = self.cursor.place_line(&line, strut, around.available_width);
-        if let Some(para) = line.into_paragraph() {
-            self.push_block(top, bottom, BlockKind::Paragraph(para));
+        let strut = if self.dom.quirks { 0.0 } else { context.strut };
+        let (top, bottom) = self
+            .cursor
+            .place_line(&line, strut, context.available_width);
+        if let Some(paragraph) = line.into_paragraph() {
+            self.push_block(top, bottom, BlockKind::Paragraph(paragraph));
         }
     }
 
@@ -324,41 +332,119 @@ impl<'a> BlockBuilder<'a> {
         });
     }
 
-    pub(super) fn current_prefixes(&self) -> &Arc<[LinePrefix]> {
-        &self.shared_prefixes
-    }
-
-    pub(super) fn refresh_prefixes(&mut self) {
-        self.shared_prefixes = Arc::from(self.prefixes.as_slice());
-    }
-
-    fn layout_rule(&mut self, style: &ComputedStyle, around: LayoutContext) {
-        self.end_line(around);
-        self.cursor.add_margin(
-            style.margin[TOP]
-                .to_px(style.font_size, around.available_width)
-                .unwrap_or(0.0),
-        );
-        let thick = style.height.to_px(style.font_size, 0.0).unwrap_or(0.0)
+    fn layout_rule(&mut self, style: &ComputedStyle, context: LayoutContext) {
+        self.end_line(context);
+        let margin = |side: usize| {
+            style
+                .px(style.margin[side], context.available_width)
+                .unwrap_or(0.0)
+        };
+        self.cursor.add_margin(margin(TOP));
+        let height = style.px(style.height, 0.0).unwrap_or(0.0)
             + style.used_border(TOP)
             + style.used_border(BOTTOM);
-        if thick > 0.0 {
+        if height > 0.0 {
             self.cursor.apply_margins();
             let top = self.cursor.y;
-            self.cursor.advance(thick);
-            if style.visible
-                && !around.hidden
-                && style
-                    .background
-                    .is_none_or(|colour| colour.distance(around.background) == 0)
-            {
-                self.push_block(top, top + thick, BlockKind::Rule);
+            self.cursor.advance(height);
+            let is_filled = style
+                .background
+                .is_none_or(|colour| colour.distance(context.background) == 0);
+            if style.visible && !context.hidden && is_filled {
+                self.push_block(top, top + height, BlockKind::Rule);
             }
         }
-        self.cursor.add_margin(
-            style.margin[BOTTOM]
-                .to_px(style.font_size, around.available_width)
-                .unwrap_or(0.0),
-        );
+        self.cursor.add_margin(margin(BOTTOM));
+    }
+}
+
+/// True if a box shows nothing, however large its content is.
+fn is_hidden_box(style: &ComputedStyle, available_width: f32) -> bool {
+    let px = |length: Length| match length {
+        Length::Percent(share) if share > 0.0 => None,
+        length => style.px(length, available_width),
+    };
+    let left_or_top_below = |sides: &[Length; 4], limit: f32| {
+        [LEFT, TOP]
+            .iter()
+            .any(|side| px(sides[*side]).is_some_and(|px| px < limit))
+    };
+    let is_inline = matches!(style.display, Display::Inline | Display::Contents);
+    if (style.clipped_or_shrunk && !is_inline)
+        || (style.clipped && style.out_of_flow)
+        || ((style.out_of_flow || style.relatively_positioned)
+            && left_or_top_below(&style.offsets, -400.0))
+        || px(style.text_indent).is_some_and(|px| px < -500.0)
+        || left_or_top_below(&style.margin, -1_000.0)
+    {
+        return true;
+    }
+    let is_table_part = matches!(
+        style.display,
+        Display::Table | Display::Cell | Display::Row | Display::RowGroup
+    );
+    if !style.overflow_clipped || is_inline || is_table_part {
+        return false;
+    }
+    let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
+    let insets = |one: usize, other: usize| {
+        style.padding_and_border(one, available_width)
+            + style.padding_and_border(other, available_width)
+    };
+    let (vertical, horizontal) = (insets(TOP, BOTTOM), insets(RIGHT, LEFT));
+    small(style.height, vertical)
+        || small(style.max_height, vertical)
+        || small(style.width, horizontal)
+        || small(style.max_width, horizontal)
+}
+
+/// Facts about the content of each node, by its index, collected before the walk.
+pub(super) struct ElementInfo {
+    /// Number of visible letters and digits.
+    pub(super) letter_counts: Vec<u32>,
+    /// True if a block is inside, so that the element cannot be part of a line.
+    pub(super) contains_block: Vec<bool>,
+}
+
+impl ElementInfo {
+    fn collect(dom: &Dom, styles: &[ComputedStyle]) -> Self {
+        let mut letter_counts = vec![0_u32; dom.len()];
+        let mut contains_block = vec![false; dom.len()];
+        // A box of several lines cannot be part of a line either.
+        let mut breaks = vec![false; dom.len()];
+        let order: Vec<NodeId> = dom.nodes().collect();
+        for id in order.into_iter().rev() {
+            let index = id.index();
+            let style = &styles[index];
+            let parent = dom.node(id).parent.map(NodeId::index);
+            match &dom.node(id).data {
+                NodeData::Text(text) => {
+                    if parent.is_some_and(|parent| styles[parent].font_size <= TINY_FONT_PX) {
+                        continue;
+                    }
+                    let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+                    letter_counts[index] = u32::try_from(letters).unwrap_or(u32::MAX);
+                }
+                NodeData::Element { .. } if style.display == Display::None => {
+                    letter_counts[index] = 0;
+                    contains_block[index] = false;
+                    continue;
+                }
+                NodeData::Element { .. } | NodeData::Other => {}
+            }
+            let name = dom.tag_name(id);
+            breaks[index] |= name == "br";
+            contains_block[index] |= breaks[index] && style.display == Display::InlineBlock;
+            if let Some(parent) = parent {
+                breaks[parent] |= breaks[index] && !style.is_block();
+                letter_counts[parent] = letter_counts[parent].saturating_add(letter_counts[index]);
+                contains_block[parent] |=
+                    contains_block[index] || (!name.is_empty() && style.is_block());
+            }
+        }
+        Self {
+            letter_counts,
+            contains_block,
+        }
     }
 }

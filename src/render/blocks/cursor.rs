@@ -1,32 +1,32 @@
-//! How far down the page things stand: margins collapse, boxes and lines add up.
+//! The vertical position in the layout: margins collapse, boxes and lines add up.
 
 use super::inline::LineBox;
-use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, TOP};
+use crate::render::html::NodeId;
 
-/// The place on the page that the walk has come to.
+/// The vertical position that the builder has reached on the page.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VerticalCursor {
     /// Pixels from the top.
     pub(super) y: f32,
-    /// The largest margin that waits for something to follow it, and the most negative one.
+    /// The largest and the most negative margin that are not applied yet.
     positive_margin: f32,
     negative_margin: f32,
 }
 
 impl VerticalCursor {
-    /// Leaves a margin, which takes the place of smaller ones beside it.
+    /// Adds a margin, which collapses with the adjacent ones.
     pub(super) fn add_margin(&mut self, px: f32) {
         self.positive_margin = self.positive_margin.max(px);
         self.negative_margin = self.negative_margin.min(px);
     }
 
-    /// Makes the margins that wait count.
+    /// Applies the pending margins.
     pub(super) fn apply_margins(&mut self) {
         self.y += self.positive_margin + self.negative_margin;
         (self.positive_margin, self.negative_margin) = (0.0, 0.0);
     }
 
-    /// Takes up `px` pixels, if any.
+    /// Moves down by `px` pixels; zero keeps the margins pending.
     pub(super) fn advance(&mut self, px: f32) {
         if px > 0.0 {
             self.apply_margins();
@@ -34,7 +34,7 @@ impl VerticalCursor {
         }
     }
 
-    /// Goes down to `y`, if that is further down.
+    /// Moves down to `y`, unless it is above.
     pub(super) fn extend_to(&mut self, y: f32) {
         if self.y + self.positive_margin + self.negative_margin < y {
             (self.positive_margin, self.negative_margin) = (0.0, 0.0);
@@ -42,7 +42,7 @@ impl VerticalCursor {
         }
     }
 
-    /// Sets a line; returns the top of its first letters and the bottom of its last ones.
+    /// Places a line; returns the top of its first letters and the bottom of its last.
     pub(super) fn place_line(&mut self, line: &LineBox, strut: f32, width: f32) -> (f32, f32) {
         self.apply_margins();
         let height = line.height.max(strut);
@@ -54,49 +54,12 @@ impl VerticalCursor {
     }
 }
 
-/// Whether nothing of a box can be seen, however large its content is.
-pub(super) fn is_hidden_box(style: &ComputedStyle, around: f32) -> bool {
-    let px = |length: Length| match length {
-        Length::Percent(share) if share > 0.0 => None,
-        length => length.to_px(style.font_size, around),
-    };
-    if (style.clipped_or_shrunk && !matches!(style.display, Display::Inline | Display::Contents))
-        || (style.clipped && style.out_of_flow)
-    {
-        return true;
-    }
-    if (style.out_of_flow || style.relatively_positioned)
-        && [LEFT, TOP]
-            .iter()
-            .any(|side| px(style.offsets[*side]).is_some_and(|px| px < -400.0))
-    {
-        return true;
-    }
-    if px(style.text_indent).is_some_and(|px| px < -500.0)
-        || [LEFT, TOP]
-            .iter()
-            .any(|side| px(style.margin[*side]).is_some_and(|px| px < -1_000.0))
-    {
-        return true;
-    }
-    if !style.overflow_clipped
-        || matches!(
-            style.display,
-            Display::Inline
-                | Display::Table
-                | Display::Cell
-                | Display::Row
-                | Display::RowGroup
-                | Display::Contents
-        )
-    {
-        return false;
-    }
-    let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
-    let upright = style.padding_and_border(TOP, around) + style.padding_and_border(BOTTOM, around);
-    let across = style.padding_and_border(RIGHT, around) + style.padding_and_border(LEFT, around);
-    small(style.height, upright)
-        || small(style.max_height, upright)
-        || small(style.width, across)
-        || small(style.max_width, across)
+/// Boxes that are side by side on the page, as far as they are laid out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FloatRow {
+    pub(super) parent: Option<NodeId>,
+    pub(super) top: f32,
+    pub(super) bottom: f32,
+    /// Sum of their widths in pixels.
+    pub(super) width: f32,
 }

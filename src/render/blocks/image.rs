@@ -1,86 +1,80 @@
-//! Pictures become their words, buttons get their brackets, and what only counts openings is counted.
+//! Images become their alternative text; buttons, attachments and trackers are detected.
 
 use url::Url;
 
 use super::builder::{BlockBuilder, LayoutContext};
 use crate::render::body::{SpanRole, SpanStyle};
-use crate::render::css::{ComputedStyle, Display, Length};
+use crate::render::css::{ComputedStyle, Display, LEFT, Length, Rgba, TOP};
 use crate::render::html::NodeId;
 use crate::text::sanitize;
 
-/// Longer words that stand for a picture are cut.
+/// Longer alternative text is cut.
 const MAX_ALT_CHARS: usize = 300;
 
-/// A link that holds more than this is not looked through for pictures to the end.
-const MAX_VISITED: usize = 200;
+/// Nodes of a link that are searched for images.
+const MAX_SEARCHED_NODES: usize = 200;
 
-/// More letters than a button has.
+/// A link with more letters is not a button.
 const MAX_BUTTON_LETTERS: u32 = 60;
 
 impl BlockBuilder<'_> {
-    /// Adds the words that stand for a picture.
-    pub(super) fn layout_image(&mut self, id: NodeId, around: LayoutContext) {
+    /// Adds the alternative text of an image.
+    pub(super) fn layout_image(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id.index()];
-        if self.skip_tracking_pixel(id, style) || around.hidden || !style.visible {
+        if self.skip_tracking_pixel(id, style) || context.hidden || !style.visible {
             return;
         }
         self.record_attachment(id);
-        let attribute = |name: &str| {
-            self.dom
-                .attribute(id, name)
-                .map(attribute_text)
-                .filter(|text| !text.is_empty())
-        };
-        let words = attribute("alt").or_else(|| self.image_link_label(id, around));
-        let height = style.height.to_px(style.font_size, 0.0).unwrap_or(0.0);
-        let mark = SpanStyle {
-            role: if around.button {
+        let text = self
+            .attribute_text(id, "alt")
+            .or_else(|| self.image_link_label(id, context));
+        let height = style.px(style.height, 0.0).unwrap_or(0.0);
+        let span_style = SpanStyle {
+            role: if context.button {
                 SpanRole::Button
             } else {
                 SpanRole::Image
             },
-            link: around.link,
+            link: context.link,
             ..SpanStyle::default()
         };
-        let words = words.map(|words| format!("[{words}]")).unwrap_or_default();
-        if style.display == Display::Inline || style.display == Display::InlineBlock {
-            self.line.push_image(&words, style, mark, height);
-        } else {
-            self.end_line(around);
-            self.line.push_image(&words, style, mark, height);
-            self.end_line(around);
+        let text = text.map(|text| format!("[{text}]")).unwrap_or_default();
+        let is_inline = matches!(style.display, Display::Inline | Display::InlineBlock);
+        if !is_inline {
+            self.end_line(context);
+        }
+        self.line.push_image(&text, style, span_style, height);
+        if !is_inline {
+            self.end_line(context);
         }
     }
 
-    /// A link that holds nothing but pictures without words still needs something to show.
-    fn image_link_label(&self, id: NodeId, around: LayoutContext) -> Option<String> {
-        around.link?;
+    /// Returns a text for the first image of a link that has only images without text.
+    fn image_link_label(&self, id: NodeId, context: LayoutContext) -> Option<String> {
+        context.link?;
         let link = std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
             .find(|id| self.dom.tag_name(*id) == "a")?;
-        let pictures = self.images_in(link);
-        if self.info.letter_counts[link.index()] > 0 || pictures.first() != Some(&id) {
+        let images = self.images_in(link);
+        if self.info.letter_counts[link.index()] > 0 || images.first() != Some(&id) {
             return None;
         }
-        if pictures.iter().any(|picture| {
+        if images.iter().any(|image| {
             self.dom
-                .attribute(*picture, "alt")
+                .attribute(*image, "alt")
                 .is_some_and(|alt| !alt.trim().is_empty())
         }) {
             return None;
         }
-        let given = [
+        let labels = [
             (id, "title"),
             (link, "title"),
             (link, "aria-label"),
             (id, "aria-label"),
         ];
-        let given = given.iter().find_map(|(id, name)| {
-            self.dom
-                .attribute(*id, name)
-                .map(attribute_text)
-                .filter(|text| !text.is_empty())
-        });
-        given.or_else(|| {
+        let label = labels
+            .iter()
+            .find_map(|(id, name)| self.attribute_text(*id, name));
+        label.or_else(|| {
             let target = self.dom.attribute(link, "href")?;
             let host = Url::parse(target.trim())
                 .ok()?
@@ -93,7 +87,7 @@ impl BlockBuilder<'_> {
     fn images_in(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut stack = vec![id];
-        for _ in 0..MAX_VISITED {
+        for _ in 0..MAX_SEARCHED_NODES {
             let Some(id) = stack.pop() else { break };
             if self.dom.tag_name(id) == "img" {
                 found.push(id);
@@ -105,33 +99,22 @@ impl BlockBuilder<'_> {
         found
     }
 
-    /// Whether this picture is there to be loaded, not to be seen.
+    /// Skips an image of a pixel or two; such an image is a tracker if both sides are tiny.
     fn skip_tracking_pixel(&mut self, id: NodeId, style: &ComputedStyle) -> bool {
         let tiny = |length: Length, name: &str| {
-            let said = self
-                .dom
-                .attribute(id, name)
-                .and_then(|text| text.trim().trim_end_matches("px").parse::<f32>().ok());
-            said.is_some_and(|px| px <= 2.0) || matches!(length, Length::Px(px) if px <= 1.0)
+            let attribute = self.dom.attribute(id, name).unwrap_or_default();
+            let px = attribute.trim().trim_end_matches("px").parse::<f32>();
+            px.is_ok_and(|px| px <= 2.0) || matches!(length, Length::Px(px) if px <= 1.0)
         };
-        if !tiny(style.width, "width") && !tiny(style.height, "height") {
-            return false;
-        }
-        let both = tiny(style.width, "width") && tiny(style.height, "height");
-        if both {
+        let (thin, flat) = (tiny(style.width, "width"), tiny(style.height, "height"));
+        if thin && flat {
             self.record_tracker(id);
         }
-        true
+        thin || flat
     }
 
-    /// A picture that is not shown at all can only be there to be loaded.
-    pub(super) fn record_hidden_image(&mut self, id: NodeId) {
-        if self.dom.tag_name(id) == "img" {
-            self.record_tracker(id);
-        }
-    }
-
-    fn record_tracker(&mut self, id: NodeId) {
+    /// Adds the host of a tracking image to the trackers.
+    pub(super) fn record_tracker(&mut self, id: NodeId) {
         let source = self.dom.attribute(id, "src").unwrap_or_default();
         let host = Url::parse(source.get(..source.len().min(2048)).unwrap_or_default()).ok();
         if let Some(host) = host
@@ -152,31 +135,31 @@ impl BlockBuilder<'_> {
         else {
             return;
         };
-        let name = attribute_text(name);
+        let name = clean_attribute(name);
         if self.output.attachments.len() < 100 && !self.output.attachments.contains(&name) {
             self.output.attachments.push(name);
         }
     }
 
-    /// Whether a link is drawn as a button: it, or a box that holds nothing else, stands out.
+    /// True if a link, or a box with no other text, is filled or framed like a button.
     pub(super) fn is_button(
         &self,
         id: NodeId,
         style: &ComputedStyle,
-        around: LayoutContext,
+        context: LayoutContext,
     ) -> bool {
         let letters = self.info.letter_counts[id.index()];
         if letters == 0 || letters > MAX_BUTTON_LETTERS || self.info.contains_block[id.index()] {
             return false;
         }
-        let stands_out = |style: &ComputedStyle, ground| {
+        let is_prominent = |style: &ComputedStyle, background| {
             let filled = style
                 .background
-                .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(ground) > 30)
+                .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(background) > 30)
                 || style.background_image;
             let framed = style.border_visible.iter().all(|on| *on) && style.border_width[0] >= 1.0;
-            let padded = style.padding_and_border(3, around.available_width) >= 5.0
-                || style.padding_and_border(0, around.available_width) >= 5.0;
+            let padded = style.padding_and_border(LEFT, context.available_width) >= 5.0
+                || style.padding_and_border(TOP, context.available_width) >= 5.0;
             (filled || framed) && (padded || style.display != Display::Inline)
         };
         let mut at = id;
@@ -185,8 +168,7 @@ impl BlockBuilder<'_> {
             let Some(parent) = self.dom.node(at).parent else {
                 return false;
             };
-            let ground = self.background_of(parent);
-            if stands_out(&style, ground) {
+            if is_prominent(&style, self.background_of(parent)) {
                 return true;
             }
             if self.info.letter_counts[parent.index()] != letters {
@@ -198,8 +180,8 @@ impl BlockBuilder<'_> {
         false
     }
 
-    /// The colour behind an element.
-    fn background_of(&self, id: NodeId) -> crate::render::css::Rgba {
+    /// Returns the background colour of an element or of the nearest ancestor that has one.
+    fn background_of(&self, id: NodeId) -> Rgba {
         std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
             .take(64)
             .find_map(|id| {
@@ -207,36 +189,34 @@ impl BlockBuilder<'_> {
                     .background
                     .filter(|colour| colour.alpha > 0.5)
             })
-            .unwrap_or(crate::render::css::Rgba::WHITE)
+            .unwrap_or(Rgba::WHITE)
     }
 
-    /// Buttons of forms show their label; everything else that can be filled in is empty.
-    pub(super) fn layout_input(&mut self, id: NodeId, around: LayoutContext) {
+    /// Adds the label of a form button; other form fields show nothing.
+    pub(super) fn layout_input(&mut self, id: NodeId, context: LayoutContext) {
         let kind = self
             .dom
             .attribute(id, "type")
             .unwrap_or_default()
             .to_ascii_lowercase();
-        let label = self
-            .dom
-            .attribute(id, "value")
-            .map(attribute_text)
-            .filter(|text| !text.is_empty());
-        if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, around.hidden)
+        let label = self.attribute_text(id, "value");
+        if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {
             let style = &self.styles[id.index()];
-            let mark = SpanStyle {
-                role: SpanRole::Button,
-                ..SpanStyle::default()
-            };
+            let (text, height) = (format!("[ {label} ]"), style.line_height_px());
             self.line
-                .push_image(&format!("[ {label} ]"), style, mark, style.line_height_px());
+                .push_image(&text, style, SpanRole::Button.into(), height);
         }
+    }
+
+    fn attribute_text(&self, id: NodeId, name: &str) -> Option<String> {
+        let text = clean_attribute(self.dom.attribute(id, name)?);
+        (!text.is_empty()).then_some(text)
     }
 }
 
-/// Words from an attribute, on one line.
-fn attribute_text(text: &str) -> String {
+/// Sanitizes and cuts the value of an attribute, and puts it on one line.
+fn clean_attribute(text: &str) -> String {
     let clean = sanitize::sanitize_block(text.get(..text.len().min(8 * 1024)).unwrap_or_default())
         .into_owned();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");

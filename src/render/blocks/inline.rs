@@ -1,56 +1,52 @@
-//! The line of text that is being put together: blanks are collapsed as a browser does.
+//! The line under construction: white space collapses as in a browser.
 
 use unicode_width::UnicodeWidthChar;
 
-use super::block::{Paragraph, Run};
-use crate::render::body::{SpanRole, SpanStyle};
+use super::Paragraph;
+use crate::render::body::{BodySpan, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, TextTransform, WhiteSpace};
-use crate::render::links::is_rtl;
 
 /// A line of text between two line breaks.
 #[derive(Default)]
 pub(super) struct LineBox {
-    runs: Vec<Run>,
-    /// A blank that waits for a word to follow.
+    runs: Vec<BodySpan>,
+    /// A space is due before the next word.
     pending_space: bool,
-    /// Something stands here that takes up a line, be it only a hard blank.
+    /// The line takes up height, be it only for a no-break space.
     pub(super) occupied: bool,
-    /// Letters that can be seen.
-    has_visible_text: bool,
     preformatted: bool,
-    has_words: bool,
+    has_text: bool,
     has_images: bool,
-    /// Height of the tallest part, in pixels.
+    /// Height of its highest text or image, in pixels.
     pub(super) height: f32,
-    /// Height of the first and of the last letters.
+    /// Height of the first and of the last letters, in pixels.
     pub(super) glyph_heights: Option<(f32, f32)>,
-    /// Width in pixels, by the width of letters in the usual fonts.
+    /// Width in pixels, estimated from the letters.
     pub(super) width_px: f32,
-    rtl: bool,
 }
 
 impl LineBox {
-    /// Adds text, which is clean. A `ghost` takes its place but cannot be seen.
+    /// Adds sanitized text; invisible text takes up space but is not shown.
     pub(super) fn push_text(
         &mut self,
         text: &str,
         style: &ComputedStyle,
-        mark: SpanStyle,
-        ghost: bool,
+        span_style: SpanStyle,
+        invisible: bool,
     ) {
-        let keeps = matches!(style.white_space, WhiteSpace::Pre | WhiteSpace::PreWrap);
-        self.preformatted |= keeps;
+        let preformatted = style.white_space == WhiteSpace::Pre;
+        self.preformatted |= preformatted;
         let mut capital = true;
         let mut out = String::new();
         for c in text.chars() {
-            if matches!(c, ' ' | '\n' | '\t' | '\r') && !keeps {
+            if matches!(c, ' ' | '\n' | '\t' | '\r') && !preformatted {
                 self.pending_space = true;
                 capital = true;
                 continue;
             }
             if std::mem::take(&mut self.pending_space) && self.occupied {
                 if out.is_empty() {
-                    self.push_space(mark);
+                    self.push_space(span_style);
                 } else {
                     out.push(' ');
                 }
@@ -62,60 +58,50 @@ impl LineBox {
                 TextTransform::Uppercase => out.extend(c.to_uppercase()),
                 TextTransform::Lowercase => out.extend(c.to_lowercase()),
                 TextTransform::Capitalize if capital && c.is_alphanumeric() => {
-                    out.extend(c.to_uppercase())
+                    out.extend(c.to_uppercase());
                 }
                 TextTransform::Capitalize | TextTransform::None => out.push(c),
             }
             capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
-            let shown = !matches!(
-                c,
-                '\u{A0}' | '\u{2000}'
-                    ..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}' | ' '
-            );
-            if shown && !ghost {
-                self.has_visible_text = true;
-                self.has_words = true;
-                let first = self
-                    .glyph_heights
-                    .map_or(style.glyph_height(), |(first, _)| first);
-                self.glyph_heights = Some((first, style.glyph_height()));
+            if !is_blank(c) && !invisible {
+                self.has_text = true;
+                let height = style.glyph_height();
+                let first = self.glyph_heights.map_or(height, |(first, _)| first);
+                self.glyph_heights = Some((first, height));
             }
         }
-        if ghost {
-            return;
+        if !invisible {
+            push_span(&mut self.runs, &out, span_style);
         }
-        self.rtl |= style.rtl;
-        self.push_run(&out, mark);
     }
 
-    /// Adds the words that stand for a picture, which is `height` pixels high.
+    /// Adds an image, which is `height` pixels high, by its alternative text.
     pub(super) fn push_image(
         &mut self,
-        words: &str,
+        text: &str,
         style: &ComputedStyle,
-        mark: SpanStyle,
+        span_style: SpanStyle,
         height: f32,
     ) {
         self.extend_height(style);
         self.height = self.height.max(height);
-        if words.is_empty() {
+        if text.is_empty() {
             return;
         }
         self.ensure_space();
-        self.push_run(words, mark);
+        push_span(&mut self.runs, text, span_style);
         self.pending_space = true;
-        self.has_visible_text = true;
         self.has_images = true;
     }
 
-    /// Opens a button; what is given back closes it.
-    pub(super) fn open_button(&mut self, mark: SpanStyle) -> usize {
-        self.push_run("[ ", mark);
+    /// Opens a button; returns the index of its first run for `close_button`.
+    pub(super) fn open_button(&mut self, style: SpanStyle) -> usize {
+        push_span(&mut self.runs, "[ ", style);
         self.runs.len() - 1
     }
 
-    /// Closes the button that was opened at run `from`, without the blanks at its ends.
-    pub(super) fn close_button(&mut self, from: usize, mark: SpanStyle) {
+    /// Closes the button that starts in run `from`; its label is trimmed.
+    pub(super) fn close_button(&mut self, from: usize, style: SpanStyle) {
         self.pending_space = false;
         if let Some(first) = self.runs.get_mut(from)
             && let Some(label) = first.text.rfind("[ ").map(|at| at + 2)
@@ -130,10 +116,10 @@ impl LineBox {
                 last.text.push(' ');
             }
         }
-        self.push_run(" ]", mark);
+        push_span(&mut self.runs, " ]", style);
     }
 
-    /// Makes sure that what follows does not stick to what is there.
+    /// Adds a space now, unless the line is empty or ends with one.
     pub(super) fn ensure_space(&mut self) {
         if self.occupied {
             self.pending_space = true;
@@ -144,17 +130,18 @@ impl LineBox {
                 .last()
                 .is_some_and(|run| !run.text.ends_with([' ', '\u{A0}']))
         {
-            self.push_run(" ", SpanStyle::default());
+            push_span(&mut self.runs, " ", SpanStyle::default());
         }
     }
 
-    /// Puts a blank in front of text that looks like `next`; between two looks it has neither.
+    /// Adds a space before text of style `next`; between two styles it has the default style.
     fn push_space(&mut self, next: SpanStyle) {
-        let same = self.runs.last().is_some_and(|last| last.style == next);
-        self.push_run(" ", if same { next } else { SpanStyle::default() });
+        let last = self.runs.last().map(|run| run.style);
+        let style = last.filter(|style| *style == next).unwrap_or_default();
+        push_span(&mut self.runs, " ", style);
     }
 
-    /// Lets a blank stand before whatever comes next.
+    /// Makes a space due before the next word.
     pub(super) fn allow_space(&mut self) {
         self.pending_space = self.occupied;
     }
@@ -164,28 +151,15 @@ impl LineBox {
         self.height = self.height.max(style.line_height_px());
     }
 
-    fn push_run(&mut self, text: &str, mark: SpanStyle) {
-        if text.is_empty() {
-            return;
-        }
-        match self.runs.last_mut() {
-            Some(last) if last.style == mark => last.text.push_str(text),
-            _ => self.runs.push(Run {
-                text: text.to_owned(),
-                style: mark,
-            }),
-        }
-    }
-
-    /// The text, if there is any to be seen; the blanks at its ends are gone.
+    /// Returns the trimmed paragraph, if any of it is visible.
     pub(super) fn into_paragraph(mut self) -> Option<Paragraph> {
-        if !self.has_visible_text {
+        if !self.has_text && !self.has_images {
             return None;
         }
-        let is_blank = |c: char| c.is_whitespace() || c == '\u{2800}';
+        let is_trimmed = |c: char| c.is_whitespace() || c == '\u{2800}';
         while let Some(last) = self.runs.last_mut() {
             last.text
-                .truncate(last.text.trim_end_matches(is_blank).len());
+                .truncate(last.text.trim_end_matches(is_trimmed).len());
             if !last.text.is_empty() {
                 break;
             }
@@ -195,30 +169,31 @@ impl LineBox {
             let blank = self
                 .runs
                 .iter()
-                .take_while(|run| run.text.trim_start_matches(is_blank).is_empty())
+                .take_while(|run| run.text.trim_start_matches(is_trimmed).is_empty())
                 .count();
             self.runs.drain(..blank);
             if let Some(first) = self.runs.first_mut() {
-                first.text = first.text.trim_start_matches(is_blank).to_owned();
+                first.text = first.text.trim_start_matches(is_trimmed).to_owned();
             }
         }
-        let words: String = self
-            .runs
-            .iter()
-            .filter(|run| run.style.role != SpanRole::Image)
-            .map(|run| &*run.text)
-            .collect();
-        let rtl = is_rtl(&words) || (self.rtl && !words.chars().any(char::is_alphabetic));
         Some(Paragraph {
             runs: self.runs,
-            rtl,
             preformatted: self.preformatted,
-            images_only: self.has_images && !self.has_words,
+            images_only: self.has_images && !self.has_text,
         })
     }
 }
 
-/// Width of a letter as a part of the font size.
+/// True for characters that leave no mark on the page.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        ' ' | '\u{A0}' | '\u{2000}'
+            ..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}'
+    )
+}
+
+/// Returns the width of a character as a share of the font size, estimated for common fonts.
 fn char_width(c: char, style: &ComputedStyle) -> f32 {
     let width = match c {
         _ if style.monospace => 0.6,

@@ -1,66 +1,172 @@
-//! Rebuilds what is seen of a page as plain blocks, each with the place it had on the page.
+//! Builds blocks from what is visible of a page, each with its vertical position on the page.
 //!
-//! The walk lays the page out as far as it must be known how far apart things are: widths are
-//! guessed from the letters, heights are added up with the rules of browsers for margins, padding
-//! and lines. Where two blocks are a finger's breadth apart on the page, a blank line keeps them
-//! apart on the terminal.
+//! The builder lays the page out as far as vertical gaps need it: widths are estimated from the
+//! letters, heights add up by the browsers' rules for margins, padding and lines. A large gap
+//! between two blocks later becomes a blank line.
 
-mod block;
 mod boxes;
 mod builder;
 mod cursor;
-mod element_info;
 mod image;
 mod inline;
-mod list_marker;
 mod table;
 
-pub(in crate::render) use block::{Block, BlockKind, LinePrefix, Paragraph, Run, TableCell};
-
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::body::{Link, SpanRole};
+use unicode_width::UnicodeWidthStr;
+
+use super::body::{BodySpan, Link, SpanRole, SpanStyle};
 use super::css::ComputedStyle;
 use super::html::{Dom, NodeId};
 use super::links;
 
-/// Letters of this size in pixels cannot be read by anybody.
-const TINY_FONT_PX: f32 = 2.0;
+/// A block and its position on the page.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Top of its first letters, in pixels from the top of the page.
+    pub(crate) top: f32,
+    /// Bottom of its last letters.
+    pub(crate) bottom: f32,
+    /// What its lines start with, the outermost first.
+    pub(crate) prefixes: Arc<[LinePrefix]>,
+    pub(crate) kind: BlockKind,
+}
 
-/// More text than is worth showing, in blocks.
-const MAX_BLOCKS: usize = 30_000;
+#[derive(Debug)]
+pub(crate) enum BlockKind {
+    Paragraph(Paragraph),
+    /// A table row; rows of the same table share their columns.
+    TableRow {
+        table: u32,
+        cells: Vec<TableCell>,
+    },
+    /// A horizontal rule.
+    Rule,
+}
 
-/// A page as blocks.
+/// What the lines of a block start with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LinePrefix {
+    Quote,
+    /// Only the first line of the item `number` has the marker; the others are indented.
+    ListItem {
+        number: u32,
+        marker: Box<str>,
+    },
+}
+
+/// Text without a forced line break.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Paragraph {
+    pub(crate) runs: Vec<BodySpan>,
+    /// Spaces and line breaks are the author's.
+    pub(crate) preformatted: bool,
+    pub(crate) images_only: bool,
+}
+
+/// A cell of a row.
+#[derive(Debug, Clone)]
+pub(crate) struct TableCell {
+    /// Index of the column in which it starts.
+    pub(crate) column: usize,
+    pub(crate) paragraphs: Vec<Paragraph>,
+    pub(crate) align_right: bool,
+}
+
+impl Paragraph {
+    /// Returns the columns that it needs on one line.
+    pub(crate) fn width(&self) -> usize {
+        self.runs.iter().map(|run| run.text.width()).sum()
+    }
+
+    pub(crate) fn push_run(&mut self, text: &str, style: SpanStyle) {
+        let text = text.to_owned();
+        self.runs.push(BodySpan { text, style });
+    }
+}
+
+impl TableCell {
+    /// Returns the columns that its widest paragraph needs.
+    pub(crate) fn width(&self) -> usize {
+        self.paragraphs
+            .iter()
+            .map(Paragraph::width)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+impl Block {
+    pub(crate) fn as_paragraph(&self) -> Option<&Paragraph> {
+        match &self.kind {
+            BlockKind::Paragraph(paragraph) => Some(paragraph),
+            BlockKind::TableRow { .. } | BlockKind::Rule => None,
+        }
+    }
+
+    pub(crate) fn as_row(&self) -> Option<&[TableCell]> {
+        match &self.kind {
+            BlockKind::TableRow { cells, .. } => Some(cells),
+            BlockKind::Paragraph(_) | BlockKind::Rule => None,
+        }
+    }
+
+    pub(crate) fn is_images_only(&self) -> bool {
+        self.as_paragraph()
+            .is_some_and(|paragraph| paragraph.images_only)
+    }
+
+    /// Returns its paragraphs in reading order.
+    pub(crate) fn paragraphs(&self) -> impl Iterator<Item = &Paragraph> {
+        let cells = self.as_row().unwrap_or_default();
+        let in_cells = cells.iter().flat_map(|cell| &cell.paragraphs);
+        self.as_paragraph().into_iter().chain(in_cells)
+    }
+
+    fn paragraphs_mut(&mut self) -> Vec<&mut Paragraph> {
+        match &mut self.kind {
+            BlockKind::Paragraph(paragraph) => vec![paragraph],
+            BlockKind::TableRow { cells, .. } => cells
+                .iter_mut()
+                .flat_map(|cell| &mut cell.paragraphs)
+                .collect(),
+            BlockKind::Rule => Vec::new(),
+        }
+    }
+}
+
+/// The blocks of a page and what was found while building them.
 #[derive(Debug, Default)]
-pub(in crate::render) struct BlockContent {
-    pub(in crate::render) blocks: Vec<Block>,
-    pub(in crate::render) links: Vec<Link>,
-    /// Hosts of pictures that are too small to be seen, in order, one for each picture.
-    pub(in crate::render) trackers: Vec<String>,
-    /// Names of pictures that travel with the email.
-    pub(in crate::render) attachments: Vec<String>,
-    /// Characters that were taken out of the text in cleaning.
-    pub(in crate::render) sanitized_chars: usize,
-    /// There was more than is worth showing.
-    pub(in crate::render) truncated: bool,
+pub(crate) struct BlockContent {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) links: Vec<Link>,
+    /// The host of each tracking image, in order.
+    pub(crate) trackers: Vec<String>,
+    /// Names of images attached to the email.
+    pub(crate) attachments: Vec<String>,
+    /// Number of characters that were removed from the text.
+    pub(crate) sanitized_chars: usize,
+    /// The page has more blocks than the limit.
+    pub(crate) truncated: bool,
 }
 
-/// Rebuilds the page.
-pub(in crate::render) fn build_blocks(tree: &Dom, styles: &[ComputedStyle]) -> BlockContent {
-    let mut walk = builder::BlockBuilder::new(tree, styles);
-    walk.visit_node(NodeId::ROOT, builder::LayoutContext::root());
-    let (mut rebuilt, targets) = walk.finish();
-    number_links(&mut rebuilt, &targets);
-    rebuilt
+/// Builds the blocks of a page from its elements and their styles.
+pub(crate) fn build_blocks(dom: &Dom, styles: &[ComputedStyle]) -> BlockContent {
+    let mut builder = builder::BlockBuilder::new(dom, styles);
+    builder.visit_node(NodeId::ROOT, builder::LayoutContext::root());
+    let (mut content, targets) = builder.finish();
+    number_links(&mut content, &targets);
+    content
 }
 
-/// Numbers links in the order in which they are read, each target once, under the first words it is on.
-fn number_links(rebuilt: &mut BlockContent, targets: &[String]) {
+/// Numbers links in reading order, each target once, named by the first text that links to it.
+fn number_links(content: &mut BlockContent, targets: &[String]) {
     let mut numbers: HashMap<u16, u16> = HashMap::new();
     let mut named: Vec<NamedLink> = Vec::new();
     let mut last = None;
-    for block in &mut rebuilt.blocks {
-        for run in block.runs_mut() {
+    for block in &mut content.blocks {
+        for run in block.paragraphs_mut().into_iter().flat_map(|p| &mut p.runs) {
             let Some(target) = run.style.link else {
                 last = None;
                 continue;
@@ -82,27 +188,27 @@ fn number_links(rebuilt: &mut BlockContent, targets: &[String]) {
             name.text.push(' ');
         }
     }
-    rebuilt.links = named
+    content.links = named
         .into_iter()
         .map(|name| links::inspect_link(&name.text, &targets[usize::from(name.target)]))
         .collect();
 }
 
-/// A link and the words it is known by.
+/// A link and its text.
 struct NamedLink {
     target: u16,
     text: String,
-    /// The words stand for a picture; real ones are better.
+    /// The text is that of an image; other text replaces it.
     from_image: bool,
 }
 
 impl NamedLink {
-    fn push_run(&mut self, run: &Run, goes_on: bool) {
-        let picture = run.style.role == SpanRole::Image;
-        if self.from_image && !picture {
+    fn push_run(&mut self, run: &BodySpan, continues: bool) {
+        let is_image = run.style.role == SpanRole::Image;
+        if self.from_image && !is_image {
             self.text.clear();
             self.from_image = false;
-        } else if self.from_image != picture || !(goes_on || self.text.is_empty()) {
+        } else if self.from_image != is_image || !(continues || self.text.is_empty()) {
             return;
         }
         if self.text.len() < 200 {

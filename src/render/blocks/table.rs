@@ -1,69 +1,68 @@
-//! Tables: rows of short cells stay rows, everything else was only there for the layout.
+//! Lays out tables: rows of short cells stay rows, other tables become plain blocks.
 
-use super::block::{Block, BlockKind, Paragraph, Run, TableCell};
 use super::builder::{BlockBuilder, LayoutContext};
+use super::{Block, BlockKind, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
-use crate::render::css::{BOTTOM, Display, Length, TOP, TextAlign, VerticalAlign};
+use crate::render::css::{BOTTOM, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign};
 use crate::render::html::{NodeData, NodeId};
 
-/// A cell of this width or less is a label beside a text.
+/// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
 
-/// Cells of this width or less beside a text of several lines are figures.
-const MAX_FIGURE_WIDTH: usize = 16;
+/// Cells up to this width can be amounts beside a text of several lines.
+const MAX_AMOUNT_WIDTH: usize = 16;
 
-/// Lines beside figures name what the figures are of; longer ones are prose.
+/// Lines beside amounts are item names; longer lines are prose.
 const MAX_NAME_WIDTH: usize = 48;
 
-/// A text of more lines than this is no table cell.
+/// A text of more lines does not fit in a row.
 const MAX_CELL_LINES: usize = 6;
 
-/// A row of more cells than this is not read as one.
+/// A row of more cells is split into blocks.
 const MAX_COLUMNS: usize = 64;
 
-/// A cell that reaches further than this was not meant to.
+/// Larger values of `colspan` and `rowspan` are cut.
 const MAX_SPAN: usize = 100;
 
-/// A cell while its row is laid out.
+/// A cell of a row that is not merged yet.
 struct LaidOutCell {
     id: NodeId,
     column: usize,
-    span: usize,
-    /// Its blocks are from here to there.
+    /// Its range in the list of blocks.
     blocks: std::ops::Range<usize>,
     height: f32,
 }
 
 impl BlockBuilder<'_> {
-    /// Lays out the inside of a table.
-    pub(super) fn layout_table(&mut self, id: NodeId, around: LayoutContext) {
+    /// Lays out the rows of a table.
+    pub(super) fn layout_table(&mut self, id: NodeId, context: LayoutContext) {
         self.table_count += 1;
         let number = self.table_count;
-        self.layout_rows(id, number, &mut Vec::new(), around);
+        self.layout_rows(id, number, &mut Vec::new(), context);
         let style = &self.styles[id.index()];
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
         }
     }
 
-    /// Lays out rows; `hanging` says for each column how many rows a cell from above still covers.
+    /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still covers.
     fn layout_rows(
         &mut self,
         id: NodeId,
         table: u32,
-        hanging: &mut Vec<usize>,
-        around: LayoutContext,
+        rowspans_left: &mut Vec<usize>,
+        context: LayoutContext,
     ) {
         let tree = self.dom;
         for child in tree.children(id) {
             match (&tree.node(child).data, self.styles[child.index()].display) {
                 (NodeData::Element { .. }, Display::RowGroup) => {
-                    self.layout_rows(child, table, hanging, around);
+                    self.layout_rows(child, table, rowspans_left, context);
                 }
                 (NodeData::Element { .. }, Display::Row) => {
-                    self.layout_row(child, table, hanging, around)
+                    self.layout_row(child, table, rowspans_left, context);
                 }
-                _ => self.visit_node(child, around),
+                _ => self.visit_node(child, context),
             }
         }
     }
@@ -72,23 +71,17 @@ impl BlockBuilder<'_> {
         &mut self,
         id: NodeId,
         table: u32,
-        hanging: &mut Vec<usize>,
-        mut around: LayoutContext,
+        rowspans_left: &mut Vec<usize>,
+        outer: LayoutContext,
     ) {
         let style = &self.styles[id.index()];
-        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
-            around.background = colour;
-            around.over_image = false;
-        }
-        around.over_image |= style.background_image;
-        around.opacity *= style.opacity;
-        around.hidden |= around.opacity < 0.05;
+        let context = outer.enter(style);
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
         }
         self.cursor.apply_margins();
         let start = self.cursor.y;
-        let cells: Vec<NodeId> = self
+        let nodes: Vec<NodeId> = self
             .dom
             .children(id)
             .filter(|child| {
@@ -96,17 +89,17 @@ impl BlockBuilder<'_> {
                     && self.styles[child.index()].display != Display::None
             })
             .collect();
-        let widths = self.share_width(&cells, around.available_width);
-        let mut laid = Vec::new();
+        let widths = self.share_width(&nodes, context.available_width);
+        let mut cells = Vec::new();
         let mut column = 0;
-        for (cell, width) in cells.into_iter().zip(widths) {
+        for (cell, width) in nodes.into_iter().zip(widths) {
             self.cursor.y = start;
             let from = self.output.blocks.len();
             self.layout_cell(
                 cell,
                 LayoutContext {
                     available_width: width,
-                    ..around
+                    ..context
                 },
             );
             let number = |name: &str| {
@@ -117,32 +110,34 @@ impl BlockBuilder<'_> {
                     .clamp(1, MAX_SPAN)
             };
             let (span, rows) = (number("colspan"), number("rowspan"));
-            while hanging.get(column).is_some_and(|left| *left > 0) {
-                hanging[column] -= 1;
+            while rowspans_left.get(column).is_some_and(|left| *left > 0) {
+                rowspans_left[column] -= 1;
                 column += 1;
             }
             if rows > 1 && column < MAX_COLUMNS {
-                hanging.resize(hanging.len().max(column + span), 0);
-                hanging[column..column + span].fill(rows - 1);
+                rowspans_left.resize(rowspans_left.len().max(column + span), 0);
+                rowspans_left[column..column + span].fill(rows - 1);
             }
-            laid.push(LaidOutCell {
+            cells.push(LaidOutCell {
                 id: cell,
                 column,
-                span,
                 blocks: from..self.output.blocks.len(),
                 height: self.cursor.y - start,
             });
             column += span;
         }
-        for left in hanging.iter_mut().skip(column) {
+        for left in rowspans_left.iter_mut().skip(column) {
             *left = left.saturating_sub(1);
         }
-        let least = match style.height {
+        let min_height = match style.height {
             Length::Px(px) => px,
             _ => 0.0,
         };
-        let height = laid.iter().map(|cell| cell.height).fold(least, f32::max);
-        for cell in &laid {
+        let height = cells
+            .iter()
+            .map(|cell| cell.height)
+            .fold(min_height, f32::max);
+        for cell in &cells {
             let free = height - cell.height;
             let down = match self.styles[cell.id.index()].vertical_align {
                 VerticalAlign::Top => 0.0,
@@ -155,84 +150,79 @@ impl BlockBuilder<'_> {
             }
         }
         self.cursor.y = start + height;
-        self.merge_row(&laid, table);
+        self.merge_row(&cells, table);
     }
 
-    fn layout_cell(&mut self, id: NodeId, around: LayoutContext) {
+    fn layout_cell(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id.index()];
         if style.display != Display::Cell {
-            self.visit_node(id, around);
-            self.end_line(around);
+            self.visit_node(id, context);
+            self.end_line(context);
             self.cursor.apply_margins();
             return;
         }
         let start = self.cursor.y;
-        let mut plain = *style;
-        // Margins mean nothing on a cell, and its width has been given to it.
-        plain.margin = [Length::ZERO; 4];
-        plain.width = Length::Auto;
-        plain.height = Length::Auto;
-        let mut inner = around;
-        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
-            inner.background = colour;
-            inner.over_image = false;
-        }
-        inner.over_image |= style.background_image;
-        inner.opacity *= style.opacity;
-        inner.hidden |= inner.opacity < 0.05;
-        plain.overflow_clipped = true;
-        plain.max_height = Length::Auto;
-        self.layout_block(id, &plain, inner, Self::visit_children);
+        // Margins do not apply to cells, and the row has set the width.
+        let inner_style = ComputedStyle {
+            margin: [Length::ZERO; 4],
+            width: Length::Auto,
+            height: Length::Auto,
+            max_height: Length::Auto,
+            overflow_clipped: true,
+            ..*style
+        };
+        let inner = context.enter(style);
+        self.layout_block(id, &inner_style, inner, Self::visit_children);
         self.cursor.apply_margins();
         if let Length::Px(px) = style.height {
-            // In a table, a height is one of the whole box in old documents, and of its content in new ones.
+            // In quirks mode the height of a cell includes its padding and border.
             let insets = if self.dom.quirks {
                 0.0
             } else {
-                style.padding_and_border(TOP, around.available_width)
-                    + style.padding_and_border(BOTTOM, around.available_width)
+                style.padding_and_border(TOP, context.available_width)
+                    + style.padding_and_border(BOTTOM, context.available_width)
             };
             self.cursor.extend_to(start + px + insets);
         }
     }
 
-    /// Shares the width of a row among its cells: as they ask for, the rest by their letters.
+    /// Divides the width of a row among its cells: by their widths, the rest by their letters.
     fn share_width(&self, cells: &[NodeId], total: f32) -> Vec<f32> {
-        let asked: Vec<Option<f32>> = cells
+        let requested: Vec<Option<f32>> = cells
             .iter()
             .map(|id| {
                 let style = &self.styles[id.index()];
-                style
-                    .width
-                    .to_px(style.font_size, total)
-                    .filter(|px| *px > 0.0)
+                style.px(style.width, total).filter(|px| *px > 0.0)
             })
             .collect();
-        let taken: f32 = asked.iter().flatten().sum();
+        let taken: f32 = requested.iter().flatten().sum();
         let rest = (total - taken).max(0.0);
-        #[expect(clippy::cast_precision_loss, reason = "a guess at widths")]
+        #[expect(clippy::cast_precision_loss, reason = "an estimate of widths")]
         let weight = |id: &NodeId| (self.info.letter_counts[id.index()].min(200) + 1) as f32;
         let weights: f32 = cells
             .iter()
-            .zip(&asked)
-            .filter(|(_, asked)| asked.is_none())
+            .zip(&requested)
+            .filter(|(_, requested)| requested.is_none())
             .map(|(id, _)| weight(id))
             .sum();
-        let squeeze = if taken > total { total / taken } else { 1.0 };
+        let scale = if taken > total { total / taken } else { 1.0 };
         cells
             .iter()
-            .zip(&asked)
-            .map(|(id, asked)| {
-                asked
-                    .map_or(rest * weight(id) / weights.max(1.0), |px| px * squeeze)
+            .zip(&requested)
+            .map(|(id, requested)| {
+                requested
+                    .map_or(rest * weight(id) / weights.max(1.0), |px| px * scale)
                     .max(1.0)
             })
             .collect()
     }
 
-    /// Makes one row of the blocks of its cells, if it reads better as one.
-    fn merge_row(&mut self, laid: &[LaidOutCell], table: u32) {
-        let full: Vec<&LaidOutCell> = laid.iter().filter(|cell| !cell.blocks.is_empty()).collect();
+    /// Replaces the blocks of the cells by one row, if they make a table row.
+    fn merge_row(&mut self, laid_out: &[LaidOutCell], table: u32) {
+        let full: Vec<&LaidOutCell> = laid_out
+            .iter()
+            .filter(|cell| !cell.blocks.is_empty())
+            .collect();
         let ([first, .., last], true) = (&full[..], self.is_tabular_row(&full)) else {
             return;
         };
@@ -242,18 +232,17 @@ impl BlockBuilder<'_> {
             let style = &self.styles[cell.id.index()];
             let mut own = TableCell {
                 column: cell.column,
-                span: cell.span,
                 paragraphs: Vec::new(),
                 align_right: style.text_align == TextAlign::End,
             };
             for block in &self.output.blocks[cell.blocks.clone()] {
                 match &block.kind {
-                    BlockKind::Paragraph(para)
-                        if para.images_only && !own.paragraphs.is_empty() =>
+                    BlockKind::Paragraph(paragraph)
+                        if paragraph.images_only && !own.paragraphs.is_empty() =>
                     {
-                        append_images(&mut own.paragraphs, para);
+                        append_images(&mut own.paragraphs, paragraph);
                     }
-                    BlockKind::Paragraph(para) => own.paragraphs.push(para.clone()),
+                    BlockKind::Paragraph(paragraph) => own.paragraphs.push(paragraph.clone()),
                     BlockKind::TableRow { cells: inner, .. } => {
                         cells.extend(inner.iter().map(|inner| TableCell {
                             column: cell.column + inner.column,
@@ -281,46 +270,31 @@ impl BlockBuilder<'_> {
     }
 
     fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {
-        let leads = self.current_prefixes();
+        let prefixes = &self.shared_prefixes;
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         if full.len() < 2
             || full
                 .iter()
-                .any(|cell| blocks(cell).iter().any(|block| block.prefixes != *leads))
+                .any(|cell| blocks(cell).iter().any(|block| block.prefixes != *prefixes))
         {
             return false;
         }
         let count = |cell: &LaidOutCell| match blocks(cell) {
-            [
-                Block {
-                    kind: BlockKind::TableRow { cells, .. },
-                    ..
-                },
-            ] => cells.len(),
+            [block] => block.as_row().map_or(1, <[TableCell]>::len),
             _ => 1,
         };
         if full.iter().map(|cell| count(cell)).sum::<usize>() > MAX_COLUMNS {
             return false;
         }
         let is_line = |cell: &LaidOutCell| match blocks(cell) {
-            [
-                Block {
-                    kind: BlockKind::Paragraph(_) | BlockKind::TableRow { .. },
-                    ..
-                },
-            ] => true,
-            // Pictures below a line of words, such as the signs of networks, can stand beside it.
-            [
-                Block {
-                    kind: BlockKind::Paragraph(_),
-                    ..
-                },
-                rest @ ..,
-            ] => rest.len() <= 2
-                && rest.iter().all(
-                    |block| matches!(&block.kind, BlockKind::Paragraph(para) if para.images_only),
-                ),
-            _ => false,
+            [block] => !matches!(block.kind, BlockKind::Rule),
+            // Images below a line of text, such as icons of networks, fit beside it.
+            [first, rest @ ..] => {
+                first.as_paragraph().is_some()
+                    && rest.len() <= 2
+                    && rest.iter().all(Block::is_images_only)
+            }
+            [] => false,
         };
         let several: Vec<usize> = (0..full.len()).filter(|at| !is_line(full[*at])).collect();
         let [text] = several[..] else {
@@ -328,9 +302,9 @@ impl BlockBuilder<'_> {
         };
         let lines = blocks(full[text]);
         if lines.len() > MAX_CELL_LINES
-            || !lines.iter().all(
-                |block| matches!(&block.kind, BlockKind::Paragraph(para) if !para.preformatted),
-            )
+            || !lines
+                .iter()
+                .all(|block| block.as_paragraph().is_some_and(|text| !text.preformatted))
         {
             return false;
         }
@@ -338,49 +312,42 @@ impl BlockBuilder<'_> {
             .iter()
             .enumerate()
             .filter(|(at, _)| *at != text)
-            .filter_map(|(_, cell)| single_paragraph(blocks(cell)))
+            .filter_map(|(_, cell)| match blocks(cell) {
+                [block] => block.as_paragraph(),
+                _ => None,
+            })
             .collect();
-        let words = |para: &Paragraph| {
-            !para.images_only
-                && !para
+        let is_text = |paragraph: &Paragraph| {
+            !paragraph.images_only
+                && !paragraph
                     .runs
                     .iter()
                     .any(|run| run.style.role == SpanRole::Button)
         };
-        if others.len() + 1 != full.len() || !others.iter().all(|para| words(para)) {
+        if others.len() + 1 != full.len() || !others.iter().all(|paragraph| is_text(paragraph)) {
             return false;
         }
-        let label = text == full.len() - 1 && full.len() == 2;
-        let most = if label {
+        let is_label = text == full.len() - 1 && full.len() == 2;
+        let max_width = if is_label {
             MAX_LABEL_WIDTH
         } else {
-            MAX_FIGURE_WIDTH
+            MAX_AMOUNT_WIDTH
         };
-        let narrow = |block: &Block| matches!(&block.kind, BlockKind::Paragraph(para) if para.width() <= MAX_NAME_WIDTH);
-        (label || (text == 0 && lines.iter().all(narrow)))
-            && others.iter().all(|para| para.width() <= most)
+        let narrow = |block: &Block| {
+            let paragraph = block.as_paragraph();
+            paragraph.is_some_and(|paragraph| paragraph.width() <= MAX_NAME_WIDTH)
+        };
+        (is_label || (text == 0 && lines.iter().all(narrow)))
+            && others
+                .iter()
+                .all(|paragraph| paragraph.width() <= max_width)
     }
 }
 
-/// Puts pictures at the end of the last line.
-fn append_images(paras: &mut [Paragraph], pictures: &Paragraph) {
-    if let Some(last) = paras.last_mut() {
-        last.runs.push(Run {
-            text: " ".to_owned(),
-            style: SpanStyle::default(),
-        });
-        last.runs.extend(pictures.runs.iter().cloned());
-    }
-}
-
-fn single_paragraph(blocks: &[Block]) -> Option<&Paragraph> {
-    match blocks {
-        [
-            Block {
-                kind: BlockKind::Paragraph(para),
-                ..
-            },
-        ] => Some(para),
-        _ => None,
+/// Adds images to the end of the last line.
+fn append_images(paragraphs: &mut [Paragraph], images: &Paragraph) {
+    if let Some(last) = paragraphs.last_mut() {
+        last.push_run(" ", SpanStyle::default());
+        last.runs.extend(images.runs.iter().cloned());
     }
 }

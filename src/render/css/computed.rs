@@ -1,62 +1,62 @@
-//! `Style`: the properties of an element that decide what a person sees of it.
+//! `ComputedStyle`: the CSS properties that the layout uses, and how declarations change them.
 
-/// A length as written; what it is in pixels depends on font and surroundings.
+/// A length as written; fonts and the containing block turn it into pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::render) enum Length {
+pub(crate) enum Length {
     #[default]
     Auto,
     Px(f32),
-    /// Of the element's own font size.
+    /// Times the element's font size.
     Em(f32),
-    /// Of the document's font size.
+    /// Times the document's font size.
     Rem(f32),
-    /// Of the width around it, 1.0 being all of it.
+    /// Share of the width of the containing block, from 0 to 1.
     Percent(f32),
 }
 
 impl Length {
-    pub(in crate::render) const ZERO: Self = Self::Px(0.0);
+    pub(crate) const ZERO: Self = Self::Px(0.0);
 
-    /// In pixels, for a font of `font` pixels in a space `around` pixels wide; `None` for auto.
-    pub(in crate::render) fn to_px(self, font: f32, around: f32) -> Option<f32> {
+    /// Converts to pixels by font size and available width; `None` for auto.
+    pub(crate) fn to_px(self, font_size: f32, available_width: f32) -> Option<f32> {
         let px = match self {
             Self::Auto => return None,
             Self::Px(px) => px,
-            Self::Em(em) => em * font,
+            Self::Em(em) => em * font_size,
             Self::Rem(rem) => rem * ROOT_FONT_SIZE,
-            Self::Percent(share) => share * around,
+            Self::Percent(share) => share * available_width,
         };
         px.is_finite().then(|| px.clamp(-100_000.0, 100_000.0))
     }
 }
 
-/// What browsers set text in unless told otherwise, in pixels.
-pub(in crate::render) const ROOT_FONT_SIZE: f32 = 16.0;
+/// Default font size of browsers, in pixels.
+pub(crate) const ROOT_FONT_SIZE: f32 = 16.0;
 
-/// Height of a line, before the font is known.
+/// Line height as written.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::render) enum LineHeight {
+pub(crate) enum LineHeight {
     #[default]
     Normal,
-    /// Times the font size of whoever inherits it.
+    /// Times the font size of the element that inherits it.
     Factor(f32),
     Px(f32),
 }
 
-/// A colour with its opacity from 0 to 1.
+/// A colour; `alpha` is from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::render) struct Rgba {
-    pub(in crate::render) red: u8,
-    pub(in crate::render) green: u8,
-    pub(in crate::render) blue: u8,
-    pub(in crate::render) alpha: f32,
+pub(crate) struct Rgba {
+    pub(crate) red: u8,
+    pub(crate) green: u8,
+    pub(crate) blue: u8,
+    pub(crate) alpha: f32,
 }
 
 impl Rgba {
-    pub(in crate::render) const BLACK: Self = Self::opaque(0, 0, 0);
-    pub(in crate::render) const WHITE: Self = Self::opaque(255, 255, 255);
+    pub(crate) const BLACK: Self = Self::opaque(0, 0, 0);
+    pub(crate) const WHITE: Self = Self::opaque(255, 255, 255);
 
-    pub(in crate::render) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
+    pub(crate) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
         Self {
             red,
             green,
@@ -65,22 +65,20 @@ impl Rgba {
         }
     }
 
-    /// Sum of the differences of the three channels.
-    pub(in crate::render) fn distance(self, other: Self) -> u16 {
+    /// Returns the sum of the differences of the three channels.
+    pub(crate) fn distance(self, other: Self) -> u16 {
         let part = |a: u8, b: u8| u16::from(a.abs_diff(b));
         part(self.red, other.red) + part(self.green, other.green) + part(self.blue, other.blue)
     }
 }
 
-/// How an element takes part in the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum Display {
+pub(crate) enum Display {
     None,
     #[default]
     Inline,
     InlineBlock,
     Block,
-    /// A block whose children stand beside each other.
     Flex,
     ListItem,
     Table,
@@ -88,33 +86,30 @@ pub(in crate::render) enum Display {
     Row,
     Cell,
     Caption,
-    /// Its children stand in for it.
     Contents,
 }
 
-/// What happens to blanks and line feeds in text.
+/// How spaces and newlines in text are treated; wrapping is up to the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum WhiteSpace {
+pub(crate) enum WhiteSpace {
+    /// Also `nowrap`.
     #[default]
     Normal,
-    NoWrap,
+    /// Also `pre-wrap`.
     Pre,
-    PreWrap,
     PreLine,
 }
 
-/// Where a line stands between its margins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum TextAlign {
+pub(crate) enum TextAlign {
     #[default]
     Start,
     Center,
     End,
 }
 
-/// What happens to the case of letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum TextTransform {
+pub(crate) enum TextTransform {
     #[default]
     None,
     Uppercase,
@@ -122,87 +117,88 @@ pub(in crate::render) enum TextTransform {
     Capitalize,
 }
 
-/// What stands in front of list items.
+/// The marker of list items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum ListStyle {
+pub(crate) enum ListStyle {
     None,
     #[default]
     Disc,
+    /// Also Roman numerals.
     Decimal,
     Alpha,
-    Roman,
 }
 
-/// Where the content of a table cell stands between its top and bottom.
+/// Vertical alignment of a table cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::render) enum VerticalAlign {
+pub(crate) enum VerticalAlign {
     Top,
     #[default]
     Middle,
     Bottom,
 }
 
-/// Top, right, bottom, left.
-pub(in crate::render) type Sides<T> = [T; 4];
+/// Values by side: [`TOP`], [`RIGHT`], [`BOTTOM`], [`LEFT`].
+pub(crate) type Sides<T> = [T; 4];
 
-pub(in crate::render) const TOP: usize = 0;
-pub(in crate::render) const RIGHT: usize = 1;
-pub(in crate::render) const BOTTOM: usize = 2;
-pub(in crate::render) const LEFT: usize = 3;
+pub(crate) const TOP: usize = 0;
+pub(crate) const RIGHT: usize = 1;
+pub(crate) const BOTTOM: usize = 2;
+pub(crate) const LEFT: usize = 3;
 
-/// The computed style of an element. The first half is inherited.
+/// The computed style of an element. The properties above the empty line are inherited.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::render) struct ComputedStyle {
-    pub(in crate::render) visible: bool,
-    pub(in crate::render) colour: Rgba,
+pub(crate) struct ComputedStyle {
+    pub(crate) visible: bool,
+    pub(crate) colour: Rgba,
     /// In pixels.
-    pub(in crate::render) font_size: f32,
-    /// The size of the font of the whole document, in pixels.
-    pub(in crate::render) root_font_size: f32,
-    pub(in crate::render) font_weight: u16,
-    pub(in crate::render) italic: bool,
-    pub(in crate::render) monospace: bool,
-    pub(in crate::render) line_height: LineHeight,
-    pub(in crate::render) text_transform: TextTransform,
-    pub(in crate::render) white_space: WhiteSpace,
-    pub(in crate::render) text_align: TextAlign,
-    pub(in crate::render) rtl: bool,
-    pub(in crate::render) list_style: ListStyle,
-    pub(in crate::render) text_indent: Length,
-    pub(in crate::render) underline: bool,
-    pub(in crate::render) line_through: bool,
-    /// Between the cells of a table, in pixels.
-    pub(in crate::render) border_spacing: f32,
-    pub(in crate::render) border_collapse: bool,
-    /// What the table's attributes say about its cells.
-    pub(in crate::render) cell_padding: Option<f32>,
-    pub(in crate::render) cell_border: bool,
-    pub(in crate::render) vertical_align: VerticalAlign,
+    pub(crate) font_size: f32,
+    /// Font size of the document, in pixels.
+    pub(crate) root_font_size: f32,
+    pub(crate) font_weight: u16,
+    pub(crate) italic: bool,
+    pub(crate) monospace: bool,
+    pub(crate) line_height: LineHeight,
+    pub(crate) text_transform: TextTransform,
+    pub(crate) white_space: WhiteSpace,
+    pub(crate) text_align: TextAlign,
+    pub(crate) rtl: bool,
+    pub(crate) list_style: ListStyle,
+    pub(crate) text_indent: Length,
+    pub(crate) underline: bool,
+    pub(crate) line_through: bool,
+    /// In pixels.
+    pub(crate) border_spacing: f32,
+    pub(crate) border_collapse: bool,
+    /// From the table's attribute `cellpadding`, in pixels.
+    pub(crate) cell_padding: Option<f32>,
+    /// From the table's attribute `border`.
+    pub(crate) cell_border: bool,
+    pub(crate) vertical_align: VerticalAlign,
 
-    pub(in crate::render) display: Display,
-    pub(in crate::render) opacity: f32,
-    pub(in crate::render) background: Option<Rgba>,
-    pub(in crate::render) background_image: bool,
-    pub(in crate::render) margin: Sides<Length>,
-    pub(in crate::render) padding: Sides<Length>,
-    pub(in crate::render) border_width: Sides<f32>,
-    pub(in crate::render) border_visible: Sides<bool>,
-    pub(in crate::render) width: Length,
-    pub(in crate::render) max_width: Length,
-    pub(in crate::render) height: Length,
-    pub(in crate::render) min_height: Length,
-    pub(in crate::render) max_height: Length,
-    /// What does not fit its box is not shown.
-    pub(in crate::render) overflow_clipped: bool,
-    /// Taken out of the flow.
-    pub(in crate::render) out_of_flow: bool,
-    pub(in crate::render) relatively_positioned: bool,
-    pub(in crate::render) offsets: Sides<Length>,
-    /// Cut to nothing by `clip`.
-    pub(in crate::render) clipped: bool,
-    /// Cut or shrunk to nothing by `clip-path` or `transform`.
-    pub(in crate::render) clipped_or_shrunk: bool,
-    pub(in crate::render) floated: bool,
+    pub(crate) display: Display,
+    pub(crate) opacity: f32,
+    pub(crate) background: Option<Rgba>,
+    pub(crate) background_image: bool,
+    pub(crate) margin: Sides<Length>,
+    pub(crate) padding: Sides<Length>,
+    pub(crate) border_width: Sides<f32>,
+    pub(crate) border_visible: Sides<bool>,
+    pub(crate) width: Length,
+    pub(crate) max_width: Length,
+    pub(crate) height: Length,
+    pub(crate) min_height: Length,
+    pub(crate) max_height: Length,
+    /// `overflow` is not `visible`.
+    pub(crate) overflow_clipped: bool,
+    /// Positioned absolutely or fixed.
+    pub(crate) out_of_flow: bool,
+    pub(crate) relatively_positioned: bool,
+    pub(crate) offsets: Sides<Length>,
+    /// `clip` leaves nothing; it applies to absolutely positioned elements only.
+    pub(crate) clipped: bool,
+    /// `clip-path` or `transform` leaves nothing.
+    pub(crate) clipped_or_shrunk: bool,
+    pub(crate) floated: bool,
 }
 
 impl Default for ComputedStyle {
@@ -254,8 +250,8 @@ impl Default for ComputedStyle {
 }
 
 impl ComputedStyle {
-    /// The style of a child before anything is said about it.
-    pub(in crate::render) fn inherited(&self) -> Self {
+    /// Returns the initial style of a child.
+    pub(crate) fn inherited(&self) -> Self {
         Self {
             visible: self.visible,
             colour: self.colour,
@@ -282,8 +278,8 @@ impl ComputedStyle {
         }
     }
 
-    /// Width of a border in pixels.
-    pub(in crate::render) fn used_border(&self, side: usize) -> f32 {
+    /// Returns the width of a visible border in pixels, else zero.
+    pub(crate) fn used_border(&self, side: usize) -> f32 {
         if self.border_visible[side] {
             self.border_width[side]
         } else {
@@ -291,23 +287,33 @@ impl ComputedStyle {
         }
     }
 
-    /// Padding and border on one side, in pixels.
-    pub(in crate::render) fn padding_and_border(&self, side: usize, around: f32) -> f32 {
-        self.padding[side]
-            .to_px(self.font_size, around)
-            .unwrap_or(0.0)
-            .max(0.0)
-            + self.used_border(side)
+    /// Converts one of its lengths to pixels; `None` for auto.
+    pub(crate) fn px(&self, length: Length, available_width: f32) -> Option<f32> {
+        length.to_px(self.font_size, available_width)
     }
 
-    /// Height of the letters of a line: ascent and descent of the usual fonts of emails, each in
-    /// whole pixels, as browsers count them.
-    pub(in crate::render) fn glyph_height(&self) -> f32 {
+    /// Returns padding and border of one side in pixels.
+    pub(crate) fn padding_and_border(&self, side: usize, available_width: f32) -> f32 {
+        let padding = self.px(self.padding[side], available_width);
+        padding.unwrap_or(0.0).max(0.0) + self.used_border(side)
+    }
+
+    /// Returns the width in pixels; `auto` is the width if none is set.
+    pub(crate) fn used_width(&self, available_width: f32, auto: f32) -> f32 {
+        let max = self.px(self.max_width, available_width);
+        let width = self.px(self.width, available_width).unwrap_or(auto);
+        width.min(max.unwrap_or(f32::MAX))
+    }
+
+    /// Returns ascent plus descent in pixels.
+    ///
+    /// The factors are those of common fonts; browsers round each to whole pixels.
+    pub(crate) fn glyph_height(&self) -> f32 {
         (self.font_size * 0.905).round() + (self.font_size * 0.212).round()
     }
 
-    /// Height of a line in pixels.
-    pub(in crate::render) fn line_height_px(&self) -> f32 {
+    /// Returns the line height in pixels.
+    pub(crate) fn line_height_px(&self) -> f32 {
         match self.line_height {
             LineHeight::Normal => self.glyph_height() + (self.font_size * 0.033).round(),
             LineHeight::Factor(factor) => self.font_size * factor,
@@ -315,8 +321,8 @@ impl ComputedStyle {
         }
     }
 
-    /// Whether its children stand on lines of their own.
-    pub(in crate::render) const fn is_block(&self) -> bool {
+    /// True for block-level elements.
+    pub(crate) const fn is_block(&self) -> bool {
         match self.display {
             Display::Inline | Display::InlineBlock | Display::None | Display::Contents => false,
             Display::Block
@@ -329,4 +335,218 @@ impl ComputedStyle {
             | Display::Caption => true,
         }
     }
+}
+
+impl ComputedStyle {
+    /// Applies a declaration; relative values refer to `parent`.
+    pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self) {
+        // Only here is the font size of the root known.
+        let absolute = |length: Length| match length {
+            Length::Rem(rem) => Length::Px(rem * parent.root_font_size),
+            other => other,
+        };
+        match *declaration {
+            Declaration::Display(display) => self.display = display,
+            Declaration::Visibility(visible) => self.visible = visible,
+            Declaration::Opacity(opacity) => self.opacity = opacity,
+            Declaration::Color(colour) => self.colour = colour,
+            Declaration::BackgroundColor(colour) => self.background = colour,
+            Declaration::BackgroundImage(image) => self.background_image = image,
+            Declaration::FontSize(Length::Percent(share)) => {
+                self.font_size = parent.font_size * share;
+            }
+            Declaration::FontSize(length) => {
+                self.font_size = absolute(length)
+                    .to_px(parent.font_size, 0.0)
+                    .unwrap_or(ROOT_FONT_SIZE);
+            }
+            Declaration::FontSizeFactor(factor) => self.font_size = parent.font_size * factor,
+            Declaration::FontWeight(weight) => self.font_weight = weight,
+            Declaration::RelativeFontWeight(bolder) => {
+                self.font_weight = if bolder {
+                    parent.font_weight.max(400) + 300
+                } else {
+                    400.min(parent.font_weight)
+                }
+            }
+            Declaration::Italic(italic) => self.italic = italic,
+            Declaration::Monospace(mono) => self.monospace = mono,
+            Declaration::LineHeight(line) => self.line_height = line,
+            Declaration::LineHeightLength(Length::Em(em)) => {
+                self.line_height = LineHeight::Px(em * self.font_size);
+            }
+            Declaration::LineHeightLength(length) => {
+                self.line_height = LineHeight::Px(
+                    absolute(length)
+                        .to_px(self.font_size, 0.0)
+                        .unwrap_or(self.font_size),
+                );
+            }
+            Declaration::TextDecoration {
+                underline,
+                line_through,
+            } => {
+                // An ancestor's line goes through all its content, so a child cannot remove it.
+                self.underline = underline;
+                self.line_through = line_through || parent.line_through;
+            }
+            Declaration::TextTransform(case) => self.text_transform = case,
+            Declaration::TextAlign(align) => self.text_align = align,
+            Declaration::Rtl(rtl) => self.rtl = rtl,
+            Declaration::WhiteSpace(white) => self.white_space = white,
+            Declaration::ListStyle(list) => self.list_style = list,
+            Declaration::TextIndent(length) => self.text_indent = absolute(length),
+            Declaration::Margin(side, length) => self.margin[side] = absolute(length),
+            Declaration::Padding(side, length) => self.padding[side] = absolute(length),
+            Declaration::BorderWidth(side, width) => self.border_width[side] = width,
+            Declaration::BorderVisible(side, visible) => self.border_visible[side] = visible,
+            Declaration::Width(length) => self.width = absolute(length),
+            Declaration::MaxWidth(length) => self.max_width = absolute(length),
+            Declaration::Height(length) => self.height = absolute(length),
+            Declaration::MinHeight(length) => self.min_height = absolute(length),
+            Declaration::MaxHeight(length) => self.max_height = absolute(length),
+            Declaration::OverflowClipped(clips) => self.overflow_clipped = clips,
+            Declaration::Position { absolute, relative } => {
+                (self.out_of_flow, self.relatively_positioned) = (absolute, relative);
+            }
+            Declaration::Offset(side, length) => self.offsets[side] = absolute(length),
+            Declaration::Clip(clipped) => self.clipped = clipped,
+            Declaration::ClippedOrShrunk(gone) => self.clipped_or_shrunk = gone,
+            Declaration::Float(floats) => self.floated = floats,
+            Declaration::VerticalAlign(vertical) => self.vertical_align = vertical,
+            Declaration::BorderSpacing(spacing) => self.border_spacing = spacing,
+            Declaration::BorderCollapse(collapse) => self.border_collapse = collapse,
+            Declaration::CssWide(property, origin) => self.apply_css_wide(property, origin, parent),
+        }
+    }
+
+    fn apply_css_wide(&mut self, property: CssWideProperty, origin: CssWide, parent: &Self) {
+        let initial = Self::default();
+        let from = match origin {
+            CssWide::Inherit => parent,
+            CssWide::Initial => &initial,
+        };
+        match property {
+            CssWideProperty::Color => self.colour = from.colour,
+            CssWideProperty::Background => {
+                (self.background, self.background_image) = (from.background, from.background_image);
+            }
+            CssWideProperty::FontSize => self.font_size = from.font_size,
+            CssWideProperty::FontWeight => self.font_weight = from.font_weight,
+            CssWideProperty::FontStyle => self.italic = from.italic,
+            CssWideProperty::LineHeight => self.line_height = from.line_height,
+            CssWideProperty::TextAlign => self.text_align = from.text_align,
+            CssWideProperty::TextDecoration => self.underline = from.underline,
+            CssWideProperty::TextTransform => self.text_transform = from.text_transform,
+        }
+    }
+}
+
+/// A CSS declaration: a property with its value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Declaration {
+    Display(Display),
+    Visibility(bool),
+    Opacity(f32),
+    Color(Rgba),
+    BackgroundColor(Option<Rgba>),
+    BackgroundImage(bool),
+    FontSize(Length),
+    /// Times the parent's font size.
+    FontSizeFactor(f32),
+    FontWeight(u16),
+    /// `bolder` or, if false, `lighter`.
+    RelativeFontWeight(bool),
+    Italic(bool),
+    Monospace(bool),
+    LineHeight(LineHeight),
+    LineHeightLength(Length),
+    TextDecoration {
+        underline: bool,
+        line_through: bool,
+    },
+    TextTransform(TextTransform),
+    TextAlign(TextAlign),
+    Rtl(bool),
+    WhiteSpace(WhiteSpace),
+    ListStyle(ListStyle),
+    TextIndent(Length),
+    Margin(usize, Length),
+    Padding(usize, Length),
+    BorderWidth(usize, f32),
+    BorderVisible(usize, bool),
+    Width(Length),
+    MaxWidth(Length),
+    Height(Length),
+    MinHeight(Length),
+    MaxHeight(Length),
+    OverflowClipped(bool),
+    Position {
+        absolute: bool,
+        relative: bool,
+    },
+    Offset(usize, Length),
+    Clip(bool),
+    ClippedOrShrunk(bool),
+    Float(bool),
+    VerticalAlign(VerticalAlign),
+    BorderSpacing(f32),
+    BorderCollapse(bool),
+    /// `inherit` or `initial`, for the properties where emails use them.
+    CssWide(CssWideProperty, CssWide),
+}
+
+impl Declaration {
+    /// Returns what it declares; of several declarations with one key the last wins.
+    fn key(&self) -> (std::mem::Discriminant<Self>, usize) {
+        let part = match self {
+            Self::Margin(side, _)
+            | Self::Padding(side, _)
+            | Self::BorderWidth(side, _)
+            | Self::BorderVisible(side, _)
+            | Self::Offset(side, _) => *side,
+            Self::CssWide(property, _) => *property as usize,
+            _ => 0,
+        };
+        (std::mem::discriminant(self), part)
+    }
+
+    /// True if it sets the font size, to which other lengths refer.
+    pub(super) const fn is_font_size(&self) -> bool {
+        matches!(
+            self,
+            Self::FontSize(_)
+                | Self::FontSizeFactor(_)
+                | Self::CssWide(CssWideProperty::FontSize, _)
+        )
+    }
+}
+
+/// Removes declarations that a later one overrides.
+pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
+    let mut seen = std::collections::HashSet::new();
+    declarations.reverse();
+    declarations.retain(|declaration| seen.insert(declaration.key()));
+    declarations.reverse();
+}
+
+/// A property for which CSS-wide keywords are supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CssWideProperty {
+    Color,
+    Background,
+    FontSize,
+    FontWeight,
+    FontStyle,
+    LineHeight,
+    TextAlign,
+    TextDecoration,
+    TextTransform,
+}
+
+/// A CSS-wide keyword.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CssWide {
+    Inherit,
+    Initial,
 }

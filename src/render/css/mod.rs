@@ -1,15 +1,12 @@
-//! Judges what a person sees of each element: the cascade of style sheets, attributes and defaults.
+//! Computes the style of each element: the cascade of style sheets, attributes and defaults.
 //!
-//! The rules and their matching are those of browsers, by the crates that a browser uses. What is
-//! our own are the limits: on text, on rules, and on steps through the tree.
+//! Selectors are parsed and matched by the crates that Firefox uses. The limits on text, rules and
+//! steps through the tree are our own.
 
-mod apply;
-mod box_properties;
 mod computed;
-mod font_properties;
-mod media;
 mod property;
 mod selector;
+mod shorthand;
 mod stylesheet;
 mod user_agent;
 mod values;
@@ -28,56 +25,56 @@ use self::selector::{ElementRef, SelectorTypes};
 use self::stylesheet::Rule;
 use super::html::{Dom, NodeData};
 
-pub(in crate::render) use computed::{
+pub(crate) use computed::{
     BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, Rgba, TOP, TextAlign,
     TextTransform, VerticalAlign, WhiteSpace,
 };
-pub(in crate::render) use user_agent::is_closed_details;
+pub(crate) use user_agent::is_closed_details;
 
-/// More style text than any email has.
+/// Style sheets after this many bytes are ignored.
 const MAX_CSS_BYTES: usize = 512 << 10;
 
-/// A longer style attribute is not looked at.
+/// A longer style attribute is ignored.
 const MAX_STYLE_ATTRIBUTE: usize = 16 << 10;
 
-/// Steps through the tree that all matching together may take.
+/// Steps through the tree for all selectors together.
 const MAX_TREE_STEPS: u64 = 3_000_000;
 
-/// Simple selectors that may be tried, and declarations that may be applied, in all.
+/// Simple selectors tried plus declarations applied, in all.
 const MAX_SELECTOR_TESTS: u64 = 10_000_000;
 
-/// The style of every element of `tree`, by its index.
-pub(in crate::render) fn compute_styles(tree: &Dom) -> Vec<ComputedStyle> {
-    let sheets = RuleIndex::from_dom(tree);
+/// Returns the style of every element, by its index.
+pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
+    let sheets = RuleIndex::from_dom(dom);
     let steps = Cell::new(MAX_TREE_STEPS);
-    let mut tries = MAX_SELECTOR_TESTS;
-    let mut styles = vec![ComputedStyle::default(); tree.len()];
+    let mut tests_left = MAX_SELECTOR_TESTS;
+    let mut styles = vec![ComputedStyle::default(); dom.len()];
     let mut caches = SelectorCaches::default();
     let mut found = Vec::new();
-    for id in tree.nodes().skip(1) {
-        if !matches!(tree.node(id).data, NodeData::Element { .. }) {
+    for id in dom.nodes().skip(1) {
+        if !matches!(dom.node(id).data, NodeData::Element { .. }) {
             continue;
         }
-        let parent = tree
+        let parent = dom
             .node(id)
             .parent
             .map_or_else(ComputedStyle::default, |parent| styles[parent.index()]);
-        let mut style = user_agent::user_agent_style(tree, id, &parent);
+        let mut style = user_agent::user_agent_style(dom, id, &parent);
         found.clear();
         sheets.matching_rules(
             ElementRef {
-                dom: tree,
+                dom,
                 id,
                 step_budget: &steps,
             },
-            &mut tries,
+            &mut tests_left,
             &mut caches,
             &mut found,
         );
-        let inline = tree
+        let inline = dom
             .attribute(id, "style")
             .filter(|css| css.len() <= MAX_STYLE_ATTRIBUTE)
-            .map(|css| stylesheet::parse_style_attribute(css, tree.quirks));
+            .map(|css| stylesheet::parse_style_attribute(css, dom.quirks));
         let rules = found
             .iter()
             .map(|(_, rule)| &sheets.rules[*rule].declarations);
@@ -90,7 +87,7 @@ pub(in crate::render) fn compute_styles(tree: &Dom) -> Vec<ComputedStyle> {
                 .chain(&inline)
                 .flat_map(|declarations| &declarations.important),
         );
-        // The size of the font comes first: the height of a line may be a part of it.
+        // The font size comes first, because other lengths refer to it.
         for font in [true, false] {
             declared
                 .clone()
@@ -105,7 +102,7 @@ pub(in crate::render) fn compute_styles(tree: &Dom) -> Vec<ComputedStyle> {
         if parent.display == Display::Flex && style.display == Display::Inline {
             style.display = Display::InlineBlock;
         }
-        if tree.tag_name(id) == "html" {
+        if dom.tag_name(id) == "html" {
             style.root_font_size = style.font_size;
         }
         styles[id.index()] = style;
@@ -113,7 +110,7 @@ pub(in crate::render) fn compute_styles(tree: &Dom) -> Vec<ComputedStyle> {
     styles
 }
 
-/// All rules, found by what the element must be or have for them to match.
+/// The rules, indexed by an id, a class or a tag that the element must have.
 #[derive(Default)]
 struct RuleIndex {
     rules: Vec<Rule>,
@@ -128,7 +125,7 @@ struct RuleIndex {
 struct IndexedSelector {
     selector: Selector<SelectorTypes>,
     rule_index: usize,
-    /// How many simple selectors have to be looked at, those in brackets included.
+    /// Number of simple selectors, nested ones included.
     cost: u64,
 }
 
@@ -143,25 +140,25 @@ fn selector_cost(selector: &Selector<SelectorTypes>) -> u64 {
 }
 
 impl RuleIndex {
-    fn from_dom(tree: &Dom) -> Self {
+    fn from_dom(dom: &Dom) -> Self {
         let mut rules = Vec::new();
-        let mut room = MAX_CSS_BYTES;
-        for id in tree.nodes() {
-            if tree.tag_name(id) == "style"
-                && tree
+        let mut free_bytes = MAX_CSS_BYTES;
+        for id in dom.nodes() {
+            if dom.tag_name(id) == "style"
+                && dom
                     .attribute(id, "media")
-                    .is_none_or(media::media_attribute_matches)
+                    .is_none_or(stylesheet::media_attribute_matches)
             {
-                let css = tree.child_text(id);
-                if css.len() > room {
+                let css = dom.child_text(id);
+                if css.len() > free_bytes {
                     break;
                 }
-                room -= css.len();
-                stylesheet::parse_stylesheet(&css, tree.quirks, &mut rules);
+                free_bytes -= css.len();
+                stylesheet::parse_stylesheet(&css, dom.quirks, &mut rules);
             }
         }
         let mut sheets = Self {
-            quirks: tree.quirks,
+            quirks: dom.quirks,
             ..Self::default()
         };
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {
@@ -177,24 +174,23 @@ impl RuleIndex {
         sheets
     }
 
+    /// Lowers the case of ids and classes in quirks mode, where it does not matter.
+    fn fold_case(&self, name: &str) -> String {
+        if self.quirks {
+            name.to_ascii_lowercase()
+        } else {
+            name.to_owned()
+        }
+    }
+
     fn insert(&mut self, selector: &Selector<SelectorTypes>, rule: usize) {
-        let fold = |word: &str| {
-            if self.quirks {
-                word.to_ascii_lowercase()
-            } else {
-                word.to_owned()
-            }
-        };
-        let mut key: Option<(u8, String)> = None;
+        let (mut id, mut class, mut tag) = (None, None, None);
         for component in selector.iter() {
-            let (rank, word) = match component {
-                Component::ID(id) => (3, fold(&id.0)),
-                Component::Class(class) => (2, fold(&class.0)),
-                Component::LocalName(name) => (1, name.lower_name.0.to_string()),
-                _ => continue,
-            };
-            if key.as_ref().is_none_or(|(best, _)| rank > *best) {
-                key = Some((rank, word));
+            match component {
+                Component::ID(name) if id.is_none() => id = Some(self.fold_case(&name.0)),
+                Component::Class(name) if class.is_none() => class = Some(self.fold_case(&name.0)),
+                Component::LocalName(name) => tag = Some(name.lower_name.0.to_string()),
+                _ => {}
             }
         }
         let entry = IndexedSelector {
@@ -202,29 +198,22 @@ impl RuleIndex {
             rule_index: rule,
             cost: selector_cost(selector),
         };
-        match key {
-            Some((3, word)) => self.by_id.entry(word).or_default().push(entry),
-            Some((2, word)) => self.by_class.entry(word).or_default().push(entry),
-            Some((_, word)) => self.by_tag.entry(word).or_default().push(entry),
-            None => self.universal.push(entry),
+        match (id, class, tag) {
+            (Some(id), _, _) => self.by_id.entry(id).or_default().push(entry),
+            (None, Some(class), _) => self.by_class.entry(class).or_default().push(entry),
+            (None, None, Some(tag)) => self.by_tag.entry(tag).or_default().push(entry),
+            (None, None, None) => self.universal.push(entry),
         }
     }
 
-    /// The rules that match, the weakest first: by specificity, then by order.
+    /// Adds specificity and index of each matching rule to `found`, in cascade order.
     fn matching_rules(
         &self,
         element: ElementRef<'_>,
-        tries: &mut u64,
+        tests_left: &mut u64,
         caches: &mut SelectorCaches,
         found: &mut Vec<(u32, usize)>,
     ) {
-        let fold = |word: &str| {
-            if self.quirks {
-                word.to_ascii_lowercase()
-            } else {
-                word.to_owned()
-            }
-        };
         let quirks = if self.quirks {
             QuirksMode::Quirks
         } else {
@@ -238,16 +227,16 @@ impl RuleIndex {
             NeedsSelectorFlags::No,
             MatchingForInvalidation::No,
         );
-        let tree = element.dom;
-        let id = tree
+        let dom = element.dom;
+        let id = dom
             .attribute(element.id, "id")
-            .and_then(|id| self.by_id.get(&fold(id)));
-        let classes = tree.attribute(element.id, "class").unwrap_or_default();
+            .and_then(|id| self.by_id.get(&self.fold_case(id)));
+        let classes = dom.attribute(element.id, "class").unwrap_or_default();
         let classes = classes
             .split_ascii_whitespace()
             .take(64)
-            .filter_map(|class| self.by_class.get(&fold(class)));
-        let name = self.by_tag.get(tree.tag_name(element.id));
+            .filter_map(|class| self.by_class.get(&self.fold_case(class)));
+        let name = self.by_tag.get(dom.tag_name(element.id));
         for entry in id
             .into_iter()
             .chain(classes)
@@ -255,13 +244,13 @@ impl RuleIndex {
             .flatten()
             .chain(&self.universal)
         {
-            let Some(left) = tries.checked_sub(entry.cost) else {
+            let Some(left) = tests_left.checked_sub(entry.cost) else {
                 break;
             };
-            *tries = left;
+            *tests_left = left;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
-                *tries =
-                    tries.saturating_sub(self.rules[entry.rule_index].declarations.len() as u64);
+                *tests_left = tests_left
+                    .saturating_sub(self.rules[entry.rule_index].declarations.len() as u64);
                 found.push((entry.selector.specificity(), entry.rule_index));
             }
         }

@@ -1,139 +1,32 @@
-//! Reads declarations into [`Declared`], one for each property that can change what a person sees.
+//! Parses CSS properties into [`Declaration`]s, one for each property that the layout uses.
 
 use cssparser::{Parser, Token};
 
-use super::box_properties::{is_clip_empty, is_inset_empty, is_transform_hiding, parse_box_sides};
 use super::computed::{
-    Display, Length, LineHeight, ListStyle, Rgba, TextAlign, TextTransform, VerticalAlign,
-    WhiteSpace,
+    BOTTOM, CssWide, CssWideProperty, Declaration, Display, LEFT, ListStyle, RIGHT, TOP,
+    TextTransform, WhiteSpace,
 };
-use super::font_properties::{
-    parse_font, parse_font_size, parse_font_weight, parse_is_monospace, parse_line_height,
+use super::shorthand::{
+    is_clip_empty, is_inset_empty, is_transform_hiding, parse_box_sides, parse_font,
+    parse_font_size, parse_font_weight, parse_is_monospace, parse_line_height,
 };
-use super::values::{ValueError, parse_color, parse_keyword, parse_length, value_error};
+use super::values::{
+    ValueError, parse_color, parse_keyword, parse_length, skip_block, text_align_from_keyword,
+    value_error, vertical_align_from_keyword,
+};
 
-/// A property with its value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Declaration {
-    Display(Display),
-    Visibility(bool),
-    Opacity(f32),
-    Color(Rgba),
-    BackgroundColor(Option<Rgba>),
-    BackgroundImage(bool),
-    FontSize(Length),
-    /// A step up or down from the parent's size.
-    FontSizeFactor(f32),
-    FontWeight(u16),
-    /// One step bolder or lighter than the parent.
-    RelativeFontWeight(bool),
-    Italic(bool),
-    Monospace(bool),
-    LineHeight(LineHeight),
-    LineHeightLength(Length),
-    TextDecoration {
-        underline: bool,
-        line_through: bool,
-    },
-    TextTransform(TextTransform),
-    TextAlign(TextAlign),
-    Rtl(bool),
-    WhiteSpace(WhiteSpace),
-    ListStyle(ListStyle),
-    TextIndent(Length),
-    Margin(usize, Length),
-    Padding(usize, Length),
-    BorderWidth(usize, f32),
-    BorderVisible(usize, bool),
-    Width(Length),
-    MaxWidth(Length),
-    Height(Length),
-    MinHeight(Length),
-    MaxHeight(Length),
-    OverflowClipped(bool),
-    Position {
-        absolute: bool,
-        relative: bool,
-    },
-    Offset(usize, Length),
-    /// Cut to nothing, which works on what is placed absolutely.
-    Clip(bool),
-    ClippedOrShrunk(bool),
-    Float(bool),
-    VerticalAlign(VerticalAlign),
-    BorderSpacing(f32),
-    BorderCollapse(bool),
-    /// `inherit` or `initial` for a property that this is worth the trouble.
-    CssWide(CssWideProperty, CssWide),
-}
-
-impl Declaration {
-    /// What it declares, whatever the value: of several with the same key only the last one holds.
-    fn key(&self) -> (std::mem::Discriminant<Self>, usize) {
-        let part = match self {
-            Self::Margin(side, _)
-            | Self::Padding(side, _)
-            | Self::BorderWidth(side, _)
-            | Self::BorderVisible(side, _)
-            | Self::Offset(side, _) => *side,
-            Self::CssWide(property, _) => *property as usize,
-            _ => 0,
-        };
-        (std::mem::discriminant(self), part)
-    }
-
-    /// Whether it sets the size that other lengths refer to.
-    pub(super) const fn is_font_size(&self) -> bool {
-        matches!(
-            self,
-            Self::FontSize(_)
-                | Self::FontSizeFactor(_)
-                | Self::CssWide(CssWideProperty::FontSize, _)
-        )
-    }
-}
-
-/// Leaves out what is declared again further down.
-pub(super) fn remove_overridden(declared: &mut Vec<Declaration>) {
-    let mut seen = std::collections::HashSet::new();
-    declared.reverse();
-    declared.retain(|one| seen.insert(one.key()));
-    declared.reverse();
-}
-
-/// A property whose value can be taken from elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CssWideProperty {
-    Color,
-    Background,
-    FontSize,
-    FontWeight,
-    FontStyle,
-    LineHeight,
-    TextAlign,
-    TextDecoration,
-    TextTransform,
-}
-
-/// Where such a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CssWide {
-    Inherit,
-    Initial,
-}
-
-/// Reads the value of property `name` and adds what it declares to `out`.
+/// Parses the value of property `name` and adds its declarations to `out`.
 pub(super) fn parse_property(
     name: &str,
     input: &mut Parser<'_>,
     quirks: bool,
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    if let Ok(origin) = input.try_parse(parse_css_wide) {
-        out.extend(css_wide_property(name).map(|property| Declaration::CssWide(property, origin)));
+    if let Ok(keyword) = input.try_parse(parse_css_wide) {
+        out.extend(css_wide_property(name).map(|property| Declaration::CssWide(property, keyword)));
         return Ok(());
     }
-    let one = match name {
+    let declaration = match name {
         "display" => Declaration::Display(display_from_keyword(&parse_display_keyword(input)?)),
         "visibility" => {
             Declaration::Visibility(!matches!(&*parse_keyword(input)?, "hidden" | "collapse"))
@@ -169,10 +62,8 @@ pub(super) fn parse_property(
         ),
         "direction" => Declaration::Rtl(parse_keyword(input)? == "rtl"),
         "white-space" => Declaration::WhiteSpace(match &*parse_keyword(input)? {
-            "normal" => WhiteSpace::Normal,
-            "nowrap" => WhiteSpace::NoWrap,
-            "pre" => WhiteSpace::Pre,
-            "pre-wrap" | "break-spaces" => WhiteSpace::PreWrap,
+            "normal" | "nowrap" => WhiteSpace::Normal,
+            "pre" | "pre-wrap" | "break-spaces" => WhiteSpace::Pre,
             "pre-line" => WhiteSpace::PreLine,
             _ => return Err(value_error()),
         }),
@@ -187,16 +78,16 @@ pub(super) fn parse_property(
             Declaration::OverflowClipped(parse_keyword(input)? != "visible")
         }
         "position" => {
-            let word = parse_keyword(input)?;
+            let keyword = parse_keyword(input)?;
             Declaration::Position {
-                absolute: matches!(&*word, "absolute" | "fixed"),
-                relative: word == "relative",
+                absolute: matches!(&*keyword, "absolute" | "fixed"),
+                relative: keyword == "relative",
             }
         }
-        "top" => Declaration::Offset(0, parse_length(input, quirks)?),
-        "right" => Declaration::Offset(1, parse_length(input, quirks)?),
-        "bottom" => Declaration::Offset(2, parse_length(input, quirks)?),
-        "left" => Declaration::Offset(3, parse_length(input, quirks)?),
+        "top" => Declaration::Offset(TOP, parse_length(input, quirks)?),
+        "right" => Declaration::Offset(RIGHT, parse_length(input, quirks)?),
+        "bottom" => Declaration::Offset(BOTTOM, parse_length(input, quirks)?),
+        "left" => Declaration::Offset(LEFT, parse_length(input, quirks)?),
         "clip" => Declaration::Clip(is_clip_empty(input)),
         "clip-path" => Declaration::ClippedOrShrunk(is_inset_empty(input)),
         "transform" => Declaration::ClippedOrShrunk(is_transform_hiding(input)),
@@ -210,18 +101,18 @@ pub(super) fn parse_property(
         "border-collapse" => Declaration::BorderCollapse(parse_keyword(input)? == "collapse"),
         _ => return parse_box_sides(name, input, quirks, out),
     };
-    out.push(one);
+    out.push(declaration);
     Ok(())
 }
 
 fn parse_css_wide(input: &mut Parser<'_>) -> Result<CssWide, ValueError> {
-    let origin = match &*parse_keyword(input)? {
+    let keyword = match &*parse_keyword(input)? {
         "inherit" | "unset" => CssWide::Inherit,
         "initial" | "revert" => CssWide::Initial,
         _ => return Err(value_error()),
     };
     input.expect_exhausted()?;
-    Ok(origin)
+    Ok(keyword)
 }
 
 fn css_wide_property(name: &str) -> Option<CssWideProperty> {
@@ -261,8 +152,8 @@ fn parse_display_keyword(input: &mut Parser<'_>) -> Result<String, ValueError> {
     })
 }
 
-fn display_from_keyword(word: &str) -> Display {
-    match word {
+fn display_from_keyword(keyword: &str) -> Display {
+    match keyword {
         "none" | "table-column" | "table-column-group" => Display::None,
         "inline" | "ruby" => Display::Inline,
         "inline-block" | "inline-table" | "inline-flex" | "inline-grid" => Display::InlineBlock,
@@ -283,60 +174,40 @@ fn parse_background(
     quirks: bool,
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    let mut found = None;
-    let mut picture = false;
+    let mut colour = None;
+    let mut image = false;
     while !input.is_exhausted() {
-        if let Ok(colour) = input.try_parse(|input| parse_color(input, quirks)) {
-            found = Some(colour);
+        if let Ok(value) = input.try_parse(|input| parse_color(input, quirks)) {
+            colour = Some(value);
             continue;
         }
         match input.next()? {
-            Token::UnquotedUrl(_) => picture = true,
+            Token::UnquotedUrl(_) => image = true,
             Token::Function(_) => {
-                picture = true;
-                input.parse_nested_block(|inner| {
-                    while inner.next().is_ok() {}
-                    Ok::<(), ValueError>(())
-                })?;
+                image = true;
+                skip_block(input)?;
             }
             _ => {}
         }
     }
     out.push(Declaration::BackgroundColor(
-        found.filter(|colour| colour.alpha > 0.0),
+        colour.filter(|colour| colour.alpha > 0.0),
     ));
-    out.push(Declaration::BackgroundImage(picture));
+    out.push(Declaration::BackgroundImage(image));
     Ok(())
 }
 
 fn parse_text_decoration(input: &mut Parser<'_>) -> Declaration {
-    let (mut underline, mut strike) = (false, false);
+    let (mut underline, mut line_through) = (false, false);
     while let Ok(token) = input.next() {
         if let Token::Ident(word) = token {
             underline |= word.eq_ignore_ascii_case("underline");
-            strike |= word.eq_ignore_ascii_case("line-through");
+            line_through |= word.eq_ignore_ascii_case("line-through");
         }
     }
     Declaration::TextDecoration {
         underline,
-        line_through: strike,
-    }
-}
-
-pub(super) fn text_align_from_keyword(word: &str) -> Option<TextAlign> {
-    Some(match word {
-        "left" | "start" | "justify" => TextAlign::Start,
-        "center" | "middle" | "-webkit-center" => TextAlign::Center,
-        "right" | "end" | "-webkit-right" => TextAlign::End,
-        _ => return None,
-    })
-}
-
-pub(super) fn vertical_align_from_keyword(word: &str) -> VerticalAlign {
-    match word {
-        "middle" => VerticalAlign::Middle,
-        "bottom" => VerticalAlign::Bottom,
-        _ => VerticalAlign::Top,
+        line_through,
     }
 }
 
@@ -344,9 +215,10 @@ fn parse_list_style(input: &mut Parser<'_>) -> Result<Declaration, ValueError> {
     while let Ok(word) = input.try_parse(parse_keyword) {
         return Ok(Declaration::ListStyle(match &*word {
             "none" => ListStyle::None,
-            "decimal" | "decimal-leading-zero" => ListStyle::Decimal,
+            "decimal" | "decimal-leading-zero" | "lower-roman" | "upper-roman" => {
+                ListStyle::Decimal
+            }
             "lower-alpha" | "upper-alpha" | "lower-latin" | "upper-latin" => ListStyle::Alpha,
-            "lower-roman" | "upper-roman" => ListStyle::Roman,
             "inside" | "outside" => continue,
             _ => ListStyle::Disc,
         }));

@@ -1,4 +1,4 @@
-//! The tree as the `selectors` crate wants to see it, with a budget on how much of it is looked at.
+//! Implements the traits of the `selectors` crate for the tree, with a budget of steps.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,11 +10,12 @@ use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstrain
 use selectors::bloom::BloomFilter;
 use selectors::matching::{ElementSelectorFlags, MatchingContext};
 use selectors::parser::{NonTSPseudoClass, Parser, SelectorImpl, SelectorParseErrorKind};
-use selectors::{Element as Matched, OpaqueElement};
+use selectors::{Element, OpaqueElement};
 
+use super::values::skip_rest;
 use crate::render::html::{Dom, NodeData, NodeId};
 
-/// The names in a selector.
+/// A name in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CssName(pub(super) LocalName);
 
@@ -42,12 +43,12 @@ impl PrecomputedHash for CssName {
     }
 }
 
-/// The pseudo-classes that are more than structure.
+/// The supported pseudo-classes that are not structural.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PseudoClass {
     /// `:link` and `:any-link`.
     Link,
-    /// `:hover` and all the others that are not so when a page has just opened.
+    /// `:hover` and others that are false when a page opens.
     Inactive,
 }
 
@@ -70,7 +71,7 @@ impl ToCss for PseudoClass {
     }
 }
 
-/// Any pseudo-element. None of them holds words of an email.
+/// Any pseudo-element; none of them contains text of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IgnoredPseudoElement;
 
@@ -82,7 +83,7 @@ impl ToCss for IgnoredPseudoElement {
     }
 }
 
-/// The types that selectors are made of here.
+/// The types of which selectors consist.
 #[derive(Debug, Clone)]
 pub(super) struct SelectorTypes;
 
@@ -99,7 +100,7 @@ impl SelectorImpl for SelectorTypes {
     type PseudoElement = IgnoredPseudoElement;
 }
 
-/// A namespace; a type of its own because only our own types can be hashed for `selectors`.
+/// A namespace URL; a newtype because `selectors` needs our own impl of a foreign trait.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct NamespaceUrl(Namespace);
 
@@ -109,7 +110,7 @@ impl PrecomputedHash for NamespaceUrl {
     }
 }
 
-/// Reads selectors.
+/// Parses selectors.
 pub(super) struct SelectorReader;
 
 impl<'i> Parser<'i> for SelectorReader {
@@ -140,7 +141,7 @@ impl<'i> Parser<'i> for SelectorReader {
         input: &mut CssParser<'i>,
         _: bool,
     ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
-        while input.next().is_ok() {}
+        skip_rest(input);
         Err(ParseError::custom(
             SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
         ))
@@ -154,13 +155,13 @@ impl<'i> Parser<'i> for SelectorReader {
     }
 }
 
-/// An element of the tree, with what is left of the budget.
+/// An element and the rest of the step budget.
 #[derive(Clone, Copy)]
 pub(super) struct ElementRef<'a> {
     pub(super) dom: &'a Dom,
     pub(super) id: NodeId,
-    /// Steps that may still be taken through the tree. When they are used up, nothing has
-    /// neighbours any more, so that every search comes to its end.
+    /// Steps through the tree that are left. Without any, elements have no neighbours, so that
+    /// every search ends.
     pub(super) step_budget: &'a Cell<u64>,
 }
 
@@ -178,18 +179,18 @@ impl ElementRef<'_> {
     }
 
     fn find_sibling(&self, next: impl Fn(NodeId) -> Option<NodeId>) -> Option<Self> {
-        let mut at = next(self.id);
-        while let Some(id) = at {
-            let here = self.spend_step(Some(id))?;
-            if here.is_element() {
-                return Some(here);
+        let mut node = next(self.id);
+        while let Some(id) = node {
+            let sibling = self.spend_step(Some(id))?;
+            if sibling.is_element() {
+                return Some(sibling);
             }
-            at = next(id);
+            node = next(id);
         }
         None
     }
 
-    /// Takes the steps that looking at `text` is worth; says whether there were enough.
+    /// Spends one step per 32 bytes of `text`; false if too few are left.
     fn spend_for_text(&self, text: &str) -> bool {
         let left = self.step_budget.get().checked_sub(text.len() as u64 / 32);
         self.step_budget.set(left.unwrap_or(0));
@@ -201,7 +202,7 @@ impl ElementRef<'_> {
     }
 }
 
-impl Matched for ElementRef<'_> {
+impl Element for ElementRef<'_> {
     type Impl = SelectorTypes;
 
     fn opaque(&self) -> OpaqueElement {

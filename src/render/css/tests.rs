@@ -1,9 +1,9 @@
-//! What the cascade makes of small style sheets, property by property.
+//! Tests of the cascade with small style sheets.
 
 use super::*;
 use crate::render::html;
 
-/// The style of the element with id `x`.
+/// Returns the style of the element with id `x`.
 fn style(html: &str) -> ComputedStyle {
     let tree = html::parse(html).dom;
     let styles = compute_styles(&tree);
@@ -19,7 +19,7 @@ fn is(px: f32, expected: f32) -> bool {
 }
 
 #[test]
-fn the_more_specific_then_the_later_rule_wins() {
+fn specific_rules_win_then_later_ones() {
     let css = "<style>#x{color:red} p.a{color:lime} .a{color:blue} p{color:navy}</style>";
     assert_eq!(
         style(&format!("{css}<p id=x class=a>")).colour,
@@ -49,7 +49,7 @@ fn important_beats_inline_beats_rules() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_read_does_not_take_the_others_with_it() {
+fn invalid_rules_do_not_disable_later_ones() {
     for bad in [
         "p::-x-y(a){}",
         "@page{margin:1in}",
@@ -70,7 +70,7 @@ fn a_rule_that_cannot_be_read_does_not_take_the_others_with_it() {
 }
 
 #[test]
-fn combinators_positions_and_attributes_are_understood() {
+fn combinators_positions_and_attributes_match() {
     for selector in [
         "div > p",
         "div p",
@@ -126,12 +126,12 @@ fn relative_sizes_refer_to_the_parent() {
                 .line_height_px(),
             30.0
         ),
-        "whatever the order"
+        "in any order"
     );
 }
 
 #[test]
-fn matching_is_counted_and_ends() {
+fn matching_takes_limited_steps() {
     let deep = "<div class=q>".repeat(150);
     let css = format!(
         "<style>zz {}{{color:red}} .zz {}{{display:none}}</style>",
@@ -162,7 +162,7 @@ fn matching_is_counted_and_ends() {
 }
 
 #[test]
-fn numbers_beyond_all_measure_do_no_harm() {
+fn huge_numbers_do_no_harm() {
     let css = "<style>li:nth-child(99999999999n+88888888888){display:none} li:nth-child(-2147483648n+2147483647){color:red}</style>";
     style(&format!(
         "{css}<ul><li id=x style='height:{}px;max-height:1e999px;color:rgb(999999999999,-5,1e30)'>",
@@ -171,7 +171,7 @@ fn numbers_beyond_all_measure_do_no_harm() {
 }
 
 #[test]
-fn a_property_that_is_declared_again_and_again_counts_once() {
+fn repeated_declarations_count_once() {
     let declarations =
         stylesheet::parse_style_attribute(&"color:red;margin:1px;".repeat(1_000), false);
     assert_eq!(declarations.len(), 5, "a colour and four margins");
@@ -182,7 +182,7 @@ fn a_property_that_is_declared_again_and_again_counts_once() {
 }
 
 #[test]
-fn long_lists_of_classes_and_selectors_use_up_the_budget() {
+fn long_class_and_selector_lists_spend_budget() {
     let css = format!(
         "<style>.a.b{{color:red}} p:not({}.z){{color:red}}</style>",
         ".y,".repeat(150)

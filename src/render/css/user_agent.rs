@@ -1,33 +1,35 @@
-//! What a browser does without any style sheet: its own one, and the attributes that style elements.
+//! The user-agent style sheet, and the attributes that style elements (presentational hints).
 
 use super::computed::{
     BOTTOM, ComputedStyle, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba, TOP,
     TextAlign, VerticalAlign, WhiteSpace,
 };
-use super::property::{text_align_from_keyword, vertical_align_from_keyword};
-use super::values::{parse_color_attribute, parse_length_attribute};
+use super::values::{
+    parse_color_attribute, parse_length_attribute, text_align_from_keyword,
+    vertical_align_from_keyword,
+};
 use crate::render::html::{Dom, NodeId};
 
-/// The style of an element before its author said anything.
-pub(super) fn user_agent_style(tree: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
+/// Returns the style of an element without author styles.
+pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
     let mut style = parent.inherited();
-    let name = tree.tag_name(id);
+    let name = dom.tag_name(id);
     style.display = default_display(name);
-    let mut above = std::iter::successors(tree.node(id).parent, |id| tree.node(*id).parent);
-    let inside_list = is_list(name) && above.any(|id| is_list(tree.tag_name(id)));
-    apply_defaults(name, &mut style, parent, tree.quirks, inside_list);
-    apply_presentational_hints(tree, id, name, &mut style);
+    let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
+    let inside_list = is_list(name) && above.any(|id| is_list(dom.tag_name(id)));
+    apply_defaults(name, &mut style, parent, dom.quirks, inside_list);
+    apply_presentational_hints(dom, id, name, &mut style);
     style
 }
 
-/// Lists leave no space around them when they are inside another.
+/// True for lists, which have no margins inside another list.
 fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
 }
 
-/// Whether only the summary of an element is shown.
-pub(in crate::render) fn is_closed_details(tree: &Dom, id: NodeId) -> bool {
-    tree.tag_name(id) == "details" && tree.attribute(id, "open").is_none()
+/// True for a `<details>` of which only the summary is shown.
+pub(crate) fn is_closed_details(dom: &Dom, id: NodeId) -> bool {
+    dom.tag_name(id) == "details" && dom.attribute(id, "open").is_none()
 }
 
 fn default_display(name: &str) -> Display {
@@ -67,7 +69,7 @@ fn apply_defaults(
             px
         }
     };
-    let mut around = |px: f32, beside: f32| {
+    let mut set_margin = |px: f32, beside: f32| {
         let above = above(px);
         style.margin = [
             Length::Em(above),
@@ -78,10 +80,10 @@ fn apply_defaults(
     };
     match name {
         "body" => style.margin = [Length::Px(8.0); 4],
-        "p" | "dl" => around(1.0, 0.0),
-        "blockquote" | "figure" => around(1.0, 40.0),
+        "p" | "dl" => set_margin(1.0, 0.0),
+        "blockquote" | "figure" => set_margin(1.0, 40.0),
         "ul" | "ol" | "menu" | "dir" => {
-            around(1.0, 0.0);
+            set_margin(1.0, 0.0);
             style.padding[if style.rtl { RIGHT } else { LEFT }] = Length::Px(40.0);
             style.list_style = if name == "ol" {
                 ListStyle::Decimal
@@ -99,12 +101,12 @@ fn apply_defaults(
                 "h5" => (0.83, 1.67),
                 _ => (0.67, 2.33),
             };
-            around(above, 0.0);
+            set_margin(above, 0.0);
             style.font_size = parent.font_size * size;
             style.font_weight = 700;
         }
         "pre" | "listing" | "xmp" | "plaintext" => {
-            around(1.0, 0.0);
+            set_margin(1.0, 0.0);
             style.white_space = WhiteSpace::Pre;
             apply_monospace(style, parent);
         }
@@ -157,7 +159,7 @@ fn apply_defaults(
     }
 }
 
-/// Browsers set these in a smaller font, unless somebody else already did.
+/// Sets a monospace font, which browsers make smaller, once.
 fn apply_monospace(style: &mut ComputedStyle, parent: &ComputedStyle) {
     style.monospace = true;
     if !parent.monospace {
@@ -165,11 +167,11 @@ fn apply_monospace(style: &mut ComputedStyle, parent: &ComputedStyle) {
     }
 }
 
-/// The attributes that style elements, from before there were style sheets.
-fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut ComputedStyle) {
-    let attribute = |wanted: &str| tree.attribute(id, wanted);
-    let pixels = |wanted: &str| {
-        attribute(wanted)
+/// Applies the attributes that style elements, such as `bgcolor` and `align`.
+fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut ComputedStyle) {
+    let attribute = |key: &str| dom.attribute(id, key);
+    let pixels = |key: &str| {
+        attribute(key)
             .and_then(parse_length_attribute)
             .and_then(|length| length.to_px(0.0, 0.0))
     };
@@ -180,10 +182,10 @@ fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut Co
         style.display = Display::None;
     }
     if name != "summary"
-        && tree
+        && dom
             .node(id)
             .parent
-            .is_some_and(|parent| is_closed_details(tree, parent))
+            .is_some_and(|parent| is_closed_details(dom, parent))
     {
         style.display = Display::None;
     }
@@ -212,8 +214,8 @@ fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut Co
         style.vertical_align = vertical_align_from_keyword(&word.trim().to_ascii_lowercase());
     }
     if matches!(name, "table" | "td" | "th" | "img" | "hr" | "tr") {
-        for (wanted, length) in [("width", &mut style.width), ("height", &mut style.height)] {
-            if let Some(value) = attribute(wanted).and_then(parse_length_attribute) {
+        for (key, length) in [("width", &mut style.width), ("height", &mut style.height)] {
+            if let Some(value) = attribute(key).and_then(parse_length_attribute) {
                 *length = value;
             }
         }
@@ -245,11 +247,10 @@ fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut Co
             style.border_width = [border.unwrap_or(0.0); 4];
             style.border_visible = [style.cell_border; 4];
         }
-        "td" | "th" if attribute("nowrap").is_some() => style.white_space = WhiteSpace::NoWrap,
+        "td" | "th" if attribute("nowrap").is_some() => style.white_space = WhiteSpace::Normal,
         "ol" => {
             style.list_style = match attribute("type") {
                 Some("a" | "A") => ListStyle::Alpha,
-                Some("i" | "I") => ListStyle::Roman,
                 Some(_) | None => ListStyle::Decimal,
             }
         }
@@ -257,7 +258,7 @@ fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut Co
     }
 }
 
-/// `<font size=5>`, `<font size="+1">`.
+/// Returns the font size of `<font size=5>` or `<font size="+1">` in pixels.
 fn font_size_attribute(text: &str) -> Option<f32> {
     let text = text.trim();
     let number: i32 = text.trim_start_matches('+').parse().ok()?;

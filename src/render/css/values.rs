@@ -1,53 +1,52 @@
-//! Reads the values of CSS properties: lengths, colours, and words.
+//! Parses CSS values: lengths, colours and keywords.
 
 use cssparser::{CowRcStr, ParseError, Parser, Token, color};
 
-use super::computed::{Length, Rgba};
+use super::computed::{Length, Rgba, TextAlign, VerticalAlign};
 
-/// A value that is not understood; the declaration is then left out, as in a browser.
+/// An unsupported value; its declaration is ignored, as in a browser.
 pub(super) type ValueError = ParseError<()>;
 
 pub(super) fn value_error() -> ValueError {
     ParseError::custom(())
 }
 
-/// One word, in lower case.
+/// Skips all tokens that are left.
+pub(super) fn skip_rest(input: &mut Parser<'_>) {
+    while input.next().is_ok() {}
+}
+
+/// Skips the arguments of a function.
+pub(super) fn skip_block(input: &mut Parser<'_>) -> Result<(), ValueError> {
+    input.parse_nested_block(|inner| {
+        skip_rest(inner);
+        Ok(())
+    })
+}
+
+/// Parses a keyword; returns it in lower case.
 pub(super) fn parse_keyword(input: &mut Parser<'_>) -> Result<String, ValueError> {
     Ok(input.expect_ident()?.to_ascii_lowercase())
 }
 
-/// A length. In `quirks` mode a bare number is one, too.
+/// Parses a length; in quirks mode also a number without a unit.
 pub(super) fn parse_length(input: &mut Parser<'_>, quirks: bool) -> Result<Length, ValueError> {
     let token = input.next()?.clone();
     match token {
         Token::Dimension { value, unit, .. } => length_from_unit(value, &unit),
         Token::Percentage { unit_value, .. } => Ok(Length::Percent(unit_value)),
         Token::Number { value, .. } if value == 0.0 || quirks => Ok(Length::Px(value)),
-        Token::Ident(word)
-            if word.eq_ignore_ascii_case("auto") || word.eq_ignore_ascii_case("none") =>
-        {
-            Ok(Length::Auto)
-        }
-        Token::Ident(word)
-            if ["fit-content", "max-content", "min-content"]
-                .iter()
-                .any(|known| word.eq_ignore_ascii_case(known)) =>
-        {
-            Ok(Length::Auto)
-        }
-        Token::Function(_) => {
-            input.parse_nested_block(|inner| {
-                while inner.next().is_ok() {}
-                Ok::<(), ValueError>(())
-            })?;
-            Ok(Length::Auto)
-        }
+        Token::Ident(word) => match &*word.to_ascii_lowercase() {
+            "auto" | "none" | "fit-content" | "max-content" | "min-content" => Ok(Length::Auto),
+            _ => Err(value_error()),
+        },
+        Token::Function(_) => skip_block(input).map(|()| Length::Auto),
         _ => Err(value_error()),
     }
 }
 
 fn length_from_unit(value: f32, unit: &CowRcStr<'_>) -> Result<Length, ValueError> {
-    // The screen is 800 by 1000 pixels, as wide as a mail program's pane.
+    // The viewport is 800 by 1000 pixels, as wide as a mail program's pane.
     let px = match &*unit.to_ascii_lowercase() {
         "px" => value,
         "em" => return Ok(Length::Em(value)),
@@ -65,7 +64,7 @@ fn length_from_unit(value: f32, unit: &CowRcStr<'_>) -> Result<Length, ValueErro
     Ok(Length::Px(px))
 }
 
-/// A colour. In `quirks` mode the hash in front of hexadecimal digits may be missing.
+/// Parses a colour; in quirks mode the `#` of a hexadecimal colour may be missing.
 pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Rgba, ValueError> {
     let token = input.next()?.clone();
     match token {
@@ -153,7 +152,7 @@ fn hsl_to_rgb(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {
     (channel(0.0), channel(8.0), channel(4.0))
 }
 
-/// A length from an attribute such as `width="50%"` or `height=20`.
+/// Parses a length from an attribute such as `width="50%"` or `height=20`.
 pub(super) fn parse_length_attribute(text: &str) -> Option<Length> {
     let text = text.trim();
     let digits = text
@@ -167,7 +166,7 @@ pub(super) fn parse_length_attribute(text: &str) -> Option<Length> {
     })
 }
 
-/// A colour from an attribute such as `bgcolor`, where anything goes.
+/// Parses a colour from an attribute such as `bgcolor`, by the rules of quirks mode.
 pub(super) fn parse_color_attribute(text: &str) -> Option<Rgba> {
     let text = text.trim();
     if text.is_empty() || text.eq_ignore_ascii_case("transparent") {
@@ -175,4 +174,21 @@ pub(super) fn parse_color_attribute(text: &str) -> Option<Rgba> {
     }
     let mut input = Parser::new(text);
     parse_color(&mut input, true).ok()
+}
+
+pub(super) fn text_align_from_keyword(keyword: &str) -> Option<TextAlign> {
+    Some(match keyword {
+        "left" | "start" | "justify" => TextAlign::Start,
+        "center" | "middle" | "-webkit-center" => TextAlign::Center,
+        "right" | "end" | "-webkit-right" => TextAlign::End,
+        _ => return None,
+    })
+}
+
+pub(super) fn vertical_align_from_keyword(keyword: &str) -> VerticalAlign {
+    match keyword {
+        "middle" => VerticalAlign::Middle,
+        "bottom" => VerticalAlign::Bottom,
+        _ => VerticalAlign::Top,
+    }
 }

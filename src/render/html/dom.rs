@@ -1,4 +1,4 @@
-//! The tree that html5ever builds: nodes in one vector, linked by number, so that nothing recurses.
+//! The tree that html5ever builds: nodes in one vector, linked by index, so nothing recurses.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -9,34 +9,32 @@ use html5ever::interface::tree_builder::{
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, Namespace, QualName};
 
-/// Position of a node in its tree. The document is the first.
+/// Index of a node in its tree; the document has index 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::render) struct NodeId(u32);
+pub(crate) struct NodeId(u32);
 
 impl NodeId {
-    pub(in crate::render) const ROOT: Self = Self(0);
+    pub(crate) const ROOT: Self = Self(0);
 
-    pub(in crate::render) const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A node and its neighbours.
 #[derive(Debug, Default)]
-pub(in crate::render) struct Node {
-    pub(in crate::render) parent: Option<NodeId>,
-    pub(in crate::render) previous_sibling: Option<NodeId>,
-    pub(in crate::render) next_sibling: Option<NodeId>,
-    pub(in crate::render) first_child: Option<NodeId>,
-    pub(in crate::render) last_child: Option<NodeId>,
+pub(crate) struct Node {
+    pub(crate) parent: Option<NodeId>,
+    pub(crate) previous_sibling: Option<NodeId>,
+    pub(crate) next_sibling: Option<NodeId>,
+    pub(crate) first_child: Option<NodeId>,
+    pub(crate) last_child: Option<NodeId>,
     depth: u16,
-    pub(in crate::render) data: NodeData,
+    pub(crate) data: NodeData,
 }
 
-/// What a node is.
 #[derive(Debug, Default)]
-pub(in crate::render) enum NodeData {
-    /// A document, a comment, the content of a template: nothing to see.
+pub(crate) enum NodeData {
+    /// A document, a comment, the content of a template.
     #[default]
     Other,
     Text(StrTendril),
@@ -46,50 +44,49 @@ pub(in crate::render) enum NodeData {
     },
 }
 
-/// A document, read.
+/// A parsed document.
 #[derive(Debug, Default)]
-pub(in crate::render) struct Dom {
+pub(crate) struct Dom {
     nodes: Vec<Node>,
-    /// The document is laid out by the rules of old browsers.
-    pub(in crate::render) quirks: bool,
+    /// The document is in quirks mode.
+    pub(crate) quirks: bool,
 }
 
 impl Dom {
-    pub(in crate::render) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    pub(in crate::render) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(in crate::render) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(self.node(id).first_child, |child| {
             self.node(*child).next_sibling
         })
     }
 
-    /// The name of an element; empty for everything else.
-    pub(in crate::render) fn tag_name(&self, id: NodeId) -> &str {
+    /// Returns the name of an element; for other nodes an empty string.
+    pub(crate) fn tag_name(&self, id: NodeId) -> &str {
         match &self.node(id).data {
             NodeData::Element { name, .. } => &name.local,
             NodeData::Text(_) | NodeData::Other => "",
         }
     }
 
-    /// The value of an attribute.
-    pub(in crate::render) fn attribute(&self, id: NodeId, wanted: &str) -> Option<&str> {
+    pub(crate) fn attribute(&self, id: NodeId, key: &str) -> Option<&str> {
         match &self.node(id).data {
             NodeData::Element { attributes, .. } => attributes
                 .iter()
-                .find(|attribute| &*attribute.name.local == wanted)
-                .map(|found| &*found.value),
+                .find(|attribute| &*attribute.name.local == key)
+                .map(|attribute| &*attribute.value),
             NodeData::Text(_) | NodeData::Other => None,
         }
     }
 
-    /// All nodes that hang together, parents before children, in the order of the source.
-    pub(in crate::render) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+    /// Returns all nodes of the tree in document order.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(NodeId::ROOT), |id| {
             let node = self.node(*id);
             node.first_child.or_else(|| {
@@ -105,8 +102,8 @@ impl Dom {
         })
     }
 
-    /// All text under an element, as written.
-    pub(in crate::render) fn child_text(&self, id: NodeId) -> String {
+    /// Returns the text of the children that are text nodes.
+    pub(crate) fn child_text(&self, id: NodeId) -> String {
         self.children(id)
             .filter_map(|child| match &self.node(child).data {
                 NodeData::Text(text) => Some(&**text),
@@ -116,11 +113,11 @@ impl Dom {
     }
 }
 
-/// The document while it is being built.
+/// The document under construction.
 #[derive(Debug)]
 pub(super) struct DomSink {
     nodes: RefCell<Vec<Node>>,
-    /// How deep the element is that was opened last and is still open.
+    /// Depth of the innermost open element.
     open_depth: Cell<u16>,
     quirks: Cell<bool>,
     max_depth: u16,
@@ -153,9 +150,8 @@ impl DomSink {
 
     fn add_node(&self, data: NodeData) -> NodeId {
         let mut nodes = self.nodes.borrow_mut();
-        let id = NodeId(
-            u32::try_from(nodes.len()).expect("the guard keeps the tree far smaller than this"),
-        );
+        let id =
+            NodeId(u32::try_from(nodes.len()).expect("limits keep the tree far smaller than this"));
         nodes.push(Node {
             data,
             ..Node::default()
@@ -163,7 +159,7 @@ impl DomSink {
         id
     }
 
-    /// Hangs `child` under `parent` in front of `before`, or last.
+    /// Inserts `child` into `parent` before the node `before`, or at the end.
     fn insert(&self, parent: NodeId, before: Option<NodeId>, child: NodeId) {
         let mut nodes = self.nodes.borrow_mut();
         detach(&mut nodes, child);
@@ -192,26 +188,27 @@ impl DomSink {
         }
     }
 
-    /// Adds text beside text that is already there, so that words are not torn apart.
+    /// Inserts text, joining it with an adjacent text node.
     fn insert_text(&self, parent: NodeId, before: Option<NodeId>, text: StrTendril) {
-        let beside = {
+        let previous = {
             let nodes = self.nodes.borrow();
             before.map_or(nodes[parent.index()].last_child, |before| {
                 nodes[before.index()].previous_sibling
             })
         };
-        if let Some(beside) = beside
-            && let NodeData::Text(there) = &mut self.nodes.borrow_mut()[beside.index()].data
+        if let Some(previous) = previous
+            && let NodeData::Text(existing) = &mut self.nodes.borrow_mut()[previous.index()].data
         {
-            there.push_tendril(&text);
+            existing.push_tendril(&text);
             return;
         }
         let id = self.add_node(NodeData::Text(text));
         self.insert(parent, before, id);
     }
 
-    /// The nearest ancestor of `parent`, or itself, under which something may still hang: the tree
-    /// builder reopens formatting elements on its own, which no guard in front of it sees.
+    /// Returns `parent` or its nearest ancestor that is not too deep for children.
+    ///
+    /// The tree builder reopens formatting elements itself, which the depth limiter cannot see.
     fn allowed_parent(&self, parent: NodeId) -> NodeId {
         let nodes = self.nodes.borrow();
         let mut at = parent;
@@ -255,7 +252,7 @@ fn detach(nodes: &mut [Node], id: NodeId) {
     }
 }
 
-/// A copy of a name, because the nodes cannot stay borrowed.
+/// A copy of a name, because the borrow of the nodes must end.
 #[derive(Debug)]
 pub(super) struct ElementName(QualName);
 
@@ -329,7 +326,7 @@ impl TreeSink for DomSink {
 
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
-    /// The content of a template hangs nowhere, so it is never seen.
+    /// The content of a template gets no parent, so it is never shown.
     fn get_template_contents(&self, _: &NodeId) -> NodeId {
         self.add_node(NodeData::Other)
     }
@@ -354,7 +351,10 @@ impl TreeSink for DomSink {
             &mut self.nodes.borrow_mut()[target.index()].data
         {
             for attribute in more {
-                if !attributes.iter().any(|there| there.name == attribute.name) {
+                if !attributes
+                    .iter()
+                    .any(|existing| existing.name == attribute.name)
+                {
                     attributes.push(attribute);
                 }
             }

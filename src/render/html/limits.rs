@@ -1,25 +1,33 @@
-//! Cuts what is monstrous in a source before the tokenizer sees it: endless tags, endless sources.
+//! Limits what html5ever gets: the tokenizer no huge tags, the tree builder no deep ones.
 
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
-/// A longer tag loses its long attribute values: a picture that is written into its address.
+use html5ever::LocalName;
+use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::tree_builder::TreeBuilder;
+
+use super::dom::{Dom, DomSink, NodeId};
+
+/// A longer tag loses its long attribute values, such as images in `data:` URLs.
 const MAX_TAG_BYTES: usize = 64 << 10;
 
-/// A longer attribute value is left out of a tag that is too long.
+/// Longer attributes of a tag that is too long are left out.
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
-/// The tokenizer compares each attribute with all before it.
+/// Attributes of a tag; the tokenizer compares each with all before it.
 const MAX_ATTRIBUTES: usize = 128;
 
-/// A source within its limits.
-pub(in crate::render) struct LimitedSource<'a> {
-    pub(in crate::render) text: Cow<'a, str>,
-    /// Its end is missing.
+/// Html within the limits.
+pub(crate) struct LimitedSource<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// The end is cut.
     pub(super) truncated: bool,
 }
 
-/// Cuts tags, then the whole at `max` bytes.
-pub(in crate::render) fn limit_source(source: &str, max: usize) -> LimitedSource<'_> {
+/// Cuts huge tags, then the whole at `max` bytes.
+pub(crate) fn limit_source(source: &str, max: usize) -> LimitedSource<'_> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
@@ -43,39 +51,23 @@ pub(in crate::render) fn limit_source(source: &str, max: usize) -> LimitedSource
             copied = at;
         }
     }
+    // One byte more than `max` stays, so that a cut text is longer than `max`.
+    let end = |text: &str| text.ceil_char_boundary(max + 1);
     let text = if copied == 0 {
-        Cow::Borrowed(source)
+        Cow::Borrowed(&source[..end(source)])
     } else {
-        out.push_str(truncate_above(&source[copied..], max));
+        let rest = &source[copied..];
+        out.push_str(&rest[..end(rest)]);
+        out.truncate(end(&out));
         Cow::Owned(out)
     };
-    if text.len() <= max {
-        return LimitedSource {
-            text,
-            truncated: false,
-        };
-    }
-    let text = match text {
-        Cow::Borrowed(text) => Cow::Borrowed(truncate_above(text, max)),
-        Cow::Owned(text) => Cow::Owned(truncate_above(&text, max).to_owned()),
-    };
     LimitedSource {
+        truncated: text.len() > max,
         text,
-        truncated: true,
     }
 }
 
-/// At most about `max` bytes, ended between two characters. One byte more than `max` stays, so
-/// that a text that was clipped can be told from one that fits.
-fn truncate_above(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max + 1);
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    &text[..end]
-}
-
-/// Where a tag ends and where its attributes lie, as the tokenizer will see it.
+/// The length of a tag and the ranges of its attributes, by the rules of the tokenizer.
 struct TagExtent {
     len: usize,
     attributes: Vec<(usize, usize)>,
@@ -93,20 +85,9 @@ impl TagExtent {
             while at < bytes.len() && is_attribute_separator(bytes[at]) {
                 at += 1;
             }
-            match bytes.get(at) {
-                None => {
-                    return Self {
-                        len: at,
-                        attributes,
-                    };
-                }
-                Some(b'>') => {
-                    return Self {
-                        len: at + 1,
-                        attributes,
-                    };
-                }
-                Some(_) => {}
+            if matches!(bytes.get(at), None | Some(b'>')) {
+                let len = bytes.len().min(at + 1);
+                return Self { len, attributes };
             }
             let start = at;
             at += 1;
@@ -123,7 +104,7 @@ impl TagExtent {
         }
     }
 
-    /// Writes the tag with its first short attributes only.
+    /// Writes the tag with the first of its short attributes only.
     fn write_limited(&self, tag: &str, out: &mut String) {
         let name_end = self
             .attributes
@@ -144,7 +125,7 @@ impl TagExtent {
     }
 }
 
-/// Where the value that may follow an attribute's name ends.
+/// Returns the end of the attribute value that may follow a name.
 fn value_end(bytes: &[u8], name_end: usize) -> usize {
     let mut at = name_end;
     while at < bytes.len() && bytes[at].is_ascii_whitespace() {
@@ -173,29 +154,132 @@ const fn is_attribute_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'/'
 }
 
+/// A token sink that drops tags which are nested too deep or too many.
+pub(super) struct DepthLimiter {
+    tree_builder: TreeBuilder<NodeId, DomSink>,
+    max_nodes: usize,
+    max_depth: u16,
+    /// Dropped start tags by name, so that their end tags are dropped too.
+    dropped_tags: RefCell<HashMap<LocalName, usize>>,
+    depth_exceeded: Cell<bool>,
+    nodes_exceeded: Cell<bool>,
+}
+
+impl DepthLimiter {
+    pub(super) fn new(
+        tree_builder: TreeBuilder<NodeId, DomSink>,
+        max_nodes: usize,
+        max_depth: u16,
+    ) -> Self {
+        Self {
+            tree_builder,
+            max_nodes,
+            max_depth,
+            dropped_tags: RefCell::default(),
+            depth_exceeded: Cell::new(false),
+            nodes_exceeded: Cell::new(false),
+        }
+    }
+
+    /// True if the tree has as many nodes as allowed.
+    pub(super) fn is_full(&self) -> bool {
+        self.tree_builder.sink.len() >= self.max_nodes
+    }
+
+    pub(super) const fn depth_exceeded(&self) -> bool {
+        self.depth_exceeded.get()
+    }
+
+    pub(super) const fn nodes_exceeded(&self) -> bool {
+        self.nodes_exceeded.get()
+    }
+
+    pub(super) fn into_tree(self) -> Dom {
+        self.tree_builder.sink.into_dom()
+    }
+
+    fn drops(&self, token: &Token) -> bool {
+        if self.is_full() && matches!(token, Token::TagToken(_) | Token::CharacterTokens(_)) {
+            self.nodes_exceeded.set(true);
+            return true;
+        }
+        let Token::TagToken(tag) = token else {
+            return false;
+        };
+        match tag.kind {
+            TagKind::StartTag if self.tree_builder.sink.open_depth() >= self.max_depth => {
+                if !is_void(&tag.name) && !tag.self_closing {
+                    self.depth_exceeded.set(true);
+                    *self
+                        .dropped_tags
+                        .borrow_mut()
+                        .entry(tag.name.clone())
+                        .or_default() += 1;
+                }
+                true
+            }
+            TagKind::StartTag => false,
+            TagKind::EndTag => match self.dropped_tags.borrow_mut().get_mut(&tag.name) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    true
+                }
+                _ => false,
+            },
+        }
+    }
+}
+
+impl TokenSink for DepthLimiter {
+    type Handle = NodeId;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
+        if self.drops(&token) {
+            return TokenSinkResult::Continue;
+        }
+        self.tree_builder.process_token(token, line)
+    }
+
+    fn end(&self) {
+        self.tree_builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.tree_builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+fn is_void(name: &LocalName) -> bool {
+    matches!(
+        &**name,
+        "br" | "img" | "hr" | "input" | "wbr" | "meta" | "link" | "col" | "area" | "base"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn ordinary_sources_are_borrowed() {
+    fn ordinary_source_is_borrowed() {
         let source = "<p class='a>b' title=x>Hi</p> 1 < 2";
         assert!(matches!(limit_source(source, 1000).text, Cow::Borrowed(text) if text == source));
     }
 
     #[test]
-    fn a_picture_in_its_own_address_goes_and_the_tag_stays() {
+    fn tag_with_data_url_loses_only_the_url() {
         let source = format!(
             "<img alt=a src=\"data:{}\" width=3>bye",
             "A".repeat(100_000)
         );
-        let fenced = limit_source(&source, 1000);
-        assert_eq!(fenced.text, "<img  alt=a width=3>bye");
-        assert!(!fenced.truncated);
+        let limited = limit_source(&source, 1000);
+        assert_eq!(limited.text, "<img  alt=a width=3>bye");
+        assert!(!limited.truncated);
     }
 
     #[test]
-    fn attributes_are_counted() {
+    fn attributes_are_limited_in_number() {
         let source = format!(
             "<p {}>text",
             (0..1000).fold(String::new(), |all, i| all + &format!("a{i}=1 "))
@@ -207,15 +291,15 @@ mod tests {
     }
 
     #[test]
-    fn long_sources_are_cut_between_characters_and_say_so() {
-        let fenced = limit_source("日本語日本語", 7);
-        assert!(fenced.truncated);
-        assert_eq!(fenced.text, "日本語");
+    fn long_source_is_cut_between_characters() {
+        let limited = limit_source("日本語日本語", 7);
+        assert!(limited.truncated);
+        assert_eq!(limited.text, "日本語");
         assert!(limit_source(&"<p>x".repeat(1000), 100).truncated);
     }
 
     #[test]
-    fn a_tag_that_never_ends_is_no_trouble() {
+    fn unclosed_tag_stays_unchanged() {
         for source in ["<a", "<a href", "<a href=", "<a href='", "<a href=\"x"] {
             assert_eq!(limit_source(source, 1000).text, source);
         }

@@ -1,84 +1,148 @@
-//! Reads html into a bounded tree: whatever the source, time and memory stay linear and small.
+//! Parses html into a bounded tree, in linear time and memory.
 //!
-//! The html5ever parser is quadratic in nesting depth and in the attributes of a tag, so limits
-//! that are applied to its result come too late. They stand in front of it: [`mod@fence`] cuts
-//! monstrous tags before the tokenizer, [`guard`] drops tags before the tree builder.
+//! html5ever is quadratic in nesting depth and in the attributes of a tag, so limits on its result
+//! come too late. [`limits`] cuts long tags before the tokenizer and drops deep tags before the
+//! tree builder.
 
-mod depth_limiter;
 mod dom;
 mod limits;
+
+use std::cell::{Cell, RefCell};
 
 use html5ever::TokenizerResult;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 
-pub(in crate::render) use dom::{Dom, NodeData, NodeId};
-pub(in crate::render) use limits::limit_source;
+use self::limits::limit_source;
+pub(crate) use dom::{Dom, NodeData, NodeId};
 
-/// More source than any email has; the rest is not read.
-pub(in crate::render) const MAX_BYTES: usize = 4 << 20;
+/// Longer html is cut.
+const MAX_BYTES: usize = 4 << 20;
 
-/// More elements than any email has; what follows is not read.
+/// Nodes after these are dropped.
 const MAX_NODES: usize = 100_000;
 
-/// Deeper than any email nests; deeper tags are ignored, their content stays.
+/// Deeper tags are dropped; their content stays.
 const MAX_DEPTH: u16 = 200;
 
-/// How much is given to the tokenizer at once, between two looks at the limits.
+/// Bytes that the tokenizer gets between two checks of the limits.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// A tree and what had to be left out of it.
-pub(in crate::render) struct ParsedHtml {
-    pub(in crate::render) dom: Dom,
-    /// Why the tree is not the whole source, in words; empty if it is.
-    pub(in crate::render) truncations: Vec<&'static str>,
+/// A tree and the reasons why it is incomplete.
+pub(crate) struct ParsedHtml {
+    pub(crate) dom: Dom,
+    pub(crate) truncations: Vec<&'static str>,
 }
 
-/// Reads `source`.
-pub(in crate::render) fn parse(source: &str) -> ParsedHtml {
-    let mut cuts = Vec::new();
-    let fenced = limit_source(source, MAX_BYTES);
-    if fenced.truncated {
-        cuts.push("it is larger than 4 MB");
+/// Parses html within the limits.
+pub(crate) fn parse(source: &str) -> ParsedHtml {
+    let mut truncations = Vec::new();
+    let limited = limit_source(source, MAX_BYTES);
+    if limited.truncated {
+        truncations.push("it is larger than 4 MB");
     }
     let options = TreeBuilderOpts {
         scripting_enabled: false,
         ..TreeBuilderOpts::default()
     };
-    let guard = depth_limiter::DepthLimiter::new(
+    let limiter = limits::DepthLimiter::new(
         TreeBuilder::new(dom::DomSink::new(MAX_DEPTH), options),
         MAX_NODES,
         MAX_DEPTH,
     );
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
+    let tokenizer = Tokenizer::new(limiter, TokenizerOpts::default());
     let input = BufferQueue::default();
-    let mut rest = &*fenced.text;
+    let mut rest = &*limited.text;
     while !rest.is_empty() && !tokenizer.sink.is_full() {
-        let mut end = rest.len().min(CHUNK_BYTES);
-        while !rest.is_char_boundary(end) {
-            end += 1;
-        }
-        let (chunk, after) = rest.split_at(end);
+        let (chunk, after) = rest.split_at(rest.ceil_char_boundary(CHUNK_BYTES));
         rest = after;
         input.push_back(StrTendril::from(chunk));
-        // A script or a charset pauses the tokenizer for somebody who would act on it. Nobody does.
+        // A script or a charset declaration pauses the tokenizer; both are ignored.
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     }
-    let unread = !rest.is_empty();
     tokenizer.end();
-    if unread || tokenizer.sink.nodes_exceeded() {
-        cuts.push("it has too many elements");
+    if !rest.is_empty() || tokenizer.sink.nodes_exceeded() {
+        truncations.push("it has too many elements");
     }
     if tokenizer.sink.depth_exceeded() {
-        cuts.push("its elements are nested too deep");
+        truncations.push("its elements are nested too deep");
     }
     ParsedHtml {
         dom: tokenizer.sink.into_tree(),
-        truncations: cuts,
+        truncations,
     }
 }
+
+/// Extracts the text of html for the search index, without building a tree.
+///
+/// Blocks are separated by spaces. Styles, scripts, comments and the title are left out. Text that
+/// a style hides stays, because the preview line of mail programs is hidden that way.
+pub(crate) fn extract_text(source: &str) -> String {
+    let tokenizer = Tokenizer::new(TextSink::default(), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(&*limit_source(source, MAX_BYTES).text));
+    // A script or a charset declaration pauses the tokenizer; both are ignored.
+    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    tokenizer.end();
+    tokenizer.sink.text.into_inner()
+}
+
+#[derive(Default)]
+struct TextSink {
+    text: RefCell<String>,
+    /// True inside an element whose text is not shown.
+    skips_text: Cell<bool>,
+}
+
+impl TextSink {
+    fn process_tag(&self, tag: &Tag) -> TokenSinkResult<()> {
+        self.skips_text.set(false);
+        if !INLINE.contains(&&*tag.name) {
+            self.text.borrow_mut().push(' ');
+        }
+        let raw = match (&*tag.name, tag.kind) {
+            ("script" | "style" | "xmp" | "iframe" | "noembed" | "noframes", TagKind::StartTag) => {
+                RawKind::Rawtext
+            }
+            ("title" | "textarea", TagKind::StartTag) => RawKind::Rcdata,
+            _ => return TokenSinkResult::Continue,
+        };
+        self.skips_text.set(&*tag.name != "textarea");
+        TokenSinkResult::RawData(raw)
+    }
+}
+
+impl TokenSink for TextSink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        match token {
+            Token::TagToken(tag) => return self.process_tag(&tag),
+            Token::CharacterTokens(text) if !self.skips_text.get() => {
+                self.text.borrow_mut().push_str(&text);
+            }
+            Token::CharacterTokens(_)
+            | Token::DoctypeToken(_)
+            | Token::CommentToken(_)
+            | Token::NullCharacterToken
+            | Token::EOFToken
+            | Token::ParseError(_) => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+/// Elements that do not separate words.
+const INLINE: &[&str] = &[
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd",
+    "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
+    "wbr",
+];
 
 #[cfg(test)]
 mod tests {
@@ -94,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_flattened_and_the_content_stays() {
+    fn deep_nesting_is_flattened_and_keeps_its_content() {
         let page = parse(&format!(
             "{}core{}",
             "<div>".repeat(20_000),
@@ -106,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn open_formatting_tags_cannot_multiply() {
+    fn open_formatting_tags_do_not_multiply() {
         let open: String = (0..1500).fold(String::new(), |all, i| {
             all + &format!("<font color=\"#{i:06x}\">")
         });
@@ -119,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn no_node_is_much_deeper_than_the_limit() {
+    fn reopened_tags_stay_near_the_depth_limit() {
         let page = parse(&(0..3_000).fold(String::new(), |all, i| {
             all + &format!("<p><font size={i}></p>")
         }));
@@ -131,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_elements_end_the_reading_and_it_is_said() {
+    fn too_many_elements_stop_parsing_with_a_reason() {
         let page = parse(&"<b>x</b>".repeat(200_000));
         assert!(
             page.dom.len() <= MAX_NODES + 20_000,
@@ -142,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_page_is_read_whole() {
+    fn ordinary_page_is_parsed_whole() {
         let page = parse("<!doctype html><p>One<p>Two <b>three</b><script>no</script>");
         assert!(page.truncations.is_empty());
         assert_eq!(text(&page.dom), "OneTwo threeno");
@@ -151,5 +215,38 @@ mod tests {
         let charset =
             "<meta http-equiv='Content-Type' content='text/html; charset=us-ascii'><p>after";
         assert_eq!(text(&parse(charset).dom), "after");
+    }
+
+    fn words(source: &str) -> String {
+        extract_text(source)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn extracted_text_has_no_markup() {
+        for (source, text) in [
+            (
+                "<p>Your <b>rec</b>eipt</p><p>No.&nbsp;4&amp;5 &eacute;",
+                "Your receipt No. 4&5 é",
+            ),
+            ("<td>one</td><td>two<br>three", "one two three"),
+            (
+                "<title>no</title><style>p{a:b}</style><script>if (a<b) x()</script>yes<!-- no -->",
+                "yes",
+            ),
+            ("<style>never closed <p>no", ""),
+            ("a < b and <unknown>c", "a < b and c"),
+            ("", ""),
+        ] {
+            assert_eq!(words(source), text, "{source}");
+        }
+    }
+
+    #[test]
+    fn huge_tag_is_extracted_in_linear_time() {
+        let tag: String = (0..100_000).fold("<p ".to_owned(), |tag, n| tag + &format!("a{n}=b "));
+        assert_eq!(words(&format!("{tag}>after")), "after");
     }
 }

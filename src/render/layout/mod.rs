@@ -1,54 +1,56 @@
-//! Lays plain blocks out at a width: text by html2text, tables in columns, blank lines as on the page.
+//! Lays out blocks at a width: paragraphs, tables in columns, and blank lines as on the page.
 
 mod paragraphs;
 mod table;
+pub(super) mod wrap;
 
 use unicode_width::UnicodeWidthStr;
 
 use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
-use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle};
-use super::wrap;
+use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
 
-/// Space on the page, in pixels, that is a blank line here. A little less than the height of a
-/// line, because where things stand is a guess.
+/// Bodies of more lines are cut.
+pub(super) const MAX_LINES: usize = 50_000;
+
+/// A gap of this many pixels becomes a blank line. A little less than the height of a line,
+/// because positions are estimates.
 const BLANK_LINE_PX: f32 = 11.5;
 
-/// The same between two rows of a table, which belong closer together.
+/// The same between two rows of a table, which have wider gaps.
 const ROW_GAP_PX: f32 = 24.0;
 
-/// What is left for text beside quote marks and indentation, at least.
+/// Prefixes leave at least this many columns for the text.
 const MIN_TEXT_WIDTH: usize = 16;
 
-/// Lays `blocks` out at `width` columns.
+/// Lays out `blocks` at `width` columns.
 pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
-    let laid = wrap_blocks(blocks, width);
     let mut out: Vec<BodyLine> = Vec::new();
-    let mut item = None;
-    // Where the last words ended, pictures aside.
-    let mut words = None;
-    for (at, (block, lines)) in blocks.iter().zip(laid).enumerate() {
-        let leads = fitting_prefixes(&block.prefixes, width);
-        if let Some(before) = at.checked_sub(1).map(|before| &blocks[before])
-            && needs_blank_line(before, block, words)
+    let mut last_item = None;
+    // The bottom of the last block that is more than images.
+    let mut text_bottom = None;
+    for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, width)).enumerate() {
+        let prefixes = fitting_prefixes(&block.prefixes, width);
+        if let Some(before) = index.checked_sub(1).map(|before| &blocks[before])
+            && needs_blank_line(before, block, text_bottom)
             && !out.is_empty()
         {
             out.push(BodyLine::default());
         }
-        if !is_images_only(block) {
-            words = Some(block.bottom);
+        if !block.is_images_only() {
+            text_bottom = Some(block.bottom);
         }
-        let number = leads.iter().rev().find_map(|lead| match lead {
+        let item = prefixes.iter().rev().find_map(|prefix| match prefix {
             LinePrefix::ListItem { number, .. } => Some(*number),
             LinePrefix::Quote => None,
         });
-        let mut first = number.is_some() && number != item;
-        item = number;
+        let mut first = item.is_some() && item != last_item;
+        last_item = item;
         for line in lines {
-            let mut spans = prefix_spans(leads, std::mem::take(&mut first));
-            line.spans
-                .iter()
-                .for_each(|span| wrap::push_span(&mut spans, &span.text, span.style));
-            let wide = line.wide || wrap::spans_width(&spans) > width;
+            let mut spans = prefix_spans(prefixes, std::mem::take(&mut first));
+            for span in &line.spans {
+                push_span(&mut spans, &span.text, span.style);
+            }
+            let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {
                 spans,
                 wide,
@@ -59,53 +61,31 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
     out
 }
 
-/// The lines of each block, without what stands in front of them.
+/// Returns the lines of each block without its prefixes.
 fn wrap_blocks(blocks: &[Block], width: usize) -> Vec<Vec<BodyLine>> {
-    let inner = |block: &Block| width - prefixes_width(fitting_prefixes(&block.prefixes, width));
-    let mut laid = Vec::with_capacity(blocks.len());
-    let mut at = 0;
-    while at < blocks.len() {
-        let block = &blocks[at];
-        let same = |other: &&Block| {
-            other.prefixes == block.prefixes && is_same_group(&block.kind, &other.kind)
-        };
-        let count = blocks[at..].iter().take_while(same).count();
-        let group = &blocks[at..at + count];
-        match &block.kind {
+    let mut out = Vec::with_capacity(blocks.len());
+    let same_group = |one: &Block, other: &Block| {
+        one.prefixes == other.prefixes && is_same_group(&one.kind, &other.kind)
+    };
+    for group in blocks.chunk_by(same_group) {
+        let inner = width - prefixes_width(fitting_prefixes(&group[0].prefixes, width));
+        match &group[0].kind {
             BlockKind::Paragraph(_) => {
-                let paras: Vec<&Paragraph> = group
-                    .iter()
-                    .filter_map(|block| {
-                        if let BlockKind::Paragraph(para) = &block.kind {
-                            Some(para)
-                        } else {
-                            None
-                        }
-                    })
-                    .collect();
-                laid.extend(paragraphs::wrap_paragraphs(&paras, inner(block)));
+                let paragraphs: Vec<&Paragraph> =
+                    group.iter().filter_map(Block::as_paragraph).collect();
+                out.extend(paragraphs::wrap_paragraphs(&paragraphs, inner));
             }
             BlockKind::TableRow { .. } => {
-                let rows: Vec<&[TableCell]> = group
-                    .iter()
-                    .filter_map(|block| {
-                        if let BlockKind::TableRow { cells, .. } = &block.kind {
-                            Some(&cells[..])
-                        } else {
-                            None
-                        }
-                    })
-                    .collect();
-                laid.extend(table::lay_out_rows(&rows, inner(block)));
+                let rows: Vec<&[TableCell]> = group.iter().filter_map(Block::as_row).collect();
+                out.extend(table::lay_out_rows(&rows, inner));
             }
-            BlockKind::Rule => laid.extend(group.iter().map(|_| vec![rule_line(inner(block))])),
+            BlockKind::Rule => out.extend(group.iter().map(|_| vec![rule_line(inner)])),
         }
-        at += count;
     }
-    laid
+    out
 }
 
-/// Whether two blocks are laid out together.
+/// True if two blocks are laid out together.
 fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     match (one, other) {
         (BlockKind::Paragraph(_), BlockKind::Paragraph(_)) | (BlockKind::Rule, BlockKind::Rule) => {
@@ -118,80 +98,62 @@ fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     }
 }
 
-/// Whether a blank line stands between two blocks; `words` is where the last words ended.
-fn needs_blank_line(before: &Block, block: &Block, words: Option<f32>) -> bool {
-    // The words for a picture are one line, however high it is: the rest of it is space.
+/// True if a blank line belongs between two blocks, given the bottom of the last text.
+fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> bool {
+    // An image becomes one line of text, however high it is: the rest of it is a gap.
     let above =
-        if !is_images_only(before) || is_images_only(block) || block.top < before.bottom - 2.0 {
+        if !before.is_images_only() || block.is_images_only() || block.top < before.bottom - 2.0 {
             before.bottom
         } else {
-            words.unwrap_or(before.top).min(before.bottom)
+            text_bottom.unwrap_or(before.top).min(before.bottom)
         };
-    let least = if matches!(block.kind, BlockKind::TableRow { .. })
-        && is_same_group(&before.kind, &block.kind)
-    {
+    let is_row = matches!(block.kind, BlockKind::TableRow { .. });
+    let min_gap = if is_row && is_same_group(&before.kind, &block.kind) {
         ROW_GAP_PX
     } else {
         BLANK_LINE_PX
     };
-    // Beside each other on the page, below each other here.
-    let beside = !is_images_only(before)
+    // Side by side on the page, below each other here.
+    let side_by_side = !before.is_images_only()
         && block.bottom <= before.bottom
         && block.top < before.bottom - BLANK_LINE_PX;
-    block.top - above >= least || beside
+    block.top - above >= min_gap || side_by_side
 }
 
-fn is_images_only(block: &Block) -> bool {
-    matches!(&block.kind, BlockKind::Paragraph(para) if para.images_only)
-}
-
-/// As many leads as leave room for text.
-fn fitting_prefixes(leads: &[LinePrefix], width: usize) -> &[LinePrefix] {
-    let mut shown = leads.len();
-    while shown > 0 && prefixes_width(&leads[..shown]) + MIN_TEXT_WIDTH.min(width) > width {
-        shown -= 1;
+/// Returns as many prefixes as leave enough columns for text.
+fn fitting_prefixes(prefixes: &[LinePrefix], width: usize) -> &[LinePrefix] {
+    let mut count = prefixes.len();
+    while count > 0 && prefixes_width(&prefixes[..count]) + MIN_TEXT_WIDTH.min(width) > width {
+        count -= 1;
     }
-    &leads[..shown]
+    &prefixes[..count]
 }
 
-fn prefixes_width(leads: &[LinePrefix]) -> usize {
-    leads.iter().map(prefix_width).sum()
-}
-
-fn prefix_width(lead: &LinePrefix) -> usize {
-    match lead {
+fn prefixes_width(prefixes: &[LinePrefix]) -> usize {
+    let width = |prefix: &LinePrefix| match prefix {
         LinePrefix::Quote => 2,
-        LinePrefix::ListItem { marker: mark, .. } => mark.width(),
-    }
+        LinePrefix::ListItem { marker, .. } => marker.width(),
+    };
+    prefixes.iter().map(width).sum()
 }
 
-fn prefix_spans(leads: &[LinePrefix], first: bool) -> Vec<BodySpan> {
+fn prefix_spans(prefixes: &[LinePrefix], first: bool) -> Vec<BodySpan> {
     let mut spans = Vec::new();
-    let last = leads
+    let last_item = prefixes
         .iter()
-        .rposition(|lead| matches!(lead, LinePrefix::ListItem { .. }));
-    for (at, lead) in leads.iter().enumerate() {
-        match lead {
-            LinePrefix::Quote => wrap::push_span(
-                &mut spans,
-                "> ",
-                SpanStyle {
-                    role: SpanRole::Quote,
-                    ..SpanStyle::default()
-                },
-            ),
-            LinePrefix::ListItem { marker: mark, .. } if first && Some(at) == last => {
-                wrap::push_span(
-                    &mut spans,
-                    mark,
-                    SpanStyle {
-                        role: SpanRole::Rule,
-                        ..SpanStyle::default()
-                    },
-                );
+        .rposition(|prefix| matches!(prefix, LinePrefix::ListItem { .. }));
+    for (index, prefix) in prefixes.iter().enumerate() {
+        match prefix {
+            LinePrefix::Quote => push_span(&mut spans, "> ", SpanRole::Quote.into()),
+            LinePrefix::ListItem { marker, .. } if first && Some(index) == last_item => {
+                push_span(&mut spans, marker, SpanRole::Rule.into());
             }
-            LinePrefix::ListItem { marker: mark, .. } => {
-                wrap::push_span(&mut spans, &" ".repeat(mark.width()), SpanStyle::default());
+            LinePrefix::ListItem { marker, .. } => {
+                push_span(
+                    &mut spans,
+                    &" ".repeat(marker.width()),
+                    SpanStyle::default(),
+                );
             }
         }
     }
@@ -199,14 +161,10 @@ fn prefix_spans(leads: &[LinePrefix], first: bool) -> Vec<BodySpan> {
 }
 
 fn rule_line(width: usize) -> BodyLine {
-    let mark = SpanStyle {
-        role: SpanRole::Rule,
-        ..SpanStyle::default()
-    };
     BodyLine {
         spans: vec![BodySpan {
-            text: "─".repeat((width / 8).clamp(1, 12)).into(),
-            style: mark,
+            text: "─".repeat((width / 8).clamp(1, 12)),
+            style: SpanRole::Rule.into(),
         }],
         ..BodyLine::default()
     }

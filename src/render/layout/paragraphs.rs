@@ -1,136 +1,125 @@
-//! Hands paragraphs to html2text and takes its lines back with the marks they went in with.
+//! Wraps html paragraphs with html2text and restores the styles of their runs.
 //!
-//! It is given a tree that holds nothing it could trip over: one `div` for each paragraph, one `a`
-//! for each run of text, whose address is the number of the run. What comes back is told apart by
-//! that number alone, so that its own ideas of links and emphasis never matter.
+//! html2text gets a tree it cannot fail on: one `div` per paragraph and one `a` per run, whose
+//! `href` is the number of the run. That number alone finds the style of each returned string, so
+//! html2text's own handling of links and emphasis does not matter.
 
 use html2text::config::{self, Config};
-use html2text::render::{TaggedLine, TextDecorator};
+use html2text::render::{RichAnnotation, RichDecorator, TaggedLine};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 
+use super::wrap::{self, WrapRun, can_break_between};
 use crate::render::blocks::Paragraph;
-use crate::render::body::{BodyLine, LineEnd, SpanStyle};
-use crate::render::panics::catch_panics;
-use crate::render::wrap::{self, WrapRun, can_break_between};
+use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span};
+use crate::render::catch_panics;
 
-/// Text that is laid out in one go; more would take memory that nobody has to spare.
+/// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
-/// Lines of each of `paras` at `width` columns.
-pub(super) fn wrap_paragraphs(paras: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
-    let mut done: Vec<Vec<BodyLine>> = paras
+/// Returns the lines of each paragraph at `width` columns.
+pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
+    let mut done: Vec<Vec<BodyLine>> = paragraphs
         .iter()
-        .map(|para| single_line(para, width).into_iter().collect())
+        .map(|paragraph| single_line(paragraph, width).into_iter().collect())
         .collect();
-    let long: Vec<usize> = (0..paras.len()).filter(|at| done[*at].is_empty()).collect();
+    let long: Vec<usize> = (0..paragraphs.len())
+        .filter(|index| done[*index].is_empty())
+        .collect();
     let mut rest = &long[..];
     while !rest.is_empty() {
-        let mut room = MAX_BATCH_BYTES;
-        let fits = |at: &&usize| {
-            let size: usize = paras[**at].runs.iter().map(|run| run.text.len() + 64).sum();
-            let before = room;
-            room = room.saturating_sub(size);
+        let mut free_bytes = MAX_BATCH_BYTES;
+        let fits = |index: &&usize| {
+            let runs = &paragraphs[**index].runs;
+            let size: usize = runs.iter().map(|run| run.text.len() + 64).sum();
+            let before = free_bytes;
+            free_bytes = free_bytes.saturating_sub(size);
             before > 0
         };
         let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = after;
-        let texts: Vec<&Paragraph> = batch.iter().map(|at| paras[*at]).collect();
-        for (at, lines) in batch.iter().zip(wrap_batch(&texts, width)) {
-            done[*at] = lines;
+        let texts: Vec<&Paragraph> = batch.iter().map(|index| paragraphs[*index]).collect();
+        for (index, lines) in batch.iter().zip(wrap_batch(&texts, width)) {
+            done[*index] = lines;
         }
     }
     done
 }
 
-/// A paragraph that fits on one line, where there is nothing to lay out.
-fn single_line(para: &Paragraph, width: usize) -> Option<BodyLine> {
-    if para.preformatted || para.width() > width {
-        return None;
-    }
-    let mut spans = Vec::with_capacity(para.runs.len());
-    para.runs
-        .iter()
-        .for_each(|run| wrap::push_span(&mut spans, &run.text.replace('\u{A0}', " "), run.style));
-    Some(BodyLine {
-        spans,
-        rtl: para.rtl,
+/// Returns the line of a paragraph that needs no wrapping.
+fn single_line(paragraph: &Paragraph, width: usize) -> Option<BodyLine> {
+    let fits = !paragraph.preformatted && paragraph.width() <= width;
+    fits.then(|| BodyLine {
+        spans: visible_spans(paragraph),
         ..BodyLine::default()
     })
 }
 
-fn wrap_batch(paras: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
-    let laid = catch_panics(|| wrap_with_html2text(paras, width)).flatten();
-    laid.unwrap_or_else(|| {
-        paras
-            .iter()
-            .map(|para| wrap_directly(para, width))
-            .collect()
-    })
+/// Returns the runs with no-break spaces shown as spaces.
+fn visible_spans(paragraph: &Paragraph) -> Vec<BodySpan> {
+    let mut spans = Vec::with_capacity(paragraph.runs.len());
+    for run in &paragraph.runs {
+        push_span(&mut spans, &run.text.replace('\u{A0}', " "), run.style);
+    }
+    spans
 }
 
-/// Wrapping of our own: for text whose blanks are the author's, and should the library fail.
-fn wrap_directly(para: &Paragraph, width: usize) -> Vec<BodyLine> {
-    let plain: Vec<String> = para
-        .runs
-        .iter()
-        .map(|run| run.text.replace('\u{A0}', " "))
-        .collect();
-    let pieces: Vec<WrapRun<'_>> = plain
-        .iter()
-        .zip(&para.runs)
-        .map(|(text, run)| WrapRun {
-            text,
-            style: run.style,
-            no_break: false,
+fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
+    catch_panics(|| wrap_with_html2text(paragraphs, width))
+        .flatten()
+        .unwrap_or_else(|| {
+            paragraphs
+                .iter()
+                .map(|paragraph| wrap_directly(paragraph, width))
+                .collect()
         })
-        .collect();
-    let lines = wrap::wrap_lines(&pieces, width, &[], &[]);
-    lines
-        .into_iter()
-        .map(|line| BodyLine {
-            rtl: para.rtl,
-            ..line
-        })
-        .collect()
 }
 
-fn wrap_with_html2text(paras: &[&Paragraph], width: usize) -> Option<Vec<Vec<BodyLine>>> {
-    let mut done: Vec<Vec<BodyLine>> = paras
+/// Wraps without html2text: for preformatted text, and if html2text fails.
+fn wrap_directly(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
+    let spans = visible_spans(paragraph);
+    let runs: Vec<WrapRun<'_>> = spans
         .iter()
-        .map(|para| {
-            if para.preformatted {
-                wrap_directly(para, width)
+        .map(|span| WrapRun::new(&span.text, span.style))
+        .collect();
+    wrap::wrap_lines(&runs, width, &[], &[])
+}
+
+fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Vec<BodyLine>>> {
+    let mut done: Vec<Vec<BodyLine>> = paragraphs
+        .iter()
+        .map(|paragraph| {
+            if paragraph.preformatted {
+                wrap_directly(paragraph, width)
             } else {
                 Vec::new()
             }
         })
         .collect();
-    let numbers: Vec<(usize, SpanStyle)> = paras
+    // By run number: the paragraph's index and the run's style.
+    let runs: Vec<(usize, SpanStyle)> = paragraphs
         .iter()
         .enumerate()
-        .flat_map(|(number, para)| para.runs.iter().map(move |run| (number, run.style)))
+        .flat_map(|(index, paragraph)| paragraph.runs.iter().map(move |run| (index, run.style)))
         .collect();
     let config = html2text_config();
-    let tree = config.dom_to_render_tree(&build_dom(paras)).ok()?;
+    let tree = config.dom_to_render_tree(&build_dom(paragraphs)).ok()?;
     for line in config.render_to_lines(tree, width).ok()? {
-        collect_line(&line, &numbers, paras, &mut done);
+        collect_line(&line, &runs, &mut done);
     }
-    for (lines, para) in done
-        .iter_mut()
-        .zip(paras)
-        .filter(|(_, para)| !para.preformatted)
-    {
-        set_line_ends(lines, para);
+    for (lines, paragraph) in done.iter_mut().zip(paragraphs) {
+        if !paragraph.preformatted {
+            set_line_ends(lines, paragraph);
+        }
     }
     done.iter()
-        .zip(paras)
-        .all(|(lines, para)| !lines.is_empty() || para.runs.is_empty())
+        .zip(paragraphs)
+        .all(|(lines, paragraph)| !lines.is_empty() || paragraph.runs.is_empty())
         .then_some(done)
 }
 
-fn html2text_config() -> Config<RunDecorator> {
-    config::with_decorator(RunDecorator)
+fn html2text_config() -> Config<RichDecorator> {
+    config::rich()
         .no_table_borders()
         .allow_width_overflow()
         .min_wrap_width(18)
@@ -138,49 +127,47 @@ fn html2text_config() -> Config<RunDecorator> {
 }
 
 fn collect_line(
-    line: &TaggedLine<Vec<RunNumber>>,
-    numbers: &[(usize, SpanStyle)],
-    paras: &[&Paragraph],
+    line: &TaggedLine<Vec<RichAnnotation>>,
+    runs: &[(usize, SpanStyle)],
     done: &mut [Vec<BodyLine>],
 ) {
     let mut spans = Vec::new();
-    let mut of = None;
-    for piece in line.tagged_strings() {
-        let number = piece.tag.iter().find_map(|number| number.0);
-        let (para, mark) = number
-            .and_then(|number| numbers.get(number))
-            .map_or((None, SpanStyle::default()), |(para, mark)| {
-                (Some(*para), *mark)
-            });
-        of = of.or(para);
-        wrap::push_span(&mut spans, &piece.s.replace('\u{A0}', " "), mark);
+    let mut paragraph = None;
+    for string in line.tagged_strings() {
+        let number = string.tag.iter().find_map(|annotation| match annotation {
+            RichAnnotation::Link(url) => url.parse::<usize>().ok(),
+            _ => None,
+        });
+        let run = number.and_then(|number| runs.get(number));
+        paragraph = paragraph.or(run.map(|run| run.0));
+        let style = run.map_or(SpanStyle::default(), |run| run.1);
+        push_span(&mut spans, &string.s.replace('\u{A0}', " "), style);
     }
-    if let Some(of) = of {
-        done[of].push(BodyLine {
+    if let Some(paragraph) = paragraph {
+        done[paragraph].push(BodyLine {
             spans,
-            rtl: paras[of].rtl,
             ..BodyLine::default()
         });
     }
 }
 
-/// Notes at the end of each line but the last whether a blank stood there: copying joins them again.
-fn set_line_ends(lines: &mut [BodyLine], para: &Paragraph) {
-    let text: String = para.runs.iter().map(|run| &*run.text).collect();
+/// Sets what each wrapped line ends with, because html2text drops the space at a line break.
+fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
+    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
     let mut rest = text.chars().peekable();
     let Some((_, wrapped)) = lines.split_last_mut() else {
         return;
     };
     for line in wrapped {
-        let mut letters = line
+        let mut count = line
             .spans
             .iter()
             .flat_map(|span| span.text.chars())
             .filter(|c| !c.is_whitespace())
             .count();
-        while letters > 0 {
+        while count > 0 {
             let Some(c) = rest.next() else { return };
-            letters -= usize::from(!c.is_whitespace());
+            count -= usize::from(!c.is_whitespace());
         }
         line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) {
             LineEnd::Space
@@ -190,8 +177,7 @@ fn set_line_ends(lines: &mut [BodyLine], para: &Paragraph) {
     }
 }
 
-/// The paragraphs as the plainest tree there is.
-fn build_dom(paras: &[&Paragraph]) -> html2text::RcDom {
+fn build_dom(paragraphs: &[&Paragraph]) -> html2text::RcDom {
     let dom = html2text::RcDom::default();
     let element = |name: &str, attributes| {
         let name = QualName::new(None, ns!(html), LocalName::from(name));
@@ -199,28 +185,21 @@ fn build_dom(paras: &[&Paragraph]) -> html2text::RcDom {
     };
     let root = dom.get_document();
     let mut number = 0_usize;
-    for para in paras {
+    for paragraph in paragraphs {
         let block = element("div", Vec::new());
         let mut before = None;
-        for run in &para.runs {
+        for run in &paragraph.runs {
             if run.text.trim().is_empty() {
-                // A link without words is no link to html2text, and its blanks would be lost.
+                // html2text drops links without text, and their spaces with them.
                 dom.append(&block, NodeOrText::AppendText(run.text.as_str().into()));
-            } else if !para.preformatted {
-                let href = QualName::new(None, ns!(), LocalName::from("href"));
-                let link = element(
-                    "a",
-                    vec![Attribute {
-                        name: href,
-                        value: number.to_string().into(),
-                    }],
-                );
-                dom.append(
-                    &link,
-                    NodeOrText::AppendText(
-                        insert_break_opportunities(&run.text, &mut before).into(),
-                    ),
-                );
+            } else if !paragraph.preformatted {
+                let href = Attribute {
+                    name: QualName::new(None, ns!(), LocalName::from("href")),
+                    value: number.to_string().into(),
+                };
+                let link = element("a", vec![href]);
+                let text = insert_break_opportunities(&run.text, &mut before);
+                dom.append(&link, NodeOrText::AppendText(text.into()));
                 dom.append(&block, NodeOrText::AppendNode(link));
             }
             number += 1;
@@ -230,8 +209,9 @@ fn build_dom(paras: &[&Paragraph]) -> html2text::RcDom {
     dom
 }
 
-/// The text with a zero-width blank wherever a line may end without one: html2text knows no other
-/// place to break a line of Japanese than the one where it is full.
+/// Adds zero-width spaces where a line may break without a space.
+///
+/// html2text breaks Japanese only where the line is full.
 fn insert_break_opportunities(text: &str, before: &mut Option<char>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -242,92 +222,4 @@ fn insert_break_opportunities(text: &str, before: &mut Option<char>) -> String {
         *before = Some(c);
     }
     out
-}
-
-/// The number of the run that a piece of text belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct RunNumber(Option<usize>);
-
-/// Decorates nothing, and turns addresses back into numbers.
-#[derive(Debug, Clone, Copy)]
-struct RunDecorator;
-
-impl TextDecorator for RunDecorator {
-    type Annotation = RunNumber;
-
-    fn decorate_link_start(&mut self, url: &str) -> (String, RunNumber) {
-        (String::new(), RunNumber(url.parse().ok()))
-    }
-
-    fn decorate_link_end(&mut self) -> String {
-        String::new()
-    }
-
-    fn decorate_em_start(&self) -> (String, RunNumber) {
-        Default::default()
-    }
-
-    fn decorate_em_end(&self) -> String {
-        String::new()
-    }
-
-    fn decorate_strong_start(&self) -> (String, RunNumber) {
-        Default::default()
-    }
-
-    fn decorate_strong_end(&self) -> String {
-        String::new()
-    }
-
-    fn decorate_strikeout_start(&self) -> (String, RunNumber) {
-        Default::default()
-    }
-
-    fn decorate_strikeout_end(&self) -> String {
-        String::new()
-    }
-
-    fn decorate_code_start(&self) -> (String, RunNumber) {
-        Default::default()
-    }
-
-    fn decorate_code_end(&self) -> String {
-        String::new()
-    }
-
-    fn decorate_preformat_first(&self) -> RunNumber {
-        RunNumber::default()
-    }
-
-    fn decorate_preformat_cont(&self) -> RunNumber {
-        RunNumber::default()
-    }
-
-    fn decorate_image(&mut self, _: &str, _: &str) -> (String, RunNumber) {
-        Default::default()
-    }
-
-    fn header_prefix(&self, _: usize) -> String {
-        String::new()
-    }
-
-    fn quote_prefix(&self) -> String {
-        String::new()
-    }
-
-    fn unordered_item_prefix(&self) -> String {
-        String::new()
-    }
-
-    fn ordered_item_prefix(&self, _: i64) -> String {
-        String::new()
-    }
-
-    fn make_subblock_decorator(&self) -> Self {
-        *self
-    }
-
-    fn finalise(&mut self, _: Vec<String>) -> Vec<TaggedLine<RunNumber>> {
-        Vec::new()
-    }
 }

@@ -1,23 +1,23 @@
-//! Sets the rows of a table in columns, or as near to that as the width allows.
+//! Lays out the rows of a table: in columns if they fit, else cell by cell.
 
 use super::paragraphs;
-use crate::render::blocks::{Paragraph, Run, TableCell};
-use crate::render::body::{BodyLine, SpanRole, SpanStyle};
-use crate::render::wrap::{longest_unbreakable_width, push_span, spans_width};
+use super::wrap::longest_unbreakable_width;
+use crate::render::blocks::{Paragraph, TableCell};
+use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_span, spans_width};
 
-/// Blanks between columns.
+/// Spaces between columns.
 const COLUMN_GAP: usize = 2;
 
-/// A table of more columns than this is no table.
+/// A table of more columns is laid out row by row.
 const MAX_COLUMNS: usize = 64;
 
-/// A column that gets narrower than this cuts its words.
+/// Columns never shrink below this width.
 const MIN_COLUMN_WIDTH: usize = 12;
 
-/// Cells up to this width can follow each other like words.
+/// Cells up to this width can be joined to one line of text.
 const MAX_INLINE_CELL_WIDTH: usize = 26;
 
-/// The rows of one table, as lines. Each row keeps its own lines, so that blank ones can stand between.
+/// Returns the lines of each row of one table.
 pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyLine>> {
     if rows
         .iter()
@@ -32,20 +32,20 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
     let mut widths = natural.clone();
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    let pictures = rows.iter().any(|row| row.iter().any(is_image_cell));
+    let has_images = rows.iter().any(|row| row.iter().any(is_image_cell));
     let may_shrink = |widths: &mut Vec<usize>| {
-        !pictures && shrink_columns(widths, &min_column_widths(rows, natural.len()), width)
+        !has_images && shrink_columns(widths, &min_column_widths(rows, natural.len()), width)
     };
     if total_width(&widths) <= width
         || (may_shrink(&mut widths) && (is_data || at_most_one_shrank(&widths, &natural)))
     {
         return rows.iter().map(|row| align_cells(row, &widths)).collect();
     }
-    let alone = |row: &[TableCell]| {
+    let fits_alone = |row: &[TableCell]| {
         row.iter().map(TableCell::width).sum::<usize>() + COLUMN_GAP * row.len().saturating_sub(1)
             <= width
     };
-    if is_data && !rows.iter().all(|row| alone(row)) {
+    if is_data && !rows.iter().all(|row| fits_alone(row)) {
         let wide = |line: BodyLine| BodyLine { wide: true, ..line };
         return rows
             .iter()
@@ -53,8 +53,8 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
             .collect();
     }
     let narrowed = |row: &[TableCell]| match row {
-        row if alone(row) => align_cells(row, &column_widths(&[row])),
-        row if alone(&without_button_brackets(row)) => align_cells(
+        row if fits_alone(row) => align_cells(row, &column_widths(&[row])),
+        row if fits_alone(&without_button_brackets(row)) => align_cells(
             &without_button_brackets(row),
             &column_widths(&[&without_button_brackets(row)]),
         ),
@@ -70,12 +70,13 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
     rows.iter().map(|row| narrowed(row)).collect()
 }
 
-/// The words for a picture are not worth a column of their own.
+/// True if the cell has only images, whose text deserves no column.
 fn is_image_cell(cell: &TableCell) -> bool {
     cell.paragraphs.iter().all(|para| para.images_only)
 }
 
-/// Columns of prose beside each other are harder to read than one below the other.
+/// True if at most one column is narrower than its text. Several columns of wrapped prose are
+/// harder to read than stacked cells.
 fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
     widths
         .iter()
@@ -85,7 +86,7 @@ fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
         <= 1
 }
 
-/// The row without the brackets of its buttons.
+/// Returns the row without the brackets of its buttons.
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     let mut row = row.to_vec();
     for run in row
@@ -103,23 +104,19 @@ fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     row
 }
 
-/// The row as one paragraph, its cells apart by two blanks.
+/// Joins the cells to one paragraph, with two spaces between them.
 fn join_cells(row: &[TableCell]) -> Paragraph {
     let mut all = Paragraph::default();
     for para in row.iter().flat_map(|cell| &cell.paragraphs) {
         if !all.runs.is_empty() {
-            all.runs.push(Run {
-                text: "\u{A0} ".to_owned(),
-                style: SpanStyle::default(),
-            });
+            all.push_run("\u{A0} ", SpanStyle::default());
         }
         all.runs.extend(para.runs.iter().cloned());
-        all.rtl |= para.rtl;
     }
     all
 }
 
-/// The width that each column needs for its cells.
+/// Returns the width that each column needs for its cells.
 fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
     let count = rows
         .iter()
@@ -127,7 +124,7 @@ fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
         .max()
         .unwrap_or(0);
     let mut widths = vec![0; count];
-    // A cell that reaches over several columns, or stands last in its row, may run on to the right.
+    // First the cells of one column, then those that extend over the columns to their right.
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
             let next = row.get(at + 1).map_or(count, |next| next.column);
@@ -139,48 +136,48 @@ fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
             let next = row.get(at + 1).map_or(count, |next| next.column);
-            let room = total_width(&widths[cell.column..next]);
-            if next > cell.column + 1 && room < cell.width() {
-                widths[next - 1] += cell.width() - room;
+            let available = total_width(&widths[cell.column..next]);
+            if next > cell.column + 1 && available < cell.width() {
+                widths[next - 1] += cell.width() - available;
             }
         }
     }
     widths
 }
 
-/// Columns that nothing stands in take no room.
+/// Returns the width of all columns with their gaps; empty columns have no gap.
 fn total_width(widths: &[usize]) -> usize {
     let used = widths.iter().filter(|width| **width > 0);
     used.clone().sum::<usize>() + COLUMN_GAP * used.count().saturating_sub(1)
 }
 
-/// What each column needs so that no word is cut.
+/// Returns the width that each column needs so that no word is cut.
 fn min_column_widths(rows: &[&[TableCell]], count: usize) -> Vec<usize> {
-    let mut least = vec![MIN_COLUMN_WIDTH; count];
+    let mut widths = vec![MIN_COLUMN_WIDTH; count];
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
-            // The last of the columns that a cell reaches over is the one that was widened for it.
+            // `column_widths` widens the last of the columns that a cell extends over.
             let last = row
                 .get(at + 1)
                 .map_or(count, |next| next.column)
                 .max(cell.column + 1)
                 - 1;
             for para in &cell.paragraphs {
-                // A word may go on in the next run, and a hard blank does not end it.
+                // A word may continue in the next run.
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
-                least[last] = least[last].max(longest_unbreakable_width(&whole));
+                widths[last] = widths[last].max(longest_unbreakable_width(&whole));
             }
         }
     }
-    least
+    widths
 }
 
-/// Cuts the widest columns down until all fit; says whether that left them readable.
-fn shrink_columns(widths: &mut [usize], least: &[usize], width: usize) -> bool {
+/// Shrinks the widest columns until all fit; false if they cannot.
+fn shrink_columns(widths: &mut [usize], min_widths: &[usize], width: usize) -> bool {
     let natural = widths.to_vec();
     let mut cut = |cap: usize| {
-        for (column, (natural, least)) in widths.iter_mut().zip(natural.iter().zip(least)) {
-            *column = cap.max(*least).min(*natural);
+        for (column, (natural, min)) in widths.iter_mut().zip(natural.iter().zip(min_widths)) {
+            *column = cap.max(*min).min(*natural);
         }
         total_width(widths) <= width
     };
@@ -205,16 +202,16 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
             .map_or(widths.len(), |next| next.column)
             .max(cell.column + 1);
         let before = total_width(&widths[..cell.column]);
-        let room = total_width(&widths[cell.column..next]).max(1);
-        let lines = cell_lines(&cell.paragraphs, room);
+        let available = total_width(&widths[cell.column..next]).max(1);
+        let lines = cell_lines(&cell.paragraphs, available);
         let start = if before == 0 { 0 } else { before + COLUMN_GAP };
-        let wide = lines
+        let text_width = lines
             .iter()
             .map(|line| spans_width(&line.spans))
             .max()
             .unwrap_or(0);
         left.push(if cell.align_right {
-            start + room.saturating_sub(wide)
+            start + available.saturating_sub(text_width)
         } else {
             start
         });
@@ -233,23 +230,22 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
                 part.spans
                     .iter()
                     .for_each(|span| push_span(&mut line.spans, &span.text, span.style));
-                line.rtl |= part.rtl;
             }
             line
         })
         .collect()
 }
 
-/// One cell below the other, apart if they are long.
+/// Puts the cells below each other, with blank lines if one is longer than a line.
 fn stack_cells(row: &[TableCell], width: usize) -> Vec<BodyLine> {
     let cells: Vec<Vec<BodyLine>> = row
         .iter()
         .map(|cell| cell_lines(&cell.paragraphs, width))
         .collect();
-    let apart = cells.iter().any(|lines| lines.len() > 1);
+    let blank_lines = cells.iter().any(|lines| lines.len() > 1);
     let mut out = Vec::new();
     for lines in cells {
-        if apart && !out.is_empty() {
+        if blank_lines && !out.is_empty() {
             out.push(BodyLine::default());
         }
         out.extend(lines);
@@ -257,8 +253,8 @@ fn stack_cells(row: &[TableCell], width: usize) -> Vec<BodyLine> {
     out
 }
 
-fn cell_lines(paras: &[Paragraph], width: usize) -> Vec<BodyLine> {
-    paragraphs::wrap_paragraphs(&paras.iter().collect::<Vec<_>>(), width)
+fn cell_lines(paragraphs: &[Paragraph], width: usize) -> Vec<BodyLine> {
+    paragraphs::wrap_paragraphs(&paragraphs.iter().collect::<Vec<_>>(), width)
         .into_iter()
         .flatten()
         .collect()

@@ -1,8 +1,8 @@
-//! Input that was made to do harm. The limits are counted in work, never in time.
+//! Hostile input. The tests count work, not time.
 
 use super::*;
 
-/// Any body of an email, however it was made, stays within these.
+/// Lays out html and checks the limits that hold for every body.
 fn assert_bounded(name: &str, html: &str) -> Body {
     let body = super::lay_out_html(html, 80);
     assert!(
@@ -26,7 +26,7 @@ fn assert_bounded(name: &str, html: &str) -> Body {
         |c: char| c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     assert!(
         !body.text().replace('\n', "").chars().any(bad),
-        "{name}: a control character came through"
+        "{name}: the text has a control character"
     );
     assert!(
         !body
@@ -38,15 +38,15 @@ fn assert_bounded(name: &str, html: &str) -> Body {
     body
 }
 
-fn says_cut(body: &Body) -> bool {
+fn has_cut_notice(body: &Body) -> bool {
     body.notices
         .iter()
-        .any(|note| note.kind == NoticeKind::Truncated)
+        .any(|notice| notice.kind == NoticeKind::Truncated)
         && body.text().contains("not everything is shown")
 }
 
 #[test]
-fn depth() {
+fn deep_nesting_is_cut_with_a_notice() {
     for tag in [
         "div",
         "blockquote",
@@ -60,12 +60,12 @@ fn depth() {
     ] {
         let body = assert_bounded(tag, &format!("{}core", format!("<{tag}>").repeat(5_000)));
         assert!(body.text().contains("core"), "{tag}");
-        assert!(says_cut(&body), "{tag}");
+        assert!(has_cut_notice(&body), "{tag}");
     }
 }
 
 #[test]
-fn numbers() {
+fn many_elements_stay_within_the_limits() {
     for html in [
         "<p>x".repeat(35_000),
         "<br>".repeat(60_000) + "end",
@@ -85,15 +85,15 @@ fn numbers() {
 }
 
 #[test]
-fn a_source_that_is_too_long_is_cut_and_says_so() {
-    assert!(says_cut(&assert_bounded(
+fn long_source_is_cut_with_a_notice() {
+    assert!(has_cut_notice(&assert_bounded(
         "long",
         &"word ".repeat(1_200_000)
     )));
 }
 
 #[test]
-fn nested_tables_of_two_columns_are_measured_once_each() {
+fn nested_tables_are_laid_out_once_each() {
     let mut html = "leaf".to_owned();
     for _ in 0..9 {
         html = format!("<table><tr><td>{html}</td><td>{html}</td></tr></table>");
@@ -103,7 +103,7 @@ fn nested_tables_of_two_columns_are_measured_once_each() {
 }
 
 #[test]
-fn spans_that_break_html2text_never_reach_it() {
+fn extreme_spans_and_list_numbers_do_no_harm() {
     for html in [
         "<table><tr><td colspan=3><td rowspan=3></table>x",
         "<table><tr><td colspan=18446744073709551615>a<td rowspan=18446744073709551615>b<tr><td>c</table>",
@@ -115,7 +115,7 @@ fn spans_that_break_html2text_never_reach_it() {
 }
 
 #[test]
-fn style_sheets_end() {
+fn hostile_style_sheets_terminate() {
     let many = (0..9_000).fold(String::new(), |all, i| {
         all + &format!(".c{i} .d{i}{{color:red}}")
     });
@@ -143,7 +143,7 @@ fn style_sheets_end() {
 }
 
 #[test]
-fn escapes_in_every_place_stay_text() {
+fn escape_sequences_never_reach_the_output() {
     let evil = "\u{1b}[31m\u{9b}2J\u{1b}]52;c;QQ==\u{7}\u{202e}&#27;&#x9b;&#x202e;";
     let html = format!(
         "<title>{evil}</title><p title='{evil}'>{evil}<a href='https://e.test/{evil}'>{evil}</a><img src=x alt='{evil}'>\
@@ -172,12 +172,12 @@ fn escapes_in_every_place_stay_text() {
     assert!(
         body.notices
             .iter()
-            .any(|note| note.kind == NoticeKind::Sanitized)
+            .any(|notice| notice.kind == NoticeKind::Sanitized)
     );
 }
 
 #[test]
-fn floods_of_marks_and_invisible_characters_are_drained() {
+fn floods_of_combining_and_invisible_characters_are_removed() {
     let marks: String = (0..1_000)
         .filter_map(|i| char::from_u32(0x300 + i % 112))
         .collect();
@@ -192,7 +192,7 @@ fn floods_of_marks_and_invisible_characters_are_drained() {
 }
 
 #[test]
-fn attributes_without_end() {
+fn huge_attributes_are_dropped() {
     let many = (0..20_000).fold(String::new(), |all, i| all + &format!("a{i}=v "));
     assert_eq!(text(&format!("<p {many}>text")), "text\n");
     let picture = format!(

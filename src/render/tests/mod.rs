@@ -1,4 +1,4 @@
-//! The renderer as a whole: one small html for each finding, properties, and hostile input.
+//! Tests of the whole renderer: features of real emails, properties, hostile input.
 
 mod findings;
 mod hostile;
@@ -7,7 +7,7 @@ mod properties;
 
 use super::*;
 
-/// The lines of an html source at a width, without looks.
+/// Returns the lines of html laid out at a width.
 fn shown(html: &str, width: u16) -> Vec<String> {
     super::lay_out_html(html, width)
         .lines
@@ -16,17 +16,17 @@ fn shown(html: &str, width: u16) -> Vec<String> {
         .collect()
 }
 
-/// The same as one text.
+/// Returns html laid out at 80 columns as text.
 fn text(html: &str) -> String {
     super::lay_out_html(html, 80).text()
 }
 
-/// The mark of the first span that holds `words`.
-fn mark(body: &Body, words: &str) -> SpanStyle {
+/// Returns the style of the first span that contains `text`.
+fn style(body: &Body, text: &str) -> SpanStyle {
     let spans = body.lines.iter().flat_map(|line| &line.spans);
     spans
         .into_iter()
-        .find(|span| span.text.contains(words))
-        .expect("the words are shown")
+        .find(|span| span.text.contains(text))
+        .expect("the text is shown")
         .style
 }

@@ -1,4 +1,4 @@
-//! The four views of an email, and how its parts are compared.
+//! Tests of the four views and of the comparison of parts.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ fn email(html: Option<&str>, text: Option<&str>) -> Email {
     }
 }
 
-fn notes(email: &Email) -> Vec<String> {
+fn notice_labels(email: &Email) -> Vec<String> {
     lay_out(email, BodyView::Rendered, 80)
         .notices
         .into_iter()
-        .map(|note| note.label)
+        .map(|notice| notice.label)
         .collect()
 }
 
@@ -53,7 +53,7 @@ fn each_view_shows_its_part() {
 }
 
 #[test]
-fn a_missing_part_is_said_in_words_and_the_other_one_stands_in() {
+fn missing_part_shows_a_message_or_the_other_part() {
     assert_eq!(
         lay_out(&email(None, Some("Only text")), BodyView::Rendered, 80).text(),
         "Only text\n"
@@ -77,26 +77,42 @@ fn a_missing_part_is_said_in_words_and_the_other_one_stands_in() {
 }
 
 #[test]
-fn the_parts_are_compared_by_their_words() {
+fn parts_are_compared_by_their_words() {
     let html = "<p>Your parcel has left our warehouse and will reach you on Friday.</p><p><a href='https://example.com/x'>Track it</a></p>";
     let same = "Your parcel has left our warehouse and will reach you on Friday.\n\nTrack it: https://example.com/x\n";
-    assert!(notes(&email(Some(html), Some(same))).is_empty());
+    assert!(notice_labels(&email(Some(html), Some(same))).is_empty());
     assert_eq!(
-        notes(&email(
+        notice_labels(&email(
             Some(html),
             Some("Please enable html to view this message in your reader")
         )),
         ["text part differs"]
     );
-    assert_eq!(notes(&email(Some(html), Some(" \n"))), ["text part empty"]);
-    assert_eq!(notes(&email(Some(html), None)), ["no text part"]);
+    assert_eq!(
+        notice_labels(&email(Some(html), Some(" \n"))),
+        ["text part empty"]
+    );
+    assert_eq!(notice_labels(&email(Some(html), None)), ["no text part"]);
 }
 
 #[test]
-fn a_prepared_page_can_be_laid_out_again_and_shared() {
+fn document_can_be_laid_out_again_and_shared() {
     fn shareable<T: Send + Sync>(_: &T) {}
-    let prepared = Document::from_html("<p>one two three four</p>");
-    shareable(&prepared);
-    assert_eq!(prepared.lay_out(9).text(), "one two\nthree\nfour\n");
-    assert_eq!(prepared.lay_out(80).text(), "one two three four\n");
+    let document = Document::from_html("<p>one two three four</p>");
+    shareable(&document);
+    assert_eq!(document.lay_out(9).text(), "one two\nthree\nfour\n");
+    assert_eq!(document.lay_out(80).text(), "one two three four\n");
+}
+
+#[test]
+fn panics_are_caught_only_inside_catch_panics() {
+    assert_eq!(catch_panics(|| 7), Some(7));
+    let outcome: Option<()> = catch_panics(|| {
+        assert!(is_catching_panics());
+        catch_panics(|| ());
+        assert!(is_catching_panics());
+        panic!("as html2text has done");
+    });
+    assert_eq!(outcome, None);
+    assert!(!is_catching_panics());
 }

@@ -1,11 +1,11 @@
-//! What holds for every html, however it is made.
+//! Properties that hold for any html.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::render::wrap::spans_width;
+use crate::render::body::spans_width;
 
-/// Pieces of markup, right and wrong; `#` is where a word of its own goes.
+/// Generates fragments of valid and invalid markup; `#` is the place of a new word.
 fn piece() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "# ",
@@ -53,7 +53,7 @@ fn piece() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Html of such pieces, with words `w0z`, `w1z`, ... in order.
+/// Generates html of such fragments, with the words `w0z`, `w1z`, ... in order.
 fn html() -> impl Strategy<Value = (String, usize)> {
     prop::collection::vec(piece(), 0..25).prop_map(|pieces| {
         let mut count = 0;
@@ -71,7 +71,7 @@ fn html() -> impl Strategy<Value = (String, usize)> {
     })
 }
 
-/// The words in a text, also those that were too long for a line and cut.
+/// Returns the words of a text, also those that are cut over two lines.
 fn words(text: &str) -> Vec<String> {
     let joined: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     let numbered = |word: &String| word[1..].parse::<usize>().is_ok();
@@ -86,13 +86,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_word_is_shown_once_and_in_order((html, count) in html(), width in prop::sample::select(vec![20_u16, 40, 80, 120])) {
+    fn every_word_is_shown_once_in_order((html, count) in html(), width in prop::sample::select(vec![20_u16, 40, 80, 120])) {
         let body = super::super::lay_out_html(&html, width);
         let text = body.text();
         let mut shown = words(&text);
         let mut expected: Vec<String> = (0..count).map(|i| format!("w{i}")).collect();
         if html.contains("<t") {
-            // Cells of several lines stand beside each other, and so do their words.
+            // Cells of several lines are side by side, so their words are interleaved.
             shown.sort_unstable();
             expected.sort_unstable();
         }
@@ -100,37 +100,37 @@ proptest! {
     }
 
     #[test]
-    fn no_line_is_wider_than_asked_unless_it_says_so((html, _) in html(), width in 1..60_u16) {
+    fn lines_fit_unless_they_are_marked_wide((html, _) in html(), width in 1..60_u16) {
         for line in super::super::lay_out_html(&html, width).lines {
             prop_assert!(line.wide || spans_width(&line.spans) <= usize::from(width), "{:?}", line.text());
         }
     }
 
     #[test]
-    fn copying_a_paragraph_gives_it_back_in_one_line(text in "([a-z日本]{1,12} ?){1,20}", width in 8..40_u16) {
+    fn unwrapped_paragraph_is_one_line(text in "([a-z日本]{1,12} ?){1,20}", width in 8..40_u16) {
         let copied = super::super::lay_out_html(&format!("<p>{text}"), width).unwrapped_text();
         prop_assert_eq!(copied.trim_end(), text.trim_end());
     }
 
     #[test]
-    fn nothing_panics_and_no_control_comes_through(soup in "([<>/=\"'&;#!-]|[a-z]{1,4}|td|tr|table|style|\\PC|\u{1b}|\u{9b}|\u{202e}){0,80}", width in 0..100_u16) {
+    fn random_markup_gives_no_control_characters(soup in "([<>/=\"'&;#!-]|[a-z]{1,4}|td|tr|table|style|\\PC|\u{1b}|\u{9b}|\u{202e}){0,80}", width in 0..100_u16) {
         let body = super::super::lay_out_html(&soup, width);
         let bad = |c: char| c.is_control() || c == '\u{202e}';
         prop_assert!(!body.lines.iter().any(|line| line.text().chars().any(bad)));
     }
 
     #[test]
-    fn laying_out_again_at_the_same_width_gives_the_same((html, _) in html(), other in 8..200_u16) {
-        let prepared = Document::from_html(&html);
-        let first = prepared.lay_out(60);
-        let _ = prepared.lay_out(other);
-        prop_assert_eq!(first, prepared.lay_out(60));
+    fn repeated_layout_gives_the_same_body((html, _) in html(), other in 8..200_u16) {
+        let document = Document::from_html(&html);
+        let first = document.lay_out(60);
+        let _ = document.lay_out(other);
+        prop_assert_eq!(first, document.lay_out(60));
     }
 }
 
 #[test]
-fn work_grows_with_the_source_and_not_faster() {
-    // Twice the source may give twice the lines and spans, and a little for the ends.
+fn output_grows_linearly_with_the_source() {
+    // Twice the source may give twice the lines and spans, plus a little for the ends.
     for unit in [
         "<div><p>text</p>",
         "<table><tr><td>a<td>b",

@@ -1,50 +1,66 @@
-//! `Customer`: who gets the mail: a few thousand people, some of them very often, most of them rarely.
+//! The customers: a few thousand people, a few of whom get most of the mail.
 
-use super::cultures::{CULTURES, Culture, NAMES_PER_CULTURE, NameOrder};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::rng::{Rng, mix64};
 
-/// The best customers, who are equally likely; each further circle is twice as large and gets as much mail.
+/// The customers of the first tier, who are equally likely; each further tier is twice as large and gets as much mail.
 const TOP_TIER_SIZE: u64 = 16;
 const TIERS: u64 = 8;
 
-/// Providers of private mailboxes; the more common ones more than once.
-const PROVIDERS: [&str; 9] = [
-    "example.com",
-    "example.com",
-    "example.com",
-    "example.org",
-    "example.org",
-    "example.net",
-    "post.example",
-    "letterbox.example",
-    "webmail.test",
-];
+/// Given names of a culture, and as many family names.
+const NAMES_PER_CULTURE: usize = 16;
 
-/// Companies whose people are customers: name and domain.
-const COMPANIES: [(&str, &str); 20] = [
-    ("Copperleaf Books", "copperleaf.example"),
-    ("Studio Nordlicht", "nordlicht.example"),
-    ("Tern & Tide Architects", "tern-tide.example"),
-    ("Quillfeather Press", "quillfeather.example"),
-    ("Blue Heron School", "blueheron-school.example"),
-    ("Café Zwölf", "cafe-zwoelf.example"),
-    ("Lumen & Daughters", "lumen-daughters.example"),
-    ("Pixel Orchard", "pixelorchard.test"),
-    ("Saltmarsh Museum", "saltmarsh-museum.example"),
-    ("Ferryman Legal", "ferryman-legal.example"),
-    ("Umber Ceramics", "umber.example"),
-    ("Third Violin", "thirdviolin.example"),
-    ("Mossy Creek Clinic", "mossycreek.example"),
-    ("Kestrel Robotics", "kestrel-robotics.test"),
-    ("Papaver Florists", "papaver.example"),
-    ("Old Observatory Trust", "old-observatory.example"),
-    ("Hazelnut Accounting", "hazelnut-accounting.example"),
-    ("Lantern Theatre", "lantern-theatre.example"),
-    ("Dry Stone Breweries", "drystone.example"),
-    ("Atlas of Small Things", "smallthings.example"),
-];
+static DATA: LazyLock<CustomerData> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../assets/sample/people.toml"))
+        .expect("the sample data is valid")
+});
 
-/// Somebody the company writes to.
+/// The content of `people.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CustomerData {
+    providers: Vec<String>,
+    companies: Vec<(String, String)>,
+    cultures: Vec<Culture>,
+}
+
+/// Names and cities of the customers who share a language.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Culture {
+    /// Emails in this language go to these customers only.
+    language: Option<Language>,
+    order: NameOrder,
+    cities: [String; 3],
+    given: [String; NAMES_PER_CULTURE],
+    family: [String; NAMES_PER_CULTURE],
+}
+
+/// The order of a full name.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum NameOrder {
+    GivenFamily,
+    FamilyGiven,
+    /// Family name first, without a space.
+    Joined,
+}
+
+/// The language of an email; it decides how dates and money are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Language {
+    #[default]
+    English,
+    German,
+    Japanese,
+    Arabic,
+}
+
+/// A person who gets mail from the company.
 #[derive(Debug, Clone)]
 pub(super) struct Customer {
     pub(super) given_name: &'static str,
@@ -52,9 +68,9 @@ pub(super) struct Customer {
     pub(super) full_name: String,
     pub(super) email: String,
     pub(super) city: &'static str,
-    /// The company whose mailbox it is, if it is no private one.
+    /// The company whose domain the address has; `None` for a private mailbox.
     pub(super) company: Option<&'static str>,
-    /// How often they get mail: the smaller, the more. No two have the same.
+    /// Unique; a customer of a lower rank gets more mail.
     pub(super) rank: u64,
     local_part: String,
     domain: &'static str,
@@ -71,65 +87,77 @@ impl Customers {
         Self { seed }
     }
 
-    /// The customer that an email goes to; `culture` restricts the choice to one language.
-    pub(super) fn pick(self, chance: &mut Rng, culture: Option<usize>) -> Customer {
-        let circle = TOP_TIER_SIZE << chance.below(TIERS);
-        let rank = circle - TOP_TIER_SIZE + chance.below(circle);
-        let cultures = CULTURES.len() as u64;
-        self.customer_of_rank(
-            culture.map_or(rank, |culture| rank - rank % cultures + culture as u64),
-        )
+    /// Draws the recipient of an email in `language`. Anyone may get one in English.
+    pub(super) fn pick(self, rng: &mut Rng, language: Language) -> Customer {
+        let tier_size = TOP_TIER_SIZE << rng.below(TIERS);
+        let rank = tier_size - TOP_TIER_SIZE + rng.below(tier_size);
+        let cultures = &DATA.cultures;
+        let culture = cultures
+            .iter()
+            .position(|culture| culture.language == Some(language));
+        self.customer_of_rank(culture.map_or(rank, |culture| {
+            rank - rank % cultures.len() as u64 + culture as u64
+        }))
     }
 
-    /// The customer of a rank; no two ranks have the same name.
+    /// Returns the customer of a rank; no two ranks have the same name.
     fn customer_of_rank(self, rank: u64) -> Customer {
+        let CustomerData {
+            providers,
+            companies,
+            cultures,
+        } = &*DATA;
         let names = NAMES_PER_CULTURE as u64;
-        let culture = &CULTURES[(rank % CULTURES.len() as u64) as usize];
+        let culture = &cultures[(rank % cultures.len() as u64) as usize];
         // An odd factor permutes the pairs of names, so that neighbours in rank do not share one.
         let pair =
-            (rank / CULTURES.len() as u64 * 77).wrapping_add(mix64(self.seed)) % (names * names);
+            (rank / cultures.len() as u64 * 77).wrapping_add(mix64(self.seed)) % (names * names);
         let given = pair % names;
         let family = (pair / names + given * 5) % names;
-        let (given, given_spelling) = split_spelling(culture.given[given as usize]);
-        let (family, family_spelling) = split_spelling(culture.family[family as usize]);
+        let (given, given_spelling) = split_spelling(&culture.given[given as usize]);
+        let (family, family_spelling) = split_spelling(&culture.family[family as usize]);
 
-        let mut traits = mix64(mix64(self.seed) ^ rank);
-        let mut trait_below = |end: u64| {
-            let value = traits % end;
-            traits = mix64(traits);
+        let mut bits = mix64(mix64(self.seed) ^ rank);
+        let mut draw_below = |end: usize| {
+            let value = bits % end as u64;
+            bits = mix64(bits);
             value as usize
         };
-        let separator = [".", ".", "_", "-", ""][trait_below(5)];
-        let city = culture.cities[trait_below(3)];
-        let (company, domain) = if trait_below(10) < 4 {
+        let separator = [".", ".", "_", "-", ""][draw_below(5)];
+        let city = &culture.cities[draw_below(3)];
+        let (company, domain) = if draw_below(10) < 4 {
             // The smaller of two draws: the first companies of the list have the most people.
-            let (name, domain) = COMPANIES
-                [trait_below(COMPANIES.len() as u64).min(trait_below(COMPANIES.len() as u64))];
-            (Some(name), domain)
+            let (name, domain) =
+                &companies[draw_below(companies.len()).min(draw_below(companies.len()))];
+            (Some(&**name), domain)
         } else {
-            (None, PROVIDERS[trait_below(PROVIDERS.len() as u64)])
+            (None, &providers[draw_below(providers.len())])
         };
-        let spelling = format!("{given_spelling}{separator}{family_spelling}");
+        let local_part = format!("{given_spelling}{separator}{family_spelling}");
         Customer {
             given_name: given,
-            full_name: format_full_name(culture, given, family),
-            email: format!("{spelling}@{domain}"),
+            full_name: match culture.order {
+                NameOrder::GivenFamily => format!("{given} {family}"),
+                NameOrder::FamilyGiven => format!("{family} {given}"),
+                NameOrder::Joined => format!("{family}{given}"),
+            },
+            email: format!("{local_part}@{domain}"),
             city,
             company,
             rank,
-            local_part: spelling,
+            local_part,
             domain,
         }
     }
 
-    /// Another customer, moved to the company of the first: somebody who gets a copy there.
-    pub(super) fn colleague_address(self, of: &Customer, chance: &mut Rng) -> String {
-        let other = self.pick(chance, None);
-        format!("{}@{}", other.local_part, of.domain)
+    /// Draws an address at the domain of `customer` for another person.
+    pub(super) fn colleague_address(self, customer: &Customer, rng: &mut Rng) -> String {
+        let other = self.pick(rng, Language::English);
+        format!("{}@{}", other.local_part, customer.domain)
     }
 }
 
-/// A name and its spelling in addresses.
+/// Splits a name from its spelling in addresses.
 fn split_spelling(name: &'static str) -> (&'static str, String) {
     match name.split_once('|') {
         Some((name, spelling)) => (name, spelling.to_owned()),
@@ -137,30 +165,21 @@ fn split_spelling(name: &'static str) -> (&'static str, String) {
     }
 }
 
-fn format_full_name(culture: &Culture, given: &str, family: &str) -> String {
-    match culture.order {
-        NameOrder::GivenFamily => format!("{given} {family}"),
-        NameOrder::FamilyGiven => format!("{family} {given}"),
-        NameOrder::FamilyGivenJoined => format!("{family}{given}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::cultures::JAPANESE_CULTURE;
     use super::super::rng::Stream;
     use super::*;
 
     const ALL: u64 = (TOP_TIER_SIZE << TIERS) - TOP_TIER_SIZE;
 
     #[test]
-    fn no_two_customers_share_an_address_and_every_address_is_plain() {
+    fn addresses_are_unique_and_ascii() {
         for seed in [0, 1, 77] {
-            let people = Customers::new(seed);
+            let customers = Customers::new(seed);
             let addresses: BTreeSet<String> = (0..ALL)
-                .map(|rank| people.customer_of_rank(rank).email)
+                .map(|rank| customers.customer_of_rank(rank).email)
                 .collect();
             assert_eq!(addresses.len() as u64, ALL);
             let plain = |address: &String| {
@@ -173,14 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn some_get_a_lot_and_most_get_little() {
-        let people = Customers::new(1);
+    fn few_customers_get_most_mail() {
+        let customers = Customers::new(1);
         let mut mails: BTreeMap<String, u32> = BTreeMap::new();
         for number in 0..20_000 {
             *mails
                 .entry(
-                    people
-                        .pick(&mut Rng::new(1, number, Stream::Recipient), None)
+                    customers
+                        .pick(
+                            &mut Rng::new(1, number, Stream::Recipient),
+                            Language::English,
+                        )
                         .email,
                 )
                 .or_default() += 1;
@@ -197,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_in_a_language_goes_to_somebody_who_reads_it() {
+    fn japanese_email_goes_to_japanese_customer() {
         for number in 0..50 {
             let customer = Customers::new(1).pick(
                 &mut Rng::new(1, number, Stream::Recipient),
-                Some(JAPANESE_CULTURE),
+                Language::Japanese,
             );
             assert!(
                 customer

@@ -1,19 +1,11 @@
-//! `Fate`: what becomes of an email, and when: all of it is settled as soon as it is accepted.
+//! The events of an email with their times, all drawn when it is accepted.
 
 use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::rng::{Rng, mix64};
-
-/// How readers take a letter, in permille.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Engagement {
-    /// Of those that were delivered.
-    pub(super) opened_permille: u64,
-    /// Of those that were opened.
-    pub(super) clicked_permille: u64,
-}
+use super::template::EmailTemplate;
 
 /// The events of one email with their times, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,36 +19,34 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 impl Lifecycle {
-    /// Draws the fate of an email. The [`lot`] says how delivery goes; `may_wait`, that letters of its
-    /// kind are scheduled at times.
+    /// Draws the events of an email. `draw` is its [`delivery_draw`].
     pub(super) fn generate(
-        accepted: Timestamp,
-        lot: u64,
-        appeal: Engagement,
-        may_wait: bool,
-        chance: &mut Rng,
+        accepted_at: Timestamp,
+        draw: u64,
+        template: &EmailTemplate,
+        rng: &mut Rng,
     ) -> Self {
-        let mut fate = Self {
+        let mut lifecycle = Self {
             events: Vec::with_capacity(6),
             scheduled_at: None,
         };
-        if may_wait && chance.is_in_permille(220) {
-            let due = draw_scheduled_at(accepted, chance);
-            fate.scheduled_at = Some(due);
-            fate.events.push((accepted, "scheduled"));
-            if chance.is_in_permille(180) {
-                let waited = due.duration_since(accepted) * chance.between(100, 900) as i32 / 1000;
-                fate.events.push((accepted + waited, "canceled"));
-                return fate;
+        if template.is_schedulable && rng.is_in_permille(220) {
+            let due = draw_scheduled_at(accepted_at, rng);
+            lifecycle.scheduled_at = Some(due);
+            lifecycle.events.push((accepted_at, "scheduled"));
+            if rng.is_in_permille(180) {
+                let wait = due.duration_since(accepted_at) * rng.between(100, 900) as i32 / 1000;
+                lifecycle.events.push((accepted_at + wait, "canceled"));
+                return lifecycle;
             }
         }
-        fate.events
-            .push((fate.scheduled_at.unwrap_or(accepted), "queued"));
-        fate.add_delivery(lot, appeal, chance);
-        fate
+        let queued_at = lifecycle.scheduled_at.unwrap_or(accepted_at);
+        lifecycle.events.push((queued_at, "queued"));
+        lifecycle.add_delivery(draw, template, rng);
+        lifecycle
     }
 
-    /// The latest event at `now`. The first one stands from the beginning.
+    /// Returns the latest event at `now`, or the first one if `now` is before it.
     pub(super) fn event_at(&self, now: Timestamp) -> &'static str {
         let past = self.events.iter().rfind(|(at, _)| *at <= now);
         past.or(self.events.first())
@@ -64,48 +54,48 @@ impl Lifecycle {
             .1
     }
 
-    /// When it is, or was, to be sent, if not at once.
+    /// Returns the time of sending of a scheduled email.
     pub(super) const fn scheduled_at(&self) -> Option<Timestamp> {
         self.scheduled_at
     }
 
-    /// From the queue to wherever it ends.
-    fn add_delivery(&mut self, lot: u64, appeal: Engagement, chance: &mut Rng) {
-        match lot {
-            // A batch that nobody has released yet.
+    /// Adds the events after `queued`.
+    fn add_delivery(&mut self, draw: u64, template: &EmailTemplate, rng: &mut Rng) {
+        match draw {
+            // A batch that waits for its release.
             0..4 => return,
-            4..16 => return self.add_event("suppressed", 1..=3, chance),
-            16..24 => return self.add_event("failed", 2..=20, chance),
-            _ => self.add_event("sent", 2..=40, chance),
+            4..16 => return self.add_event("suppressed", 1..=3, rng),
+            16..24 => return self.add_event("failed", 2..=20, rng),
+            _ => self.add_event("sent", 2..=40, rng),
         }
-        match lot {
-            // Their server has never answered.
+        match draw {
+            // The recipient's server never answers.
             0..30 => return,
-            30..60 => return self.add_event("bounced", 2..=30, chance),
-            60..110 => self.add_event("delivery_delayed", 5..=60, chance),
-            _ => self.add_event("delivered", 2..=90, chance),
+            30..60 => return self.add_event("bounced", 2..=30, rng),
+            60..110 => self.add_event("delivery_delayed", 5..=60, rng),
+            _ => self.add_event("delivered", 2..=90, rng),
         }
-        match lot {
-            0..70 => return self.add_event("bounced", DAY..=3 * DAY, chance),
-            70..110 => self.add_event("delivered", 40 * MINUTE..=3 * DAY, chance),
-            110..114 => return self.add_event("complained", 10 * MINUTE..=DAY, chance),
+        match draw {
+            0..70 => return self.add_event("bounced", DAY..=3 * DAY, rng),
+            70..110 => self.add_event("delivered", 40 * MINUTE..=3 * DAY, rng),
+            110..114 => return self.add_event("complained", 10 * MINUTE..=DAY, rng),
             _ => {}
         }
-        if chance.is_in_permille(appeal.opened_permille) {
-            self.add_event("opened", 15..=2 * DAY, chance);
-            if chance.is_in_permille(appeal.clicked_permille) {
-                self.add_event("clicked", 5..=HOUR, chance);
+        if rng.is_in_permille(template.opened_permille) {
+            self.add_event("opened", 15..=2 * DAY, rng);
+            if rng.is_in_permille(template.clicked_permille) {
+                self.add_event("clicked", 5..=HOUR, rng);
             }
         }
     }
 
     /// Adds an event some seconds after the last one.
-    fn add_event(&mut self, event: &'static str, seconds: RangeInclusive<u64>, chance: &mut Rng) {
+    fn add_event(&mut self, event: &'static str, seconds: RangeInclusive<u64>, rng: &mut Rng) {
         let (last, _) = self
             .events
             .last()
             .expect("an email is queued before anything else happens to it");
-        let wait = chance.log_uniform(*seconds.start(), *seconds.end()) * 1000 + chance.below(1000);
+        let wait = rng.log_uniform(*seconds.start(), *seconds.end()) * 1000 + rng.below(1000);
         self.events.push((
             *last + SignedDuration::from_millis(wait.cast_signed()),
             event,
@@ -113,18 +103,18 @@ impl Lifecycle {
     }
 }
 
-/// A number below a thousand that decides how delivery goes.
+/// Returns a number below a thousand that decides the outcome of delivery.
 ///
-/// Stepping by the golden ratio spreads the lots evenly, so that trouble shows among the few emails
-/// of the last minutes too, whatever the seed.
+/// Steps by the golden ratio spread the numbers evenly, so that failures are also among the few
+/// emails of the last minutes, for any seed.
 pub(super) const fn delivery_draw(seed: u64, number: u64) -> u64 {
     (number % 1000 * 619 + mix64(seed) % 1000) % 1000
 }
 
-/// When a scheduled email is to be sent. People schedule for whole minutes.
-fn draw_scheduled_at(accepted: Timestamp, chance: &mut Rng) -> Timestamp {
-    let wait = chance.log_uniform(10 * MINUTE, 5 * DAY) / MINUTE + 1;
-    let minute = accepted.as_second().div_euclid(60) + wait.cast_signed();
+/// Draws the time of a scheduled email, in whole minutes, as people choose it.
+fn draw_scheduled_at(accepted_at: Timestamp, rng: &mut Rng) -> Timestamp {
+    let wait = rng.log_uniform(10 * MINUTE, 5 * DAY) / MINUTE + 1;
+    let minute = accepted_at.as_second().div_euclid(60) + wait.cast_signed();
     Timestamp::from_second(minute * 60).expect("a few days from now are in range")
 }
 
@@ -136,12 +126,13 @@ mod tests {
     use super::*;
     use crate::mail::Status;
 
-    const APPEAL: Engagement = Engagement {
-        opened_permille: 500,
-        clicked_permille: 400,
-    };
+    fn template(is_schedulable: bool) -> &'static EmailTemplate {
+        let mut all = EmailTemplate::all().iter();
+        all.find(|template| template.is_schedulable == is_schedulable)
+            .unwrap()
+    }
 
-    /// What may follow what; an end is followed by nothing.
+    /// Whether the service sends these two events in a row.
     fn may_follow(before: &Status, after: &Status) -> bool {
         use Status::*;
         match before {
@@ -157,67 +148,65 @@ mod tests {
     }
 
     #[test]
-    fn events_happen_in_their_natural_order_and_all_of_them_happen() {
-        let accepted: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
+    fn events_follow_service_order_and_all_occur() {
+        let accepted_at: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
         let mut seen = BTreeSet::new();
         for number in 0..5000 {
-            let fate = Lifecycle::generate(
-                accepted,
+            let lifecycle = Lifecycle::generate(
+                accepted_at,
                 delivery_draw(3, number),
-                APPEAL,
-                number % 4 == 0,
+                template(number % 4 == 0),
                 &mut Rng::new(3, number, Stream::Lifecycle),
             );
             assert_eq!(
-                fate.event_at(accepted - SignedDuration::from_secs(1)),
-                fate.events[0].1
+                lifecycle.event_at(accepted_at - SignedDuration::from_secs(1)),
+                lifecycle.events[0].1
             );
-            for pair in fate.events.windows(2) {
+            for pair in lifecycle.events.windows(2) {
                 let [(earlier, before), (later, after)] = pair else {
                     panic!("windows of two")
                 };
                 assert!(
                     earlier < later && may_follow(&Status::parse(before), &Status::parse(after)),
-                    "{fate:?}"
+                    "{lifecycle:?}"
                 );
-                assert_eq!(fate.event_at(*later), *after);
+                assert_eq!(lifecycle.event_at(*later), *after);
             }
-            seen.extend(fate.events.iter().map(|(_, event)| *event));
+            seen.extend(lifecycle.events.iter().map(|(_, event)| *event));
         }
         assert_eq!(seen.len(), Status::KNOWN.len(), "{seen:?}");
     }
 
     #[test]
-    fn a_few_emails_in_a_row_meet_a_delay() {
+    fn any_48_emails_include_a_delayed_one() {
         for first in 0..1000 {
-            let lots: BTreeSet<u64> = (first..first + 48)
+            let draws: BTreeSet<u64> = (first..first + 48)
                 .map(|number| delivery_draw(0, number))
                 .collect();
-            assert!(lots.range(60..110).next().is_some(), "from {first}");
+            assert!(draws.range(60..110).next().is_some(), "from {first}");
         }
     }
 
     #[test]
-    fn a_scheduled_email_leaves_at_its_time_or_never() {
-        let accepted: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
+    fn scheduled_email_is_queued_on_time_or_canceled() {
+        let accepted_at: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
         let mut waited = 0;
         for number in 0..1000 {
-            let fate = Lifecycle::generate(
-                accepted,
+            let lifecycle = Lifecycle::generate(
+                accepted_at,
                 delivery_draw(3, number),
-                APPEAL,
-                true,
+                template(true),
                 &mut Rng::new(3, number, Stream::Lifecycle),
             );
-            let Some(due) = fate.scheduled_at() else {
+            let Some(due) = lifecycle.scheduled_at() else {
                 continue;
             };
             waited += 1;
-            assert!(due > accepted && due.as_second() % 60 == 0);
-            assert_eq!(fate.event_at(accepted), "scheduled");
+            assert!(due > accepted_at && due.as_second() % 60 == 0);
+            assert_eq!(lifecycle.event_at(accepted_at), "scheduled");
             assert!(
-                matches!(fate.event_at(due), "canceled" | "queued"),
-                "{fate:?}"
+                matches!(lifecycle.event_at(due), "canceled" | "queued"),
+                "{lifecycle:?}"
             );
         }
         assert!((100..400).contains(&waited), "{waited}");

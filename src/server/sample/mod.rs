@@ -1,4 +1,4 @@
-//! The sample mailbox: a believable company's sent mail, computed rather than stored, and alive.
+//! The sample mailbox: the sent mail of an invented company, computed and not stored.
 
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
@@ -7,35 +7,31 @@ use super::{EmailSource, SourceError, SourcePage};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
-use customers::{Customer, Customers};
-use facts::Variables;
-use identity::{IdCodec, IdError};
-use letters::{CopyRecipients, EmailTemplate};
+use customers::{Customer, Customers, Language};
+use id_codec::{IdCodec, IdError};
 use lifecycle::Lifecycle;
 use rng::{Rng, Stream};
 use schedule::Schedule;
-use template::{Escaping, render_template};
+use template::{CopyRecipients, EmailTemplate, Escaping, TemplateFile, render_template};
+use variables::Variables;
 
-mod cultures;
 mod customers;
-mod facts;
-mod identity;
-mod letters;
+mod id_codec;
 mod lifecycle;
-mod phrases;
 mod rng;
 mod schedule;
 mod template;
 #[cfg(test)]
 mod tests;
+mod variables;
 
-/// How many emails a sample mailbox starts with, unless told otherwise.
+/// Number of emails that a sample mailbox has by default.
 pub(crate) const DEFAULT_EMAILS: u32 = 2000;
 
-/// A living mailbox, in which each email is a pure function of seed, number and time.
+/// A mailbox in which each email is a pure function of seed, number and time.
 ///
 /// Nothing is stored, so a million emails cost no more than ten; and nothing is random, so the same
-/// seed, start and time show the same mail. As time passes, emails arrive and statuses move on.
+/// seed, start and time show the same mail. As time passes, emails arrive and statuses change.
 pub struct SampleMailbox {
     seed: u64,
     clock: Clock,
@@ -44,8 +40,9 @@ pub struct SampleMailbox {
     customers: Customers,
 }
 
-/// What is settled about an email before anything of it is written.
+/// The choices that the parts of one email share.
 struct EmailPlan {
+    number: u64,
     template: &'static EmailTemplate,
     customer: Customer,
     friend: Customer,
@@ -53,32 +50,24 @@ struct EmailPlan {
 }
 
 impl SampleMailbox {
-    /// A mailbox with `emails` from the 90 days before `start`, which grows from then on.
+    /// Creates a mailbox with `emails` from the 90 days before `start`, which grows from then on.
     #[must_use]
     pub fn new(seed: u64, emails: u32, start: Timestamp, clock: Clock) -> Self {
-        let (calendar, identity, people) = (
-            Schedule::new(seed, emails, start),
-            IdCodec::new(seed),
-            Customers::new(seed),
-        );
         Self {
             seed,
             clock,
-            schedule: calendar,
-            ids: identity,
-            customers: people,
+            schedule: Schedule::new(seed, emails, start),
+            ids: IdCodec::new(seed),
+            customers: Customers::new(seed),
         }
     }
 
-    /// The number of the email with this id, if it has been sent by `now`. The oldest is 0.
+    /// Returns the number of the email with this id, if it is accepted by `now`. The oldest is 0.
     fn parse_id(&self, id: &EmailId, now: Timestamp) -> Result<u64, SourceError> {
-        let number = self
-            .ids
-            .decode(id.as_str())
-            .map_err(|reason| match reason {
-                IdError::Malformed => SourceError::Malformed,
-                IdError::Unknown => SourceError::Unknown,
-            })?;
+        let number = self.ids.decode(id.as_str()).map_err(|error| match error {
+            IdError::Malformed => SourceError::Malformed,
+            IdError::Unknown => SourceError::Unknown,
+        })?;
         if number < self.schedule.count_at(now) {
             Ok(number)
         } else {
@@ -86,132 +75,108 @@ impl SampleMailbox {
         }
     }
 
-    fn rng(&self, number: u64, matter: Stream) -> Rng {
-        Rng::new(self.seed, number, matter)
+    fn rng(&self, number: u64, stream: Stream) -> Rng {
+        Rng::new(self.seed, number, stream)
     }
 
     fn plan_email(&self, number: u64) -> EmailPlan {
-        let letter = EmailTemplate::pick(self.rng(number, Stream::Template).below(1000));
-        let mut chance = self.rng(number, Stream::Recipient);
-        let customer = self.customers.pick(&mut chance, letter.culture());
-        let friend = self.customers.pick(&mut chance, None);
+        let template = EmailTemplate::pick(self.rng(number, Stream::Template).below(1000));
+        let mut rng = self.rng(number, Stream::Recipient);
         EmailPlan {
-            template: letter,
-            customer,
-            friend,
+            number,
+            template,
+            customer: self.customers.pick(&mut rng, template.language),
+            friend: self.customers.pick(&mut rng, Language::English),
             accepted_at: self.schedule.accepted_at(number),
         }
     }
 
-    fn variables<'a>(&self, number: u64, draft: &'a EmailPlan) -> Variables<'a> {
-        let EmailPlan {
-            template: letter,
-            customer,
-            friend,
-            accepted_at: accepted,
-        } = draft;
+    fn variables<'a>(&self, plan: &'a EmailPlan) -> Variables<'a> {
         Variables::new(
-            self.seed,
-            number,
-            letter.language,
-            customer,
-            &friend.full_name,
-            *accepted,
+            self.rng(plan.number, Stream::Body),
+            plan.template.language,
+            &plan.customer,
+            &plan.friend.full_name,
+            plan.accepted_at,
         )
     }
 
-    fn build_summary(&self, number: u64, draft: &EmailPlan, now: Timestamp) -> wire::Summary {
+    fn build_summary(&self, plan: &EmailPlan, now: Timestamp) -> wire::Summary {
         let EmailPlan {
-            template: letter,
+            number,
+            template,
             customer,
             friend: _,
-            accepted_at: accepted,
-        } = draft;
-        let mut chance = self.rng(number, Stream::Envelope);
-        let named = chance.is_in_permille(550);
-        let mut to = vec![match letter.to {
-            Some(address) => address.to_owned(),
-            None if named => format!("{} <{}>", customer.full_name, customer.email),
+            accepted_at,
+        } = plan;
+        let mut rng = self.rng(*number, Stream::Envelope);
+        let has_name = rng.is_in_permille(550);
+        let mut to = vec![match &template.to {
+            Some(address) => address.clone(),
+            None if has_name => format!("{} <{}>", customer.full_name, customer.email),
             None => customer.email.clone(),
         }];
         let (mut cc, mut bcc) = (Vec::new(), Vec::new());
-        match letter.copies {
-            CopyRecipients::None => {}
-            CopyRecipients::Colleagues if customer.company.is_some() => {
-                let mut others = || {
-                    (0..chance.below(3))
-                        .map(|_| self.customers.colleague_address(customer, &mut chance))
+        match template.copies {
+            Some(CopyRecipients::Colleagues) if customer.company.is_some() => {
+                let mut colleagues = || {
+                    (0..rng.below(3))
+                        .map(|_| self.customers.colleague_address(customer, &mut rng))
                         .collect::<Vec<_>>()
                 };
-                to.extend(others());
-                cc = others();
+                to.extend(colleagues());
+                cc = colleagues();
             }
-            CopyRecipients::Colleagues => cc.extend(
-                chance
-                    .is_in_permille(500)
-                    .then(|| "accounts@harbourpine.example".to_owned()),
-            ),
-            CopyRecipients::Archive => bcc.extend(
-                chance
-                    .is_in_permille(600)
-                    .then(|| "archive@harbourpine.example".to_owned()),
-            ),
+            Some(CopyRecipients::Colleagues) if rng.is_in_permille(500) => {
+                cc.push("accounts@harbourpine.example".to_owned());
+            }
+            Some(CopyRecipients::Archive) if rng.is_in_permille(600) => {
+                bcc.push("archive@harbourpine.example".to_owned());
+            }
+            Some(_) | None => {}
         }
-        let (lot, mut course) = (
-            lifecycle::delivery_draw(self.seed, number),
-            self.rng(number, Stream::Lifecycle),
-        );
-        let fate = Lifecycle::generate(
-            *accepted,
-            lot,
-            letter.engagement,
-            letter.is_schedulable,
-            &mut course,
-        );
-        let domain = letter
-            .from
-            .rsplit_once('@')
-            .map_or("", |(_, domain)| domain.trim_end_matches('>'));
+        let draw = lifecycle::delivery_draw(self.seed, *number);
+        let mut rng = self.rng(*number, Stream::Lifecycle);
+        let lifecycle = Lifecycle::generate(*accepted_at, draw, template, &mut rng);
+        let (_, domain) = template.from.rsplit_once('@').unwrap_or_default();
+        let message_id = self.ids.encode_message_id(*number);
         wire::Summary {
-            id: self.ids.encode(number),
+            id: self.ids.encode(*number),
             to: Some(to),
-            from: Some(letter.from.to_owned()),
-            created_at: Some(format_time(*accepted)),
+            from: Some(template.from.clone()),
+            created_at: Some(format_time(*accepted_at)),
             subject: Some(render_template(
-                letter.subject,
+                &template.subject,
                 Escaping::None,
-                &self.variables(number, draft),
+                &self.variables(plan),
             )),
-            message_id: Some(format!("<{}@{domain}>", self.ids.encode_message_id(number))),
+            message_id: Some(format!("<{message_id}@{}>", domain.trim_end_matches('>'))),
             bcc: non_empty(bcc),
             cc: non_empty(cc),
-            reply_to: letter.reply_to.map(|address| vec![address.to_owned()]),
-            last_event: Some(fate.event_at(now).to_owned()),
-            scheduled_at: fate.scheduled_at().map(format_time),
+            reply_to: template.reply_to.clone().map(|address| vec![address]),
+            last_event: Some(lifecycle.event_at(now).to_owned()),
+            scheduled_at: lifecycle.scheduled_at().map(format_time),
             extra: Vec::new(),
         }
     }
 
     fn build_email(&self, number: u64, now: Timestamp) -> wire::Email {
-        let draft = self.plan_email(number);
-        let facts = self.variables(number, &draft);
-        let letter = draft.template;
-        let tags = [("category", letter.name)]
-            .into_iter()
-            .chain(letter.tags.iter().copied());
+        let plan = self.plan_email(number);
+        let (template, variables) = (plan.template, self.variables(&plan));
+        let render = |file: Option<&TemplateFile>, escaping| {
+            file.map(|file| render_template(&file.0, escaping, &variables))
+        };
+        let tag = |name: &str, value: &str| wire::Tag {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        let tags = template.tags.iter().map(|(name, value)| tag(name, value));
         wire::Email {
-            summary: self.build_summary(number, &draft, now),
-            html: letter
-                .html
-                .map(|template| render_template(template, Escaping::Html, &facts)),
-            text: letter
-                .text
-                .map(|template| render_template(template, Escaping::None, &facts)),
-            tags: tags
-                .map(|(name, value)| wire::Tag {
-                    name: name.to_owned(),
-                    value: value.to_owned(),
-                })
+            summary: self.build_summary(&plan, now),
+            html: render(template.html.as_ref(), Escaping::Html),
+            text: render(template.text.as_ref(), Escaping::None),
+            tags: std::iter::once(tag("category", &template.name))
+                .chain(tags)
                 .collect(),
         }
     }
@@ -233,7 +198,7 @@ impl EmailSource for SampleMailbox {
         };
         let data = numbers
             .rev()
-            .map(|number| to_json(&self.build_summary(number, &self.plan_email(number), now)));
+            .map(|number| to_json(&self.build_summary(&self.plan_email(number), now)));
         Ok(SourcePage {
             data: data.collect(),
             has_more,
@@ -246,22 +211,22 @@ impl EmailSource for SampleMailbox {
     }
 }
 
-/// The numbers right below one, and whether there are more.
+/// Returns the numbers right below one, and whether there are more.
 const fn numbers_below(number: u64, limit: u64) -> (std::ops::Range<u64>, bool) {
     let low = number.saturating_sub(limit);
     (low..number, low > 0)
 }
 
 fn to_json(value: &impl serde::Serialize) -> Box<RawValue> {
-    to_raw_value(value).expect("strings and lists of strings become JSON")
+    to_raw_value(value).expect("strings and lists of strings are valid JSON")
 }
 
-/// The format of the specification: RFC 3339, microseconds, a numeric offset.
+/// Formats a time as the API does: RFC 3339, microseconds, a numeric offset.
 fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
-/// The list operation says null where there is nobody.
+/// Returns `None` for no addresses: the list operation has null there.
 fn non_empty(addresses: Vec<String>) -> Option<Vec<String>> {
     (!addresses.is_empty()).then_some(addresses)
 }

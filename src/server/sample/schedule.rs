@@ -1,101 +1,104 @@
-//! `Calendar`: when each email of the mailbox was accepted, and how many there are by now.
+//! The time at which each email is accepted, and the number of emails at a time.
 
 use jiff::{SignedDuration, Timestamp, civil::Weekday, tz::TimeZone};
 
 use super::rng::{Rng, Stream};
 
-/// How far back the mailbox reaches, in hours.
+/// Age of the oldest email, in hours.
 const HISTORY_HOURS: i64 = 90 * 24;
 
-/// The time between two arrivals while the mailbox is served, on average; the truth is up to a
-/// third of it shorter or longer.
+/// Mean time between two arrivals while the mailbox is served; each is up to a third shorter or
+/// longer.
 const ARRIVAL_MICROS: i64 = 30_000_000;
 const JITTER_MICROS: u64 = 10_000_000;
 
-/// How many of the emails present at the start came at that pace already, at most, so that the top
-/// of a fresh mailbox shows mail in motion.
+/// Most emails before the start that already arrive at that rate, so that the newest ones still
+/// change their status.
 const MAX_STEADY_AT_START: u64 = 48;
 
 const HOUR_MICROS: u128 = 3_600_000_000;
 
-/// How much mail goes out in each hour of a day (UTC): business hours and a bump in the evening.
+/// Relative amount of mail per hour of a day (UTC): business hours and a peak in the evening.
 const BY_HOUR: [u16; 24] = [
     6, 4, 3, 3, 4, 8, 20, 45, 80, 95, 100, 92, 70, 84, 96, 90, 78, 60, 48, 44, 40, 28, 16, 9,
 ];
 
-/// How much of that goes out on a day of the week, in percent, Monday first.
+/// Percentage of that amount per day of the week, Monday first.
 const BY_DAY: [u16; 7] = [110, 105, 100, 100, 90, 42, 34];
 
-/// Email number to time and time to number, both without a walk.
+/// Converts the number of an email to a time, and a time to a number, without iterating.
 ///
-/// Numbers grow with time. The older emails follow the rhythm of a working week over 90 days; the
-/// last few, and all that are still to come, follow a steady pace.
+/// Numbers grow with time. Older emails are spread over 90 days like working hours; the last few
+/// before the start, and all after it, arrive at a steady rate.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
     seed: u64,
     emails: u64,
     start: Timestamp,
-    /// The first number that follows the pace.
+    /// The first number that arrives at the steady rate.
     first_steady: u64,
-    /// The mail of all hours before each hour of the 90 days, and at the end of all.
+    /// Sum of the weights before each hour of the 90 days, and of all hours.
     cumulative_weights: Vec<u128>,
 }
 
 impl Schedule {
     pub(super) fn new(seed: u64, emails: u32, start: Timestamp) -> Self {
         let emails = u64::from(emails);
-        let mut calendar = Self {
+        let mut schedule = Self {
             seed,
             emails,
             start,
             first_steady: emails - MAX_STEADY_AT_START.min(emails / 8),
             cumulative_weights: Vec::new(),
         };
-        let begin = calendar.history_start();
+        let begin = schedule.history_start();
         let weights =
             (0..HISTORY_HOURS).map(|hour| hourly_weight(begin + SignedDuration::from_hours(hour)));
-        calendar.cumulative_weights = std::iter::once(0)
+        schedule.cumulative_weights = std::iter::once(0)
             .chain(weights.scan(0, |sum, weight| {
                 *sum += u128::from(weight) * HOUR_MICROS;
                 Some(*sum)
             }))
             .collect();
-        calendar
+        schedule
     }
 
-    /// How many emails there are at `now`. A clock set back below the start loses none of the first.
+    /// Returns the number of emails at `now`, or at the start if `now` is before it.
     pub(super) fn count_at(&self, now: Timestamp) -> u64 {
-        let served = now.duration_since(self.start).max(SignedDuration::ZERO);
-        let whole = u64::try_from(served.as_micros() / i128::from(ARRIVAL_MICROS))
+        let elapsed = now.duration_since(self.start).max(SignedDuration::ZERO);
+        let arrivals = u64::try_from(elapsed.as_micros() / i128::from(ARRIVAL_MICROS))
             .expect("a time after the start is not negative");
-        let next = self.emails + whole;
-        next + u64::from(self.accepted_at(next) <= self.start + served)
+        let next = self.emails + arrivals;
+        next + u64::from(self.accepted_at(next) <= self.start + elapsed)
     }
 
-    /// When an email was, or will be, accepted. Strictly later for a higher number.
+    /// Returns the time of an email, past or future. It is strictly later for a higher number.
     pub(super) fn accepted_at(&self, number: u64) -> Timestamp {
-        let mut chance = Rng::new(self.seed, number, Stream::AcceptedAt);
+        let mut rng = Rng::new(self.seed, number, Stream::AcceptedAt);
         if number >= self.first_steady {
             let steps = number.cast_signed() + 1 - self.emails.cast_signed();
-            let early = SignedDuration::from_micros(chance.below(JITTER_MICROS).cast_signed());
+            let early = SignedDuration::from_micros(rng.below(JITTER_MICROS).cast_signed());
             return self.start + SignedDuration::from_micros(ARRIVAL_MICROS * steps) - early;
         }
-        // The email stands somewhere in its own share of all mail, never near the edge of the share.
+        // Each email has an equal share of the total weight and lies within it, never near its edge.
         let all = self.cumulative_weights[HISTORY_HOURS as usize];
-        let share = u128::from(number) * 1024 + u128::from(chance.between(100, 924));
-        let place = all * share / (u128::from(self.first_steady) * 1024);
-        let hour = self.cumulative_weights.partition_point(|sum| *sum <= place) - 1;
+        let share = u128::from(number) * 1024 + u128::from(rng.between(100, 924));
+        let position = all * share / (u128::from(self.first_steady) * 1024);
+        let hour = self
+            .cumulative_weights
+            .partition_point(|sum| *sum <= position)
+            - 1;
         let rate =
             (self.cumulative_weights[hour + 1] - self.cumulative_weights[hour]) / HOUR_MICROS;
-        let micros = hour as u128 * HOUR_MICROS + (place - self.cumulative_weights[hour]) / rate;
+        let micros = hour as u128 * HOUR_MICROS + (position - self.cumulative_weights[hour]) / rate;
         self.history_start() + SignedDuration::from_micros(micros as i64)
     }
 
-    /// When the oldest hour begins.
+    /// Returns the start of the oldest hour.
     fn history_start(&self) -> Timestamp {
-        let paced = (self.emails - self.first_steady).cast_signed();
+        let steady = (self.emails - self.first_steady).cast_signed();
         self.start
-            - SignedDuration::from_micros(ARRIVAL_MICROS * paced)
+            - SignedDuration::from_micros(ARRIVAL_MICROS * steady)
             - SignedDuration::from_hours(HISTORY_HOURS)
     }
 }
@@ -117,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn ninety_days_are_filled_and_follow_the_week() {
-        let calendar = Schedule::new(1, 20_000, start());
-        let oldest = calendar.accepted_at(0);
+    fn mail_covers_90_days_and_follows_working_hours() {
+        let schedule = Schedule::new(1, 20_000, start());
+        let oldest = schedule.accepted_at(0);
         assert!(start().duration_since(oldest) > SignedDuration::from_hours(24 * 89));
         assert!(start().duration_since(oldest) < SignedDuration::from_hours(24 * 91));
-        let at = |n| calendar.accepted_at(n).to_zoned(TimeZone::UTC);
+        let at = |n| schedule.accepted_at(n).to_zoned(TimeZone::UTC);
         let weekend = (0..20_000)
             .filter(|n| at(*n).weekday().to_monday_zero_offset() > 4)
             .count();
@@ -132,36 +135,36 @@ mod tests {
     }
 
     #[test]
-    fn mail_arrives_every_twenty_to_forty_seconds() {
-        let calendar = Schedule::new(1, 2000, start());
-        assert_eq!(calendar.count_at(start()), 2000);
+    fn email_arrives_every_20_to_40_seconds() {
+        let schedule = Schedule::new(1, 2000, start());
+        assert_eq!(schedule.count_at(start()), 2000);
         assert_eq!(
-            calendar.count_at(start() - SignedDuration::from_hours(1)),
+            schedule.count_at(start() - SignedDuration::from_hours(1)),
             2000
         );
         for number in 1960..2200 {
-            let gap = calendar
+            let gap = schedule
                 .accepted_at(number + 1)
-                .duration_since(calendar.accepted_at(number));
+                .duration_since(schedule.accepted_at(number));
             assert!((20..=40).contains(&gap.as_secs()), "{gap:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_higher_number_is_strictly_later(seed: u64, emails in prop_oneof![0..300_u32, any::<u32>()], number: u32) {
-            let calendar = Schedule::new(seed, emails, start());
+        fn higher_number_is_strictly_later(seed: u64, emails in prop_oneof![0..300_u32, any::<u32>()], number: u32) {
+            let schedule = Schedule::new(seed, emails, start());
             let number = u64::from(number) % (u64::from(emails) + 100);
-            prop_assert!(calendar.accepted_at(number) < calendar.accepted_at(number + 1));
+            prop_assert!(schedule.accepted_at(number) < schedule.accepted_at(number + 1));
         }
 
         #[test]
-        fn the_count_is_the_number_of_emails_accepted(seed: u64, emails in 0..3000_u32, seconds in 0..100_000_i64) {
-            let calendar = Schedule::new(seed, emails, start());
+        fn count_equals_number_of_accepted_emails(seed: u64, emails in 0..3000_u32, seconds in 0..100_000_i64) {
+            let schedule = Schedule::new(seed, emails, start());
             let now = start() + SignedDuration::from_millis(seconds * 977);
-            let count = calendar.count_at(now);
-            prop_assert!(count == 0 || calendar.accepted_at(count - 1) <= now);
-            prop_assert!(calendar.accepted_at(count) > now);
+            let count = schedule.count_at(now);
+            prop_assert!(count == 0 || schedule.accepted_at(count - 1) <= now);
+            prop_assert!(schedule.accepted_at(count) > now);
         }
     }
 }

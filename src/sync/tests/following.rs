@@ -8,7 +8,7 @@ use crate::archive::{Archive, ArchiveLocation};
 use crate::sync::{Engine, StopReason};
 
 #[test]
-fn one_asks_and_the_other_follows_until_it_is_gone() {
+fn second_process_follows_until_first_ends() {
     let folder = tempfile::tempdir().unwrap();
     let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
     let sim = FakeService::new(Dates::Distinct, 30);
@@ -16,7 +16,7 @@ fn one_asks_and_the_other_follows_until_it_is_gone() {
     let clock = ticking();
     let process = || {
         Engine::new(
-            Arc::new(sim.clone()),
+            sim.clone(),
             Archive::open(&location).unwrap(),
             Arc::clone(&clock),
         )

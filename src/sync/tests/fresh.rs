@@ -37,7 +37,7 @@ impl RecheckEnv {
             Arc::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap())
         };
         let engine = Engine::new(
-            Arc::new(sim.clone()),
+            sim.clone(),
             Archive::open(&ArchiveLocation::Memory).unwrap(),
             clock,
         );
@@ -242,7 +242,7 @@ fn expired_end_of_the_listing_is_noticed() {
 }
 
 #[test]
-fn doubt_after_a_missing_retrieve_is_settled_by_its_page() {
+fn unconfirmed_deletion_is_decided_by_its_page() {
     let world = RecheckEnv::new(250);
     world.full_sync();
     world.sim.state().forgetful = true;

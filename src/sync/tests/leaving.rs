@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{Dates, address};
-use crate::archive::{EmailRow, PurgeTarget, WindowAnchor};
+use crate::archive::{Coverage, EmailRow, PurgeTarget, WindowAnchor};
 use crate::error::ErrorKind;
 use crate::mail::EmailId;
 use crate::sync::SyncDepth;
@@ -55,7 +55,7 @@ fn mail_that_aged_out_stays_and_is_marked() {
 }
 
 #[test]
-fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
+fn email_absent_from_its_page_is_missing() {
     let world = SyncEnv::new(Dates::Ties, 150);
     world.full_sync();
     let taken = world.sim.state().mails.remove(40).unwrap();
@@ -77,7 +77,7 @@ fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
 }
 
 #[test]
-fn email_that_a_retrieve_misses_is_gone_once_its_page_agrees() {
+fn missing_email_is_confirmed_by_its_page() {
     let world = SyncEnv::new(Dates::Distinct, 20);
     world.full_sync();
     world.sim.state().mails.remove(7);
@@ -95,7 +95,7 @@ fn email_that_a_retrieve_misses_is_gone_once_its_page_agrees() {
 }
 
 #[test]
-fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
+fn temporarily_missing_email_returns() {
     let world = SyncEnv::new(Dates::Distinct, 450);
     world.full_sync();
     world.sim.state().forgetful = true;
@@ -130,7 +130,7 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
     assert_eq!(world.gone(), ["mail-149", "mail-128"]);
     let (requests, synced) = world.count_requests(SyncEnv::full_sync);
     assert_eq!(
-        (requests, synced.reached_end()),
+        (requests, synced.coverage == Coverage::Complete),
         (2, true),
         "what is settled is not asked again"
     );
@@ -138,7 +138,7 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
 }
 
 #[test]
-fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_else() {
+fn purged_customer_does_not_return() {
     // The newest two pages, then one in the middle, then the end, went to one address.
     let world = SyncEnv::new(Dates::Distinct, 0);
     for (customer, mails) in [(1, 130), (2, 90), (1, 250), (2, 90), (1, 230)] {
@@ -153,7 +153,7 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
     assert_eq!(world.ids().len(), 180);
     let synced = world.full_sync();
     assert_eq!((synced.new, world.ids().len()), (0, 180));
-    assert!(synced.reached_end(), "{synced:?}");
+    assert!(synced.coverage == Coverage::Complete, "{synced:?}");
     world.check_spans().unwrap();
     world.sim.state().arrive(3);
     assert_eq!(
@@ -164,7 +164,7 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
 }
 
 #[test]
-fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
+fn emails_older_than_retention_are_skipped() {
     let mut world = SyncEnv::new(Dates::Distinct, 900);
     world.full_sync();
     let at = |row: usize| world.rows()[row].summary.created.parsed.unwrap();
@@ -179,11 +179,8 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         .with_retention(Some(keep), now)
         .unwrap();
     assert_eq!(world.ids().len(), 300);
-    world.engine = crate::sync::Engine::new(
-        std::sync::Arc::new(world.sim.clone()),
-        archive,
-        std::sync::Arc::new(move || now),
-    );
+    world.engine =
+        crate::sync::Engine::new(world.sim.clone(), archive, std::sync::Arc::new(move || now));
     let (requests, synced) = world.count_requests(|world| {
         world
             .runtime
@@ -216,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_marked_is_gone_and_what_was_removed_stays_out(
+    fn missing_and_purged_emails_stay_out(
         dates in prop::sample::select(vec![Dates::Distinct, Dates::Ties, Dates::Missing]),
         mails in prop_oneof![0..5_usize, 50..320_usize],
         cap in prop::sample::select(vec![100, 20, 7]),

@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happened_the_archive_is_the_truth_when_it_is_over(
+    fn archive_equals_service_after_any_actions(
         dates in dates(),
         mails in prop_oneof![0..5_usize, 50..320_usize],
         cap in prop::sample::select(vec![100, 100, 7, 20]),

@@ -111,7 +111,7 @@ async fn sync(row: &Row) {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let engine = |patience| {
         Engine::new(
-            Arc::new(client(service.base(), patience, clock())),
+            client(service.base(), patience, clock()),
             archive.clone(),
             clock(),
         )
@@ -176,7 +176,7 @@ async fn screen(row: &Row) {
         None => "live",
         Some(ErrorKind::Unreachable) => "offline",
         Some(ErrorKind::KeyRejected | ErrorKind::KeySendOnly) => "not connected",
-        Some(_) => "in trouble",
+        Some(_) => "failing",
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.

@@ -158,11 +158,7 @@ impl TuiHarness {
         let session = Session {
             profile: "demo".to_owned(),
             target: SessionTarget::Demo,
-            engine: Ok(Engine::new(
-                Arc::new(client),
-                archive.clone(),
-                clock.clone(),
-            )),
+            engine: Ok(Engine::new(client, archive.clone(), clock.clone())),
             archive,
             storage: kept,
             refresh: std::time::Duration::from_secs(30),

@@ -317,3 +317,18 @@ async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
     let it = TuiHarness::start(WIDE, 350).await;
     assert_eq!(it.position(), (Some(1), Some(100)));
 }
+
+#[tokio::test]
+async fn recorded_messages_replay_to_the_same_model() {
+    let mut it = TuiHarness::start(WIDE, 150).await;
+    it.press("j j Enter J / r e Enter n q G").await;
+    it.wait(40).await;
+    it.press("/ b o u n c e Enter u g [ M ? q c 1 Ctrl-l ! Esc")
+        .await;
+    let (mut model, messages) = *it.program.recording.clone();
+    assert!(messages.len() > 60, "{}", messages.len());
+    for message in messages {
+        model.update(message);
+    }
+    assert!(model == *it.program.model(), "the replay differs");
+}

@@ -173,7 +173,7 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
         .await;
     let screen = one.screen();
     assert!(
-        screen.contains("the archive file was removed; nothing more is kept; restart sentbox"),
+        screen.contains("the archive file was removed: new mail is not stored; restart sentbox"),
         "{screen}"
     );
     assert!(
@@ -200,7 +200,7 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
     assert!(
         it.screen()
-            .contains("100 emails since 13 Oct · nothing new is kept")
+            .contains("100 emails since 13 Oct · read-only archive")
             && !it.screen().contains("· live"),
         "{}",
         it.screen()
@@ -210,7 +210,7 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     it.press("r").await;
     assert!(
         it.screen()
-            .contains("read-only archive: nothing new is kept"),
+            .contains("read-only archive: new mail is not stored"),
         "{}",
         it.screen()
     );

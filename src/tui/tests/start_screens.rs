@@ -94,7 +94,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
             ..
         }
     ));
-    assert!(!format!("{enter:?}").contains("canary") && world.model.switching);
+    assert!(!format!("{enter:?}").contains("canary") && world.switched);
 }
 
 #[test]
@@ -113,13 +113,13 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
         panic!()
     };
     world.write("more");
-    world.happen(Message::KeyVerified {
+    world.happen(Message::KeyVerified(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::KeyRejected,
             "the service does not accept the key",
         )),
-    });
+    ));
     let hall = world.model.start_screen.as_ref().unwrap();
     assert_eq!(hall.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = hall.form().unwrap();
@@ -130,13 +130,13 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
     );
     world.press("Esc");
     assert_eq!(
-        (world.model.focus(), world.model.exit.clone()),
+        (world.model.focus(), world.exit.clone()),
         (Focus::Choice, None)
     );
     world.press("Esc");
-    assert_eq!(world.model.exit, None, "Esc never leaves the program");
+    assert_eq!(world.exit, None, "Esc never leaves the program");
     world.press("q");
-    assert_eq!(world.model.exit, Some(ExitReason::Quit));
+    assert_eq!(world.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -147,10 +147,7 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         panic!()
     };
     world.press("Esc");
-    world.happen(Message::KeyVerified {
-        ticket,
-        outcome: Ok(()),
-    });
+    world.happen(Message::KeyVerified(ticket, Ok(())));
     assert!(
         matches!(last(&world), Effect::VerifyKey { .. }),
         "the key is not stored"
@@ -165,11 +162,8 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         panic!("{:?}", last(&world))
     };
     world.press("Esc");
-    world.happen(Message::SessionOpened {
-        ticket,
-        outcome: Ok(OpenOutcome::Opened),
-    });
-    assert!(!world.model.switching);
+    world.happen(Message::SessionOpened(ticket, Ok(OpenOutcome::Opened)));
+    assert!(!world.switched);
 }
 
 #[test]
@@ -196,20 +190,20 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
         panic!("{:?}", last(&world))
     };
     assert_eq!(name, "staging");
-    world.happen(Message::SessionOpened {
+    world.happen(Message::SessionOpened(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::Config,
             "the command of profile staging failed",
         )),
-    });
-    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.model.switching);
+    ));
+    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.switched);
     world.press("q");
-    assert!(world.model.start_screen.is_none() && world.model.exit.is_none());
+    assert!(world.model.start_screen.is_none() && world.exit.is_none());
     assert_eq!(world.selected(), selected);
     world.press("g p").settle().press("Enter");
     assert!(
-        world.model.start_screen.is_none() && !world.model.switching,
+        world.model.start_screen.is_none() && !world.switched,
         "where one is already one stays"
     );
 }
@@ -218,7 +212,7 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
 fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     let mut world = World::at_rest(40, 12, Mailbox::of(3));
     world.press("g p");
-    let Effect::LoadProfiles { ticket } = last(&world).clone() else {
+    let Effect::LoadProfiles(ticket) = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
     let choice = |n: u32| ProfileChoice {
@@ -228,10 +222,10 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         key_source: "no key".to_owned(),
         storage: "nothing kept".to_owned(),
     };
-    world.happen(Message::ProfilesLoaded {
+    world.happen(Message::ProfilesLoaded(
         ticket,
-        outcome: Ok((1..=40).map(choice).collect()),
-    });
+        Ok((1..=40).map(choice).collect()),
+    ));
     for _ in 0..24 {
         world.press("j");
     }
@@ -241,17 +235,14 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .with_hint("run it by hand to see what is wrong");
-    world.happen(Message::SessionOpened {
-        ticket,
-        outcome: Err(failure),
-    });
+    world.happen(Message::SessionOpened(ticket, Err(failure)));
     let screen = crate::view::tests::screen_after_archive(world);
     for words in [
         "▌ team25",
         "https://api.resend.com",
         "the command of profile team25 failed",
         "what is wrong",
-        "Enter take it",
+        "Enter confirm",
     ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
@@ -519,7 +510,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
     }
     let other = rusqlite::Connection::open(file(home.path())).unwrap();
     other
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM owner")
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM identity")
         .unwrap();
     let it = TuiHarness::with_env(SIZE, env).await;
     let screen = it.screen();
@@ -528,7 +519,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
         "{screen}"
     );
     assert!(
-        screen.contains("another program is holding the archive, so nothing is kept this time"),
+        screen.contains("the archive is locked by another program, so nothing is kept this time"),
         "{screen}"
     );
     other.execute_batch("ROLLBACK").unwrap();
@@ -552,7 +543,8 @@ fn what_is_not_kept_is_not_said_to_be() {
     };
     let file = StorageMode::InFile("~/archive.sqlite".to_owned());
     assert!(
-        first(file).contains("What comes is kept in ~/archive.sqlite, for you alone, and is there")
+        first(file)
+            .contains("Emails are stored in ~/archive.sqlite, readable only by you, and shown")
     );
     for kept in [
         StorageMode::InMemory,
@@ -560,7 +552,7 @@ fn what_is_not_kept_is_not_said_to_be() {
     ] {
         let screen = first(kept);
         assert!(
-            screen.contains("it is gone when you leave")
+            screen.contains("they are gone when you leave")
                 && screen.starts_with(" acme (not kept) ▸"),
             "{screen}"
         );
@@ -614,7 +606,7 @@ async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
     it.press("Ctrl-u").await;
     it.paste(KEY).await;
     assert!(
-        it.screen().contains("20 letters") && !it.screen().contains("canary"),
+        it.screen().contains("20 characters") && !it.screen().contains("canary"),
         "{}",
         it.screen()
     );

@@ -1,0 +1,156 @@
+//! Background requests (no key press): prefetch and countdown, and cancellation of obsolete requests.
+
+use std::time::Duration;
+
+use super::effect::{Effect, RequestKind, TimerKind};
+use super::message::OpenedEmail;
+use super::model::Model;
+use super::pending::{Pending, RequestId};
+use super::reader::ReaderState;
+use crate::api::RateBudget;
+use crate::archive::EmailRow;
+use crate::error::Error;
+use crate::mail::EmailId;
+
+/// The emails that were prefetched around the selected one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Prefetch {
+    center: Option<EmailId>,
+    requested: Vec<EmailId>,
+    request: Pending<()>,
+}
+
+impl Prefetch {
+    /// Requests the emails right below and right above `id` in `rows`, one after the other, unless
+    /// their bodies are stored.
+    pub(super) fn next_request(&mut self, id: &EmailId, rows: &[EmailRow]) -> Option<Effect> {
+        if self.center.as_ref() != Some(id) {
+            self.reset();
+            self.center = Some(id.clone());
+        }
+        if self.request.is_pending() {
+            return None;
+        }
+        let at = rows.iter().position(|row| row.summary.id == *id)?;
+        let mut beside = [Some(at + 1), at.checked_sub(1)]
+            .into_iter()
+            .flatten()
+            .filter_map(|n| rows.get(n));
+        let wanted = |row: &&EmailRow| {
+            !row.has_body && row.missing.is_none() && !self.requested.contains(&row.summary.id)
+        };
+        let id = beside.find(wanted)?.summary.id.clone();
+        self.requested.push(id.clone());
+        Some(Effect::PrefetchEmail(self.request.start(), id))
+    }
+
+    /// Forgets the current email and cancels its request.
+    pub(super) fn reset(&mut self) {
+        *self = Self {
+            request: std::mem::take(&mut self.request),
+            ..Self::default()
+        };
+        self.request.reset();
+    }
+
+    pub(super) fn finish(&mut self, ticket: RequestId) {
+        self.request.resolve(ticket, Ok(()));
+    }
+
+    /// Whether this attempt is still wanted.
+    pub(super) const fn is_current(&self, ticket: RequestId) -> bool {
+        self.request.is_current(ticket)
+    }
+}
+
+impl Model {
+    pub const fn rate_budget(&self) -> Option<&RateBudget> {
+        self.rate_budget.as_ref()
+    }
+
+    /// Whether a request is still needed. An obsolete one that was not sent yet is cancelled.
+    pub fn is_wanted(&self, errand: RequestKind, ticket: RequestId) -> bool {
+        match errand {
+            RequestKind::LoadEmail => self.reader.is_email_current(ticket),
+            RequestKind::Prefetch => self.prefetch.is_current(ticket),
+            RequestKind::LoadOlder => {
+                self.service.is_older_current(ticket)
+                    && (self.load_older.is_some() || self.needs_older())
+            }
+            RequestKind::Backfill => self.service.is_backfill_current(ticket),
+            RequestKind::Refresh => self.service.is_refresh_current(ticket),
+            RequestKind::ConfirmStatuses => self.freshness.is_confirm_current(ticket),
+            RequestKind::RecheckStatuses => self.freshness.is_recheck_current(ticket),
+            RequestKind::CheckStatuses => self
+                .status_check
+                .as_ref()
+                .is_some_and(|check| check.is_current(ticket)),
+        }
+    }
+
+    /// Whether the list may soon come to an end that is not the end of all mail.
+    fn needs_older(&self) -> bool {
+        self.list.filter().is_empty()
+            && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
+    }
+
+    /// Allows a cancelled request to be made again.
+    pub(super) fn request_cancelled(&mut self, errand: RequestKind, ticket: RequestId) {
+        match errand {
+            // A newer request has replaced it already.
+            RequestKind::LoadEmail | RequestKind::Refresh => {}
+            RequestKind::Prefetch => self.prefetch.finish(ticket),
+            RequestKind::LoadOlder => self.service.cancel_older(ticket),
+            RequestKind::Backfill => self.service.cancel_backfill(ticket),
+            RequestKind::ConfirmStatuses => self.freshness.cancel_confirm(ticket),
+            RequestKind::CheckStatuses => self.cancel_status_check_step(ticket),
+            RequestKind::RecheckStatuses => self.freshness.cancel_recheck(ticket),
+        }
+    }
+
+    /// Takes an email that was to be read. One that was not here came from the service, which is
+    /// therefore back if it was away.
+    pub(super) fn apply_email(&mut self, ticket: RequestId, outcome: Result<OpenedEmail, Error>) {
+        let fetched = outcome.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
+        self.outbox.extend(self.reader.apply_email(ticket, outcome));
+        if fetched {
+            self.outbox.extend(self.service.refresh_if_failing());
+            // Its status has come along: row, head, history and card show the same.
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
+        }
+    }
+
+    /// Schedules backfill, prefetch and the countdown.
+    pub(super) fn schedule_background(&mut self) {
+        self.outbox
+            .extend(self.service.request_backfill(self.now.timestamp()));
+        let id = self.list.selected().map(|row| row.summary.id.clone());
+        match id.filter(|_| {
+            self.user_acted
+                && matches!(self.reader_state(), ReaderState::Ready(..))
+                && self.service.error().is_none()
+        }) {
+            Some(id) if self.service.has_answered() => {
+                self.outbox
+                    .extend(self.prefetch.next_request(&id, self.list.rows()));
+            }
+            _ => self.prefetch.reset(),
+        }
+        let paused = self
+            .rate_budget
+            .is_some_and(|budget| !budget.paused_for.is_zero());
+        // A pause may begin while an answer is waited for; who waits is to see that.
+        let waits = self.rate_budget.is_some()
+            && (matches!(self.reader_state(), ReaderState::Loading)
+                || self.service.is_loading_older());
+        if (paused || waits) && !self.countdown.is_pending() {
+            let ticket = self.countdown.start();
+            self.outbox.push(Effect::Timer {
+                ticket,
+                what: TimerKind::Countdown,
+                pause: Duration::from_secs(1),
+            });
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! The one table of commands: name, keys, hint, help, condition and action of each.
+//!
+//! The configuration binds keys by name; the hint line, the help, the README and every notice that
+//! names a key read this table, with the changes of `[keys]` ([`super::keymap::Keymap`]).
+
+use super::effect::{ExitReason, LoopEffect};
+use super::model::Model;
+use super::prompt::LineEdit;
+use crate::render::BodyView;
+
+/// How far to move in a list or a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Motion {
+    Down,
+    Up,
+    HalfDown,
+    HalfUp,
+    PageDown,
+    PageUp,
+    First,
+    Last,
+}
+
+impl Motion {
+    /// The position after the motion; may lie behind the end.
+    pub const fn apply(self, position: usize, page: usize) -> usize {
+        match self {
+            Self::Down => position + 1,
+            Self::Up => position.saturating_sub(1),
+            Self::HalfDown => position + page / 2,
+            Self::HalfUp => position.saturating_sub(page / 2),
+            Self::PageDown => position + page,
+            Self::PageUp => position.saturating_sub(page),
+            Self::First => 0,
+            Self::Last => usize::MAX,
+        }
+    }
+}
+
+/// A direction on a line: left is also back and up, right is also forward and down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    Left,
+    Right,
+}
+
+/// What two rows of the list can have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowField {
+    /// The first recipient.
+    Recipient,
+    /// The domain of the first recipient.
+    Domain,
+    Subject,
+    Sender,
+    Status,
+}
+
+/// The part of the screen that gets the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Focus {
+    List,
+    Reader,
+    Help,
+    /// A line of text that is being typed.
+    Prompt,
+    /// A short list to choose from: profiles, saved views, the start screen.
+    Choice,
+}
+
+/// A set of [`Focus`] values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FocusSet(u8);
+
+impl FocusSet {
+    pub const LIST: Self = Self::of(&[Focus::List]);
+    pub const READER: Self = Self::of(&[Focus::Reader]);
+    pub const PROMPT: Self = Self::of(&[Focus::Prompt]);
+    pub const CHOICE: Self = Self::of(&[Focus::Choice]);
+    pub const PANES: Self = Self::of(&[Focus::List, Focus::Reader]);
+    pub const TEXT: Self = Self::of(&[Focus::Reader, Focus::Help]);
+    /// Where a number opens a saved view.
+    pub const NUMBERS: Self = Self::of(&[Focus::List, Focus::Reader, Focus::Choice]);
+    pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
+    pub const EVERYWHERE: Self = Self(0b1_1111);
+    pub const EMPTY: Self = Self(0);
+
+    const fn of(focuses: &[Focus]) -> Self {
+        let mut bits = 0;
+        let mut n = 0;
+        while n < focuses.len() {
+            bits |= 1 << focuses[n] as u8;
+            n += 1;
+        }
+        Self(bits)
+    }
+
+    pub const fn contains(self, focus: Focus) -> bool {
+        self.0 & (1 << focus as u8) != 0
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct CommandSpec {
+    pub command: Command,
+    /// The name in `[keys]` and in the README; never changes.
+    pub name: &'static str,
+    /// The default keys: sequences separated by `, `, the keys of a sequence by a space.
+    pub bindings: &'static [(FocusSet, &'static str)],
+    /// One or two words for the hint line.
+    pub hint: &'static str,
+    /// What it does, for the help and the README.
+    pub help: &'static str,
+    /// Whether it can run now; the error is shown to the user instead.
+    pub possible: fn(&Model) -> Result<(), String>,
+    pub run: fn(&mut Model),
+}
+
+impl Command {
+    pub fn spec(self) -> &'static CommandSpec {
+        &COMMANDS[self as usize]
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        let spec = COMMANDS.iter().find(|spec| spec.name == name)?;
+        Some(spec.command)
+    }
+
+    /// The number of the saved view that the command opens.
+    pub fn view_number(self) -> Option<u8> {
+        let number = (self as u8).checked_sub(Self::View1 as u8)? + 1;
+        (number <= 9).then_some(number)
+    }
+}
+
+/// Makes [`Command`] and [`COMMANDS`]. A row is: variant, name, keys by focus, hint, help, `if`
+/// condition (optional), `=>` action. The order of the rows is the order of the help.
+macro_rules! commands {
+    ($($id:ident $name:literal [$($focus:ident $keys:literal),+] $hint:literal $help:literal
+       $(if $possible:expr)? => $run:expr;)+) => {
+        /// A user action, whatever key or click caused it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Command { $($id),+ }
+
+        /// The table, indexed by `Command as usize`.
+        pub static COMMANDS: &[CommandSpec] = &[$(CommandSpec {
+            command: Command::$id,
+            name: $name,
+            bindings: &[$((FocusSet::$focus, $keys)),+],
+            hint: $hint,
+            help: $help,
+            possible: commands!(@possible $($possible)?),
+            run: $run,
+        }),+];
+    };
+    (@possible) => { |_| Ok(()) };
+    (@possible $possible:expr) => { $possible };
+}
+
+commands! {
+    NextRow "next-row" [LIST "j, Down, Ctrl-n"] "down" "next row"
+        => |m| m.move_selection(Motion::Down);
+    PreviousRow "previous-row" [LIST "k, Up, Ctrl-p"] "up" "previous row"
+        => |m| m.move_selection(Motion::Up);
+    HalfPageDown "half-page-down" [LIST "Ctrl-d"] "down" "half a page down"
+        => |m| m.move_selection(Motion::HalfDown);
+    HalfPageUp "half-page-up" [LIST "Ctrl-u"] "up" "half a page up"
+        => |m| m.move_selection(Motion::HalfUp);
+    PageDown "page-down" [LIST "PgDn, Ctrl-f, Space"] "down" "a page down"
+        => |m| m.move_selection(Motion::PageDown);
+    PageUp "page-up" [LIST "PgUp, Ctrl-b"] "up" "a page up"
+        => |m| m.move_selection(Motion::PageUp);
+    Newest "newest" [LIST "g g, Home"] "newest" "newest email"
+        => |m| m.move_selection(Motion::First);
+    Oldest "oldest" [LIST "G, End"] "oldest" "oldest email"
+        => |m| m.move_selection(Motion::Last);
+    GoToDate "go-to-date" [LIST "g d"] "date" "go to a date"
+        => Model::open_date_prompt;
+    Open "read" [LIST "Enter, l, Right"] "read" "read the email; on the last row: search older mail"
+        => Model::open_selected;
+    Filter "filter" [LIST "/, f"] "filter" "filter the list while you type"
+        => Model::open_filter_prompt;
+    OnlyRecipient "only-recipient" [LIST "@ t"] "only these" "only emails to this recipient"
+        if Model::check_selected => |m| m.filter_by(RowField::Recipient);
+    OnlyDomain "only-domain" [LIST "@ d"] "only these" "only emails to this domain"
+        if Model::check_selected => |m| m.filter_by(RowField::Domain);
+    OnlySubject "only-subject" [LIST "@ s"] "only these" "only emails with this subject"
+        if Model::check_selected => |m| m.filter_by(RowField::Subject);
+    OnlySender "only-sender" [LIST "@ f"] "only these" "only emails from this sender"
+        if Model::check_selected => |m| m.filter_by(RowField::Sender);
+    OnlyStatus "only-status" [LIST "@ v"] "only these" "only emails with this status"
+        if Model::check_selected => |m| m.filter_by(RowField::Status);
+    RecipientSummary "recipient-card" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
+        if Model::check_selected => Model::show_recipient_card;
+    View1 "view-1" [NUMBERS "1"] "view" "show a saved view"
+        if |m| m.check_saved_view(1) => |m| m.show_saved_view(1);
+    View2 "view-2" [NUMBERS "2"] "view" "show a saved view"
+        if |m| m.check_saved_view(2) => |m| m.show_saved_view(2);
+    View3 "view-3" [NUMBERS "3"] "view" "show a saved view"
+        if |m| m.check_saved_view(3) => |m| m.show_saved_view(3);
+    View4 "view-4" [NUMBERS "4"] "view" "show a saved view"
+        if |m| m.check_saved_view(4) => |m| m.show_saved_view(4);
+    View5 "view-5" [NUMBERS "5"] "view" "show a saved view"
+        if |m| m.check_saved_view(5) => |m| m.show_saved_view(5);
+    View6 "view-6" [NUMBERS "6"] "view" "show a saved view"
+        if |m| m.check_saved_view(6) => |m| m.show_saved_view(6);
+    View7 "view-7" [NUMBERS "7"] "view" "show a saved view"
+        if |m| m.check_saved_view(7) => |m| m.show_saved_view(7);
+    View8 "view-8" [NUMBERS "8"] "view" "show a saved view"
+        if |m| m.check_saved_view(8) => |m| m.show_saved_view(8);
+    View9 "view-9" [NUMBERS "9"] "view" "show a saved view"
+        if |m| m.check_saved_view(9) => |m| m.show_saved_view(9);
+    SavedViews "views" [PANES "g v"] "views" "all saved views"
+        => Model::open_view_chooser;
+    SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
+        if Model::check_save_view => Model::open_save_view_prompt;
+    HistoryBack "place-before" [PANES "g [, Alt-Left"] "history" "previous location"
+        if |m| m.check_history(Direction::Left) => |m| m.go_history(Direction::Left);
+    HistoryForward "place-after" [PANES "g ], Alt-Right"] "history" "next location"
+        if |m| m.check_history(Direction::Right) => |m| m.go_history(Direction::Right);
+    Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
+        if |m| m.check_undo(Direction::Left) => |m| m.undo(Direction::Left);
+    Redo "redo" [LIST "U"] "redo" "redo it"
+        if |m| m.check_undo(Direction::Right) => |m| m.undo(Direction::Right);
+    LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
+        if Model::check_load_older => Model::start_load_older;
+    NextEmail "next-email" [READER "J"] "next" "next email"
+        => |m| m.step_email(Motion::Down);
+    PreviousEmail "previous-email" [READER "K"] "previous" "previous email"
+        => |m| m.step_email(Motion::Up);
+    ScrollDown "scroll-down" [TEXT "j, Down", LIST "Alt-j, Shift-Down"] "scroll" "scroll the email down"
+        => |m| m.scroll(Motion::Down);
+    ScrollUp "scroll-up" [TEXT "k, Up", LIST "Alt-k, Shift-Up"] "scroll" "scroll the email up"
+        => |m| m.scroll(Motion::Up);
+    ScrollHalfPageDown "scroll-half-page-down" [TEXT "Ctrl-d"] "scroll" "half a page down"
+        => |m| m.scroll(Motion::HalfDown);
+    ScrollHalfPageUp "scroll-half-page-up" [TEXT "Ctrl-u"] "scroll" "half a page up"
+        => |m| m.scroll(Motion::HalfUp);
+    ScrollPageDown "scroll-page-down" [TEXT "PgDn, Ctrl-f, Space"] "scroll" "a page down"
+        => |m| m.scroll(Motion::PageDown);
+    ScrollPageUp "scroll-page-up" [TEXT "PgUp, Ctrl-b"] "scroll" "a page up"
+        => |m| m.scroll(Motion::PageUp);
+    ScrollToStart "scroll-to-start" [TEXT "g g, Home"] "start" "start of the email"
+        => |m| m.scroll(Motion::First);
+    ScrollToEnd "scroll-to-end" [TEXT "G, End"] "end" "end of the email"
+        => |m| m.scroll(Motion::Last);
+    Find "find" [READER "/"] "find" "find in the email"
+        => Model::open_find_prompt;
+    NextMatch "next-match" [READER "n"] "match" "next match"
+        if Model::check_matches => |m| m.go_to_match(Direction::Right);
+    PreviousMatch "previous-match" [READER "N"] "match" "previous match"
+        if Model::check_matches => |m| m.go_to_match(Direction::Left);
+    PanLeft "pan-left" [READER "H"] "pan" "pan a wide block left"
+        if Model::check_wide_block => |m| m.reader.pan_blocks(Direction::Left);
+    PanRight "pan-right" [READER "L"] "pan" "pan a wide block right"
+        if Model::check_wide_block => |m| m.reader.pan_blocks(Direction::Right);
+    NextBodyView "next-body-view" [PANES "v, ]"] "view" "next view of the body"
+        => |m| m.cycle_view(1);
+    PreviousBodyView "previous-body-view" [PANES "["] "view" "previous view of the body"
+        => |m| m.cycle_view(BodyView::ALL.len() - 1);
+    ShowRendered "show-rendered" [PANES "Alt-1"] "view" "body as the recipient saw it"
+        => |m| m.show_view(BodyView::Rendered);
+    ShowText "show-text" [PANES "Alt-2"] "view" "plain-text part"
+        => |m| m.show_view(BodyView::Text);
+    ShowSource "show-source" [PANES "Alt-3"] "view" "html source"
+        => |m| m.show_view(BodyView::Source);
+    ShowRaw "show-raw" [PANES "Alt-4"] "view" "raw JSON, every field"
+        => |m| m.show_view(BodyView::Raw);
+    FoldHeader "fold-head" [PANES "Z"] "fold" "fold or unfold the head of the email"
+        => |m| m.reader.toggle_header_fold(m.list.selected());
+    SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
+        => Model::switch_pane;
+    FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
+        => Model::toggle_full_reader;
+    CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
+        => Model::cycle_layout;
+    SmallerList "smaller-list" [PANES "<"] "divider" "smaller list"
+        => |m| m.move_divider(-2);
+    LargerList "larger-list" [PANES ">"] "divider" "larger list"
+        => |m| m.move_divider(2);
+    Stop "stop" [PANES "Ctrl-x"] "stop" "stop fetching older mail"
+        => Model::stop_fetching;
+    Refresh "refresh" [PANES "r, F5"] "refresh" "refresh now"
+        => Model::refresh;
+    FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
+        => |m| m.full_times = !m.full_times;
+    ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
+        => Model::toggle_mouse;
+    Profiles "profiles" [PANES "g p"] "profile" "switch profile"
+        => Model::open_profile_chooser;
+    ErrorDetails "details" [PANES "!"] "details" "details of the last error"
+        if Model::check_error => |m| m.error_details = m.current_error().cloned();
+    Help "help" [ALL "?, F1"] "help" "this help"
+        => Model::toggle_help;
+    NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
+        => |m| m.move_choice(Direction::Right);
+    PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
+        => |m| m.move_choice(Direction::Left);
+    Confirm "take" [CHOICE "Enter, l, Right"] "confirm" "confirm the choice"
+        => Model::confirm_choice;
+    DeleteView "drop-view" [CHOICE "d d"] "delete" "delete the selected view"
+        if Model::check_delete_view => Model::delete_view;
+    Back "back" [LIST "q", TEXT "q, Esc, h, Left", CHOICE "q"] "back" "back; clear the filter; at the top: quit"
+        => Model::close_layer_or_quit;
+    CloseLayer "back-not-out" [LIST "Esc", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
+        => Model::close_layer_or_report;
+    Accept "accept" [PROMPT "Enter"] "ok" "accept the input"
+        => Model::accept_prompt;
+    Cancel "cancel" [PROMPT "Esc"] "cancel" "discard the input"
+        => Model::cancel_prompt;
+    NextSuggestion "next-offer" [PROMPT "Tab, Down"] "choose" "next suggestion"
+        => |m| m.cycle_suggestion(Direction::Right);
+    PreviousSuggestion "previous-offer" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
+        => |m| m.cycle_suggestion(Direction::Left);
+    EarlierFilter "earlier-filter" [PROMPT "Ctrl-p"] "earlier" "an earlier filter"
+        => |m| m.recall_filter(Direction::Left);
+    LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
+        => |m| m.recall_filter(Direction::Right);
+    CharLeft "letter-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
+        => |m| m.edit_prompt(LineEdit::Left);
+    CharRight "letter-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"
+        => |m| m.edit_prompt(LineEdit::Right);
+    WordLeft "word-left" [PROMPT "Ctrl-Left, Alt-b"] "edit" "a word to the left"
+        => |m| m.edit_prompt(LineEdit::WordLeft);
+    WordRight "word-right" [PROMPT "Ctrl-Right, Alt-f"] "edit" "a word to the right"
+        => |m| m.edit_prompt(LineEdit::WordRight);
+    LineStart "line-start" [PROMPT "Home, Ctrl-a"] "edit" "start of the line"
+        => |m| m.edit_prompt(LineEdit::Start);
+    LineEnd "line-end" [PROMPT "End, Ctrl-e"] "edit" "end of the line"
+        => |m| m.edit_prompt(LineEdit::End);
+    DeleteCharBefore "delete-letter-before" [PROMPT "Backspace, Ctrl-h"] "edit" "delete the character before"
+        => |m| m.edit_prompt(LineEdit::Backspace);
+    DeleteCharAfter "delete-letter-after" [PROMPT "Delete, Ctrl-d"] "edit" "delete the character after"
+        => |m| m.edit_prompt(LineEdit::Delete);
+    DeleteWordBefore "delete-word-before" [PROMPT "Ctrl-w, Alt-Backspace"] "edit" "delete the word before"
+        => |m| m.edit_prompt(LineEdit::DeleteWord);
+    DeleteBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
+        => |m| m.edit_prompt(LineEdit::DeleteBefore);
+    DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
+        => |m| m.edit_prompt(LineEdit::DeleteAfter);
+    Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
+        => |m| m.emit(LoopEffect::Redraw);
+    Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
+        => |m| m.emit(LoopEffect::Suspend);
+    Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
+        => |m| m.emit(LoopEffect::Exit(ExitReason::Quit));
+}
+
+/// Commands that the hint line names, most important first, by the state of the focused part.
+#[expect(clippy::enum_glob_use, reason = "a list of names reads best")]
+mod hints {
+    use super::Command::{self, *};
+
+    pub const LIST: &[Command] = &[
+        Open,
+        Filter,
+        RecipientSummary,
+        LoadOlder,
+        SavedViews,
+        NextRow,
+        Oldest,
+        Refresh,
+        FullReader,
+        NextBodyView,
+        SwitchPane,
+        CycleLayout,
+        FullTimes,
+    ];
+    pub const FILTERED_LIST: &[Command] = &[
+        Open,
+        CloseLayer,
+        LoadOlder,
+        Filter,
+        RecipientSummary,
+        SaveView,
+        Undo,
+        NextRow,
+        Oldest,
+        FullReader,
+        SwitchPane,
+    ];
+    pub const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, Filter, Undo];
+    pub const EMPTY_LIST: &[Command] = &[Refresh, Back];
+    pub const RECIPIENT_LIST: &[Command] = &[
+        Open,
+        Back,
+        LoadOlder,
+        RecipientSummary,
+        Filter,
+        SaveView,
+        NextRow,
+        SwitchPane,
+    ];
+    pub const READER: &[Command] = &[
+        Back,
+        NextEmail,
+        NextBodyView,
+        Find,
+        PreviousEmail,
+        RecipientSummary,
+        ScrollDown,
+        FullReader,
+        SwitchPane,
+    ];
+    pub const FINDING: &[Command] = &[NextMatch, Back, Find, ScrollDown, NextEmail];
+    pub const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBodyView];
+    pub const HELP: &[Command] = &[Back, ScrollDown, ScrollToEnd];
+    pub const PROMPT: &[Command] = &[Accept, Cancel];
+    pub const CHOICE: &[Command] = &[Confirm, NextItem, Back];
+    pub const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView];
+}
+
+impl Model {
+    /// The keys for the hint line with what they do, most important first, the key of the help last.
+    pub fn key_hints(&self) -> Vec<(String, &'static str)> {
+        let focus = self.focus();
+        let filtered = !self.list.filter().is_empty();
+        let empty = self.list.rows().is_empty();
+        let commands = match focus {
+            Focus::List if self.recipient_card.is_some() => hints::RECIPIENT_LIST,
+            Focus::List if filtered && empty => hints::NO_RESULTS,
+            Focus::List if filtered => hints::FILTERED_LIST,
+            Focus::List if empty => hints::EMPTY_LIST,
+            Focus::List => hints::LIST,
+            Focus::Reader if self.reader.find_text().is_some() => hints::FINDING,
+            Focus::Reader if self.reader.has_wide_block() => hints::WIDE_READER,
+            Focus::Reader => hints::READER,
+            Focus::Help => hints::HELP,
+            Focus::Prompt => hints::PROMPT,
+            Focus::Choice if self.is_choosing_view() => hints::VIEWS,
+            Focus::Choice => hints::CHOICE,
+        };
+        let possible = |command: &&Command| (command.spec().possible)(self).is_ok();
+        commands
+            .iter()
+            .chain(&[Command::Help])
+            .filter(possible)
+            .filter_map(|command| {
+                let key = self.keymap.key_for(focus, *command)?;
+                Some((key, command.spec().hint))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_name_belongs_to_one_command() {
+        let mut names = HashSet::new();
+        for spec in COMMANDS {
+            assert!(names.insert(spec.name), "{}", spec.name);
+            assert_eq!(Command::from_name(spec.name), Some(spec.command));
+            assert_eq!(spec.command.spec().name, spec.name);
+        }
+        assert_eq!(
+            Command::from_name("none"),
+            None,
+            "the name that unbinds a key"
+        );
+        assert_eq!(
+            (Command::View1.view_number(), Command::View9.view_number()),
+            (Some(1), Some(9))
+        );
+        assert_eq!(
+            (
+                Command::RecipientSummary.view_number(),
+                Command::SavedViews.view_number()
+            ),
+            (None, None)
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Deflates the JSON of emails with their bodies, with a dictionary of text that many emails share.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use crate::api::wire;
+use crate::archive::SortKey;
+use crate::archive::storage::error::damaged_error;
+use crate::archive::storage::sql;
+use crate::error::Error;
+
+/// At higher levels mail gets hardly smaller and takes twice the time.
+const LEVEL: Compression = Compression::new(3);
+
+/// Bytes that are inflated at once.
+const CHUNK: usize = 64 << 10;
+
+const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
+const LATEST_DICTIONARY: &str = "SELECT id, text FROM dictionary ORDER BY id DESC LIMIT 1";
+
+/// The columns `json` and `dictionary_id` of a body.
+pub(crate) struct CompressedBody {
+    bytes: Vec<u8>,
+    dictionary: Option<i64>,
+}
+
+impl CompressedBody {
+    /// Reads the two columns, which begin at `first`; `None` if there is no body.
+    pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
+        let bytes: Option<Vec<u8>> = row.get(first)?;
+        let dictionary = row.get(first + 1)?;
+        Ok(bytes.map(|bytes| Self { bytes, dictionary }))
+    }
+
+    /// Returns the JSON as it came.
+    pub(crate) fn to_json(&self, connection: &Connection) -> Result<String, Error> {
+        let dictionary: Option<Vec<u8>> = match self.dictionary {
+            Some(number) => Some(sql::value(connection, DICTIONARY, [number])?),
+            None => None,
+        };
+        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
+            .map_err(|error| damaged_error(&error))?;
+        String::from_utf8(bytes).map_err(|error| damaged_error(&error))
+    }
+
+    /// Parses the JSON.
+    pub(crate) fn to_email(&self, connection: &Connection) -> Result<wire::Email, Error> {
+        wire::Email::parse(&self.to_json(connection)?).map_err(|error| damaged_error(&error))
+    }
+}
+
+/// Deflates emails with the latest dictionary.
+pub(crate) struct BodyCompressor {
+    deflate: Compress,
+    dictionary: Option<(i64, Vec<u8>)>,
+}
+
+impl BodyCompressor {
+    pub(crate) fn new(connection: &Connection) -> Result<Self, Error> {
+        let dictionary = connection
+            .prepare_cached(LATEST_DICTIONARY)?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(Self {
+            deflate: Compress::new(LEVEL, false),
+            dictionary,
+        })
+    }
+
+    /// Stores the JSON as the body of an email, in place of an earlier one.
+    pub(crate) fn store(
+        &mut self,
+        transaction: &Transaction,
+        key: SortKey,
+        json: &str,
+    ) -> Result<(), Error> {
+        let (number, text) = self
+            .dictionary
+            .as_ref()
+            .map_or((None, None), |(number, text)| {
+                (Some(*number), Some(text.as_slice()))
+            });
+        let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
+        let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
+        sql::execute(transaction, query, params![key, bytes, number])?;
+        Ok(())
+    }
+}
+
+/// Deflates `bytes`.
+pub(crate) fn compress_bytes(
+    deflate: &mut Compress,
+    bytes: &[u8],
+    dictionary: Option<&[u8]>,
+) -> Vec<u8> {
+    deflate.reset();
+    if let Some(dictionary) = dictionary {
+        deflate
+            .set_dictionary(dictionary)
+            .expect("any text is a dictionary before the first byte");
+    }
+    let mut compressed = Vec::with_capacity(bytes.len() / 3 + 64);
+    loop {
+        let taken = usize::try_from(deflate.total_in()).expect("no more is taken than there is");
+        let status = deflate
+            .compress_vec(&bytes[taken..], &mut compressed, FlushCompress::Finish)
+            .expect("memory is all that deflating takes");
+        if status == Status::StreamEnd {
+            return compressed;
+        }
+        compressed.reserve(CHUNK);
+    }
+}
+
+fn decompress_bytes(
+    compressed: &[u8],
+    dictionary: Option<&[u8]>,
+) -> Result<Vec<u8>, std::io::Error> {
+    let mut inflate = Decompress::new(false);
+    if let Some(dictionary) = dictionary {
+        inflate.set_dictionary(dictionary)?;
+    }
+    let mut bytes = Vec::with_capacity(compressed.len() * 8);
+    loop {
+        let before = (inflate.total_in(), inflate.total_out());
+        let taken = usize::try_from(before.0)
+            .unwrap_or(usize::MAX)
+            .min(compressed.len());
+        if inflate.decompress_vec(&compressed[taken..], &mut bytes, FlushDecompress::Finish)?
+            == Status::StreamEnd
+        {
+            return Ok(bytes);
+        }
+        if bytes.len() < bytes.capacity() && before == (inflate.total_in(), inflate.total_out()) {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.reserve(CHUNK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn compressed_bytes_round_trip(
+            texts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..500), 1..4),
+            times in 1..2000_usize,
+            dictionary in prop::option::of(prop::collection::vec(any::<u8>(), 0..40_000)),
+        ) {
+            let mut deflate = Compress::new(LEVEL, false);
+            for text in texts {
+                let text = text.repeat(times);
+                let compressed = compress_bytes(&mut deflate, &text, dictionary.as_deref());
+                prop_assert_eq!(decompress_bytes(&compressed, dictionary.as_deref()).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn truncated_body_is_an_error() {
+        let compressed = compress_bytes(
+            &mut Compress::new(LEVEL, false),
+            &b"Your receipt No. 4821".repeat(9),
+            None,
+        );
+        for length in 0..compressed.len() {
+            assert!(
+                decompress_bytes(&compressed[..length], None).is_err(),
+                "{length}"
+            );
+        }
+    }
+}

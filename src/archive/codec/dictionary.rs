@@ -1,0 +1,333 @@
+//! Learns what the bodies of a team have in common, so that each is stored as what differs.
+//!
+//! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
+//! is made from a sample of bodies, without the words that few recipients received. So it
+//! identifies no recipient, and may stay when the mail of one is purged.
+
+use std::collections::{HashMap, HashSet};
+
+use flate2::{Compress, Compression};
+use rusqlite::{Connection, Transaction};
+
+use super::body::{BodyCompressor, CompressedBody, compress_bytes};
+use crate::api::wire;
+use crate::archive::SortKey;
+use crate::archive::storage::sql;
+use crate::error::Error;
+
+/// The window of deflate: how far the first byte can refer back.
+const MAX_LEN: usize = 32_506;
+
+/// The number of emails to learn from; more would take longer than they save.
+const SAMPLE_SIZE: usize = 256;
+
+/// The fewest emails to learn from.
+const MIN_SAMPLE: usize = 64;
+
+/// A word goes into a dictionary if mail to this many recipients contains it.
+const MIN_RECIPIENTS: usize = 8;
+
+/// An email that deflates to less than this part of its length has its template in the dictionary.
+const COVERED_RATIO: usize = 8;
+
+/// A dictionary is learned again after this many bodies: templates change with the years.
+const RELEARN_EVERY: i64 = 100_000;
+
+/// Stores the body of an email that has none yet.
+pub(crate) fn store_body_if_missing(
+    transaction: &Transaction,
+    key: SortKey,
+    json: &str,
+) -> Result<(), Error> {
+    let query = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
+    if sql::value(transaction, query, [key])? {
+        return Ok(());
+    }
+    store_bodies(transaction, &[(key, json)])
+}
+
+/// Stores the bodies of these emails; learns a dictionary first if it is time for one.
+pub(crate) fn store_bodies(
+    transaction: &Transaction,
+    bodies: &[(SortKey, &str)],
+) -> Result<(), Error> {
+    if bodies.is_empty() {
+        return Ok(());
+    }
+    let jsons: Vec<&str> = bodies.iter().map(|(_, json)| *json).collect();
+    learn_if_due(transaction, &jsons)?;
+    let mut compressor = BodyCompressor::new(transaction)?;
+    for (key, json) in bodies {
+        compressor.store(transaction, *key, json)?;
+    }
+    Ok(())
+}
+
+/// Learns a dictionary if it is time: after enough bodies to learn from, and then at each
+/// [`learning_stage`].
+fn learn_if_due(transaction: &Transaction, new: &[&str]) -> Result<(), Error> {
+    let before: i64 = sql::value(transaction, "SELECT bodies_stored FROM listing", [])?;
+    let after = before + i64::try_from(new.len()).unwrap_or(i64::MAX);
+    sql::execute(
+        transaction,
+        "UPDATE listing SET bodies_stored = ?1",
+        [after],
+    )?;
+    if learning_stage(before) == learning_stage(after) {
+        return Ok(());
+    }
+    let learned = if new.len() >= MIN_SAMPLE {
+        build(new)
+    } else {
+        build_from_archive(transaction)?
+    };
+    if let Some(text) = learned {
+        sql::execute(
+            transaction,
+            "INSERT INTO dictionary (text) VALUES (?1)",
+            [text],
+        )?;
+    }
+    Ok(())
+}
+
+/// Deletes dictionaries that no body needs any more.
+pub(crate) fn delete_unused(connection: &Connection) -> Result<(), Error> {
+    let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
+    connection.execute(sql, [])?;
+    Ok(())
+}
+
+/// Returns a number that changes when it is time to learn.
+const fn learning_stage(bodies: i64) -> i64 {
+    match bodies {
+        ..64 => 0,
+        64..1_000 => 1,
+        1_000..10_000 => 2,
+        _ => 3 + bodies / RELEARN_EVERY,
+    }
+}
+
+fn build_from_archive(transaction: &Transaction) -> Result<Option<Vec<u8>>, Error> {
+    let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
+    let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
+    let recent = sql::all(transaction, query, [limit], |row| {
+        CompressedBody::from_row(row, 0)
+    })?;
+    // A body that cannot be read is reported when it is opened.
+    let texts: Vec<String> = recent
+        .iter()
+        .flatten()
+        .filter_map(|body| body.to_json(transaction).ok())
+        .collect();
+    Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
+}
+
+/// Builds a dictionary for emails like these; `None` if they have nothing in common.
+fn build(emails: &[&str]) -> Option<Vec<u8>> {
+    let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
+    let sample: Vec<(&str, String)> = emails
+        .iter()
+        .step_by(step)
+        .filter_map(|json| {
+            Some((
+                *json,
+                wire::Email::parse(json)
+                    .ok()?
+                    .summary
+                    .to?
+                    .into_iter()
+                    .next()?,
+            ))
+        })
+        .collect();
+    let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for (json, to) in &sample {
+        for word in words(json) {
+            let holders = people.entry(word).or_default();
+            if holders.len() < MIN_RECIPIENTS {
+                holders.insert(to);
+            }
+        }
+    }
+    let is_shared = |word: &str| {
+        people
+            .get(word)
+            .is_some_and(|holders| holders.len() >= MIN_RECIPIENTS)
+    };
+    let mut deflate = Compress::new(Compression::new(1), false);
+    let mut dictionary: Vec<u8> = Vec::new();
+    for (json, _) in &sample {
+        let compressed = compress_bytes(
+            &mut deflate,
+            json.as_bytes(),
+            Some(dictionary.as_slice()).filter(|text| !text.is_empty()),
+        )
+        .len();
+        if compressed * COVERED_RATIO <= json.len() {
+            continue;
+        }
+        let shared = shared_text(json, is_shared);
+        dictionary.extend_from_slice(&shared[..shared.len().min(MAX_LEN - dictionary.len())]);
+        if dictionary.len() == MAX_LEN {
+            break;
+        }
+    }
+    (!dictionary.is_empty()).then_some(dictionary)
+}
+
+/// Returns the text without the words that are not shared.
+fn shared_text(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
+    let mut shared = Vec::with_capacity(text.len());
+    let mut rest = text;
+    for word in words(text) {
+        let start = word.as_ptr() as usize - rest.as_ptr() as usize;
+        shared.extend_from_slice(&rest.as_bytes()[..start]);
+        if is_shared(word) {
+            shared.extend_from_slice(word.as_bytes());
+        }
+        rest = &rest[start + word.len()..];
+    }
+    shared.extend_from_slice(rest.as_bytes());
+    shared
+}
+
+/// Splits text into runs of letters and digits.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archive::{Archive, ArchiveLocation};
+    use crate::mail::EmailId;
+
+    /// A letter of one kind to one of many people, some of whom get several.
+    fn letter(n: usize) -> String {
+        let name = format!("Person{}x", n % 90);
+        format!(
+            r#"{{"object":"email","id":"mail-{n}","to":["{name}@example.com"],"from":"Acme <hi@acme.example>","created_at":"2026-11-02T09:00:00Z","subject":"Your receipt {n}","html":"<table class='frame'><tr><td style='padding:8px;color:#333'>Dear {name}, thank you for your order</td></tr></table>","text":"Dear {name}, thank you for your order number {n} of our useful things","tags":[]}}"#
+        )
+    }
+
+    fn filled(letters: std::ops::Range<usize>) -> Archive {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let lines = letters.fold(String::new(), |lines, n| lines + &letter(n) + "\n");
+        archive
+            .import(
+                lines.as_bytes(),
+                "2026-11-20T00:00:00Z".parse().unwrap(),
+                |_| (),
+            )
+            .unwrap();
+        archive
+    }
+
+    fn numbers(archive: &Archive, sql: &str) -> i64 {
+        archive
+            .connections
+            .read(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
+            .unwrap()
+    }
+
+    #[test]
+    fn dictionary_has_shared_words_only() {
+        let letters: Vec<String> = (0..256).map(letter).collect();
+        let text = String::from_utf8(
+            build(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
+        )
+        .unwrap();
+        assert!(
+            text.contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>"),
+            "{text}"
+        );
+        assert!(!text.contains("Person"), "{text}");
+        // Ten letters to one person are not letters to many people.
+        let same: Vec<String> = letters
+            .iter()
+            .map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\""))
+            .collect();
+        let text =
+            String::from_utf8(build(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap())
+                .unwrap();
+        assert!(!text.contains("thank"), "{text}");
+        assert_eq!(build(&[]), None);
+    }
+
+    #[test]
+    fn bodies_round_trip_with_dictionary() {
+        let archive = filled(0..300);
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        let compressed = numbers(&archive, "SELECT sum(length(json)) FROM body");
+        let raw: usize = (0..300).map(|n| letter(n).len()).sum();
+        assert!(
+            compressed * 5 < i64::try_from(raw).unwrap(),
+            "{compressed} of {raw}"
+        );
+        for n in [0, 7, 299] {
+            let email = archive
+                .email(&EmailId::new(format!("mail-{n}")))
+                .unwrap()
+                .unwrap();
+            assert_eq!(email.json, Arc::from(letter(n)));
+        }
+    }
+
+    #[test]
+    fn unused_dictionary_is_deleted() {
+        let archive = filled(0..100);
+        archive
+            .connections
+            .write(|transaction| {
+                Ok(transaction.execute_batch(
+                    "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
+                )?)
+            })
+            .unwrap();
+        archive.compact().unwrap();
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        archive
+            .connections
+            .write(|transaction| Ok(transaction.execute_batch("DELETE FROM body")?))
+            .unwrap();
+        archive.compact().unwrap();
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);
+    }
+
+    #[test]
+    fn single_bodies_learn_from_stored_ones() {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        for n in 0..70 {
+            let json: Arc<str> = letter(n).into();
+            let email = wire::Email::parse(&json).unwrap();
+            archive
+                .put_body(
+                    &crate::api::RetrievedEmail { email, json },
+                    "2026-11-20T00:00:00Z"
+                        .parse::<jiff::Timestamp>()
+                        .unwrap()
+                        .into(),
+                )
+                .unwrap();
+        }
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        assert!(
+            numbers(
+                &archive,
+                "SELECT count(*) FROM body WHERE dictionary_id IS NOT NULL"
+            ) > 0
+        );
+        assert_eq!(
+            archive
+                .email(&EmailId::new("mail-69"))
+                .unwrap()
+                .unwrap()
+                .json,
+            Arc::from(letter(69))
+        );
+    }
+}

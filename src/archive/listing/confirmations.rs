@@ -1,0 +1,329 @@
+//! When the service confirmed each status: runs of sort keys, one for a page and not one for a row.
+//!
+//! A run is valid for the listed rows within it. A row that was imported, or retrieved by its id alone,
+//! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
+//! `schema.sql`), and the run at its new key is reset. Every listed row lies in some run, so that the
+//! runs tell which rows to fetch again.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Row, Transaction, params};
+
+use super::coverage;
+use super::sort_key::{RequestTime, SortKey};
+use crate::archive::Archive;
+use crate::archive::storage::sql;
+use crate::error::Error;
+use crate::mail::{EmailId, Finality, Status};
+
+/// Runs that were requested within this time merge, with the older time.
+const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// The most runs; beyond that the oldest merges with a neighbour.
+const MAX_RUNS: i64 = 4096;
+
+/// A run of rows that were confirmed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConfirmedRun {
+    /// Sort key of its newest row.
+    pub(crate) top: SortKey,
+    /// Sort key of its oldest row.
+    pub(crate) bottom: SortKey,
+    /// When the oldest of its requests was sent.
+    pub(crate) at: Timestamp,
+    /// Whether a row of it may have a status that is not final.
+    pub(crate) may_change: bool,
+    /// The number of the oldest of its responses.
+    response_seq: i64,
+}
+
+pub(crate) const RUNS: &str =
+    "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY top";
+pub(crate) const OVERLAPPING: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top <= ?2 \
+    AND top >= ifnull((SELECT max(top) FROM confirmed_run WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
+pub(crate) const NEXT_RUN_ABOVE: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top < ?1 ORDER BY top DESC LIMIT 1";
+pub(crate) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top > ?1 ORDER BY top LIMIT 1";
+const OLDEST_RUN: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY requested_at LIMIT 1";
+pub(crate) const LISTED_FROM: &str = "SELECT sort_key, last_event FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key";
+
+/// When the row of `mail` was confirmed, by its run or by a response of its own, as an SQL expression.
+macro_rules! confirmed_at {
+    () => {
+        "nullif(max(ifnull(confirmed_at, 0), iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.requested_at, 0) FROM confirmed_run AS run \
+         WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0)), 0)"
+    };
+}
+pub(crate) use confirmed_at;
+
+/// The number of the newest response that wrote or confirmed the row of `mail`, as an SQL expression.
+macro_rules! latest_response_seq {
+    () => {
+        "max(response_seq, iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.response_seq, 0) FROM confirmed_run AS run \
+         WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0))"
+    };
+}
+pub(crate) use latest_response_seq;
+
+impl Archive {
+    /// Loads all runs, newest first.
+    pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Error> {
+        self.connections
+            .read(|connection| sql::all(connection, RUNS, [], read_run))
+    }
+
+    /// Returns when the latest answered request for the newest page was sent.
+    pub(crate) fn head_at(&self) -> Result<Option<Timestamp>, Error> {
+        self.connections.read(|connection| {
+            let query = "SELECT head_requested_at FROM listing";
+            Ok(to_timestamp(sql::value(connection, query, [])?))
+        })
+    }
+
+    /// Finds the newest listed row from `top` down to `bottom` whose status is not final at `now`.
+    pub(crate) fn first_changeable(
+        &self,
+        top: SortKey,
+        bottom: SortKey,
+        now: Timestamp,
+    ) -> Result<Option<SortKey>, Error> {
+        self.connections.read(|connection| {
+            let mut statement = connection.prepare_cached(LISTED_FROM)?;
+            let mut rows = statement.query([top, bottom])?;
+            while let Some(row) = rows.next()? {
+                let (key, last_event): (SortKey, Option<String>) = (row.get(0)?, row.get(1)?);
+                if may_change(last_event.as_deref(), key, now) {
+                    return Ok(Some(key));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// Loads emails that the service confirmed although no page contained them, each with a run of its
+    /// own; at most `limit`, the oldest responses first.
+    pub(crate) fn unlisted_emails(
+        &self,
+        limit: u32,
+    ) -> Result<Vec<(EmailId, ConfirmedRun)>, Error> {
+        let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
+                     WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
+        self.connections.read(|connection| {
+            sql::all(connection, query, [limit], |row| {
+                let key = row.get(1)?;
+                let at = to_timestamp(row.get(2)?).unwrap_or_default();
+                let last_event: Option<String> = row.get(3)?;
+                let run = ConfirmedRun {
+                    top: key,
+                    bottom: key,
+                    at,
+                    // By its age at that time, which is the lowest age it can have.
+                    may_change: may_change(last_event.as_deref(), key, at),
+                    response_seq: 0,
+                };
+                Ok((sql::email_id(row, 0)?, run))
+            })
+        })
+    }
+}
+
+/// Whether a status is not final at the age that the sort key shows.
+pub(crate) fn may_change(last_event: Option<&str>, key: SortKey, now: Timestamp) -> bool {
+    let age = now.as_microsecond().saturating_sub(key.micros());
+    Status::parse(last_event.unwrap_or_default()).finality(SignedDuration::from_micros(age))
+        != Finality::Final
+}
+
+/// Records that the response to `request` contained all listed rows from `top` down to `bottom`.
+///
+/// Where a newer response has confirmed some of them, that one stays.
+pub(crate) fn record_run(
+    transaction: &Transaction,
+    (top, bottom): (SortKey, SortKey),
+    request: RequestTime,
+    may_change: bool,
+) -> Result<(), Error> {
+    let new = ConfirmedRun {
+        top,
+        bottom,
+        at: request.at,
+        may_change,
+        response_seq: request.seq,
+    };
+    let mut pieces = vec![new];
+    let mut remainders = Vec::new();
+    for run in sql::all(transaction, OVERLAPPING, [top, bottom], read_run)? {
+        if run.response_seq > request.seq {
+            pieces = pieces
+                .iter()
+                .flat_map(|piece| piece.subtract(&run))
+                .collect();
+            continue;
+        }
+        delete_run(transaction, &run)?;
+        for remainder in run.subtract(&new) {
+            // One without rows would only make its neighbours older when they merge.
+            if coverage::newest_listed(transaction, remainder.top, remainder.bottom)?.is_some() {
+                insert_run(transaction, &remainder)?;
+                remainders.push(remainder);
+            }
+        }
+    }
+    for piece in pieces {
+        insert_merged(transaction, piece, &remainders)?;
+    }
+    limit_runs(transaction)
+}
+
+/// Records that the response to `request` confirmed one row that no run covers.
+pub(crate) fn record_row(
+    transaction: &Transaction,
+    key: SortKey,
+    request: RequestTime,
+) -> Result<(), Error> {
+    let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
+    sql::execute(
+        transaction,
+        query,
+        params![key, request.micros(), request.seq],
+    )?;
+    Ok(())
+}
+
+/// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
+pub(crate) fn ensure_run(transaction: &Transaction, key: SortKey) -> Result<(), Error> {
+    let query = "INSERT INTO confirmed_run SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
+                 WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
+    sql::execute(transaction, query, [key])?;
+    Ok(())
+}
+
+impl ConfirmedRun {
+    #[cfg(test)]
+    pub(crate) const fn for_test(
+        top: SortKey,
+        bottom: SortKey,
+        at: Timestamp,
+        may_change: bool,
+    ) -> Self {
+        Self {
+            top,
+            bottom,
+            at,
+            may_change,
+            response_seq: 0,
+        }
+    }
+
+    /// Returns the parts of this run outside of `other`: none, one above, one below, or both.
+    fn subtract(&self, other: &Self) -> Vec<Self> {
+        let above = (self.top > other.top).then(|| Self {
+            bottom: self.bottom.max(other.top.next_newer()),
+            ..*self
+        });
+        let below = (self.bottom < other.bottom).then(|| Self {
+            top: self.top.min(other.bottom.next_older()),
+            ..*self
+        });
+        above.into_iter().chain(below).collect()
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        Self {
+            top: self.top.max(other.top),
+            bottom: self.bottom.min(other.bottom),
+            at: self.at.min(other.at),
+            may_change: self.may_change || other.may_change,
+            response_seq: self.response_seq.min(other.response_seq),
+        }
+    }
+}
+
+/// Inserts a run, merged with the runs right above and below that are nearly as old.
+///
+/// It does not merge with `remainders`, from which it was cut: that would undo the confirmation.
+fn insert_merged(
+    transaction: &Transaction,
+    mut run: ConfirmedRun,
+    remainders: &[ConfirmedRun],
+) -> Result<(), Error> {
+    let at = run.at;
+    for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
+        if let Some(other) = sql::optional(transaction, query, [run.top], read_run)?
+            && !remainders.contains(&other)
+            && at.duration_since(other.at).abs() <= MERGE_WITHIN
+            && are_adjacent(transaction, &run, &other)?
+        {
+            delete_run(transaction, &other)?;
+            run = run.merge(&other);
+        }
+    }
+    insert_run(transaction, &run)
+}
+
+/// Whether no listed row lies between two runs.
+fn are_adjacent(
+    transaction: &Transaction,
+    one: &ConfirmedRun,
+    other: &ConfirmedRun,
+) -> Result<bool, Error> {
+    let (upper, lower) = if one.top > other.top {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let (top, bottom) = (upper.bottom.next_older(), lower.top.next_newer());
+    Ok(coverage::newest_listed(transaction, top, bottom)?.is_none())
+}
+
+/// Merges the oldest runs with a neighbour until there are at most [`MAX_RUNS`].
+fn limit_runs(transaction: &Transaction) -> Result<(), Error> {
+    let count: i64 = sql::value(transaction, "SELECT count(*) FROM confirmed_run", [])?;
+    for _ in MAX_RUNS..count {
+        let oldest = sql::one(transaction, OLDEST_RUN, [], read_run)?;
+        let next = |query: &str| sql::optional(transaction, query, [oldest.top], read_run);
+        let Some(other) =
+            next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))?
+        else {
+            return Ok(());
+        };
+        let mut merged = oldest.merge(&other);
+        if !are_adjacent(transaction, &oldest, &other)? {
+            merged.at = Timestamp::UNIX_EPOCH;
+        }
+        delete_run(transaction, &oldest)?;
+        delete_run(transaction, &other)?;
+        insert_run(transaction, &merged)?;
+    }
+    Ok(())
+}
+
+fn insert_run(transaction: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
+    let query = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let at = run.at.as_microsecond();
+    let params = params![run.top, run.bottom, at, run.may_change, run.response_seq];
+    sql::execute(transaction, query, params)?;
+    Ok(())
+}
+
+fn delete_run(transaction: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
+    sql::execute(
+        transaction,
+        "DELETE FROM confirmed_run WHERE top = ?1",
+        [run.top],
+    )?;
+    Ok(())
+}
+
+fn read_run(row: &Row) -> rusqlite::Result<ConfirmedRun> {
+    Ok(ConfirmedRun {
+        top: row.get(0)?,
+        bottom: row.get(1)?,
+        at: to_timestamp(row.get(2)?).unwrap_or_default(),
+        may_change: row.get(3)?,
+        response_seq: row.get(4)?,
+    })
+}
+
+/// Converts microseconds since 1970.
+pub(crate) fn to_timestamp(micros: Option<i64>) -> Option<Timestamp> {
+    micros.and_then(|micros| Timestamp::from_microsecond(micros).ok())
+}

@@ -1,0 +1,342 @@
+//! Covered ranges: which parts of the service's listing are known completely.
+//!
+//! A covered range lies between two rows: every email that the service lists between them is in the
+//! archive. The reverse is not true. A row may lie outside all ranges (an email that was retrieved by
+//! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
+//! page contained from those that only have a key in between.
+
+use rusqlite::{Connection, Transaction, params};
+
+use super::sort_key::{RequestTime, SortKey};
+use crate::api::ListedEmail;
+use crate::archive::Archive;
+use crate::archive::codec::{id, time};
+use crate::archive::storage::sql;
+use crate::error::Error;
+use crate::mail::{ApiTime, EmailId};
+
+/// How far back the archive is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Coverage {
+    /// The archive has everything that the service lists.
+    Complete,
+    /// The archive has everything from the newest email back to the one of this time.
+    Since(ApiTime),
+    /// No part that begins at the newest email is known to be complete.
+    Unknown,
+}
+
+/// A range of the listing of which every email is in the archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoveredRange {
+    /// Its newest email.
+    pub top: SortKey,
+    /// Its oldest email.
+    pub bottom: SortKey,
+    /// Whether the service listed nothing newer at the last request.
+    pub(crate) reaches_top: bool,
+    /// Whether the service listed nothing older at the last request.
+    pub reaches_end: bool,
+}
+
+impl CoveredRange {
+    /// Whether `key` lies within. A row there is part of the range only if it is listed.
+    pub(crate) fn contains(&self, key: SortKey) -> bool {
+        (self.bottom..=self.top).contains(&key)
+    }
+}
+
+/// What is known of the service's listing; sync plans its requests from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CoverageState {
+    /// The ranges, newest first.
+    pub ranges: Vec<CoveredRange>,
+    /// Whether the service lists the oldest email first.
+    pub(crate) oldest_first: bool,
+    /// The length of the longest page that the service has sent.
+    pub(crate) max_page_len: usize,
+}
+
+/// A page of the listing and its position there.
+#[derive(Debug, Clone)]
+pub struct ListingPage {
+    /// Its items, newest first.
+    pub items: Vec<ListedEmail>,
+    /// What it continues.
+    pub position: PagePosition,
+    /// Whether the service lists the oldest first. A change of this discards what was known of the
+    /// listing.
+    pub oldest_first: bool,
+    /// When it was requested.
+    pub requested: RequestTime,
+}
+
+/// What a page continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PagePosition {
+    /// It begins at the newest email.
+    Top,
+    /// It ends at the oldest email.
+    Bottom,
+    /// It begins right below this email.
+    Below {
+        /// The email.
+        cursor: EmailId,
+        /// Whether the service no longer has the emails of the range that are older than the cursor.
+        is_end: bool,
+    },
+    /// It ends right above this email.
+    Above(EmailId),
+    /// Its position is not known.
+    Unknown,
+}
+
+const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
+pub(crate) const NTH_ABOVE_BOTTOM: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1 OFFSET ?3";
+pub(crate) const NTH_BELOW_TOP: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1 OFFSET ?3";
+pub(crate) const NEWEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1";
+pub(crate) const OLDEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1";
+pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
+
+impl Archive {
+    /// Returns how far back the archive is complete.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn coverage(&self) -> Result<Coverage, Error> {
+        self.connections.read(|connection| {
+            if sql::value(connection, "SELECT is_empty FROM listing", [])? {
+                return Ok(Coverage::Complete);
+            }
+            let ranges = load_ranges(connection)?;
+            let Some(range) = ranges.into_iter().find(|range| range.reaches_top) else {
+                return Ok(Coverage::Unknown);
+            };
+            if range.reaches_end {
+                return Ok(Coverage::Complete);
+            }
+            let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
+            let created = sql::one(connection, query, [range.bottom], |row| {
+                Ok(time::decode(row.get_ref(0)?))
+            })?;
+            Ok(Coverage::Since(ApiTime::parse(
+                &created.unwrap_or_default(),
+            )))
+        })
+    }
+
+    /// Returns what is known of the service's listing.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn coverage_state(&self) -> Result<CoverageState, Error> {
+        self.connections.read(|connection| {
+            let query = "SELECT oldest_first, max_page_len FROM listing";
+            let (oldest_first, max_page_len): (bool, i64) =
+                sql::one(connection, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(CoverageState {
+                ranges: load_ranges(connection)?,
+                oldest_first,
+                max_page_len: usize::try_from(max_page_len).unwrap_or(0),
+            })
+        })
+    }
+
+    /// Returns the email `steps` rows above the bottom of `range`; zero is the bottom itself.
+    pub(crate) fn id_above_bottom(
+        &self,
+        range: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
+        self.nth_listed(NTH_ABOVE_BOTTOM, range, steps)
+    }
+
+    /// Returns the email `steps` rows below the top of `range`; zero is the top itself.
+    pub(crate) fn id_below_top(
+        &self,
+        range: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
+        self.nth_listed(NTH_BELOW_TOP, range, steps)
+    }
+
+    fn nth_listed(
+        &self,
+        query: &str,
+        range: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
+        let params = params![range.top, range.bottom, steps];
+        self.connections.read(|connection| {
+            sql::optional(connection, query, params, |row| sql::email_id(row, 0))
+        })
+    }
+
+    /// Counts the listed rows from `top` down to `bottom`, up to `limit`.
+    pub(crate) fn count_listed(
+        &self,
+        top: SortKey,
+        bottom: SortKey,
+        limit: u32,
+    ) -> Result<u32, Error> {
+        let params = params![top, bottom, limit];
+        self.connections
+            .read(|connection| sql::value(connection, COUNT_LISTED, params))
+    }
+
+    /// Returns the newest listed row from `top` down to `bottom`.
+    pub(crate) fn first_listed(
+        &self,
+        top: SortKey,
+        bottom: SortKey,
+    ) -> Result<Option<SortKey>, Error> {
+        self.connections
+            .read(|connection| newest_listed(connection, top, bottom))
+    }
+
+    /// Whether a page within a covered range contained the row at `key`.
+    pub(crate) fn is_listed(&self, key: SortKey) -> Result<bool, Error> {
+        Ok(self.first_listed(key, key)?.is_some())
+    }
+
+    /// Returns the listed row `steps` rows above `key`, or the one nearest to that below `ceiling`.
+    pub(crate) fn listed_above(
+        &self,
+        key: SortKey,
+        ceiling: SortKey,
+        steps: u32,
+    ) -> Result<SortKey, Error> {
+        let query = "SELECT min(sort_key) FROM \
+                     (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT ?3)";
+        let params = params![ceiling, key, steps + 1];
+        self.connections.read(|connection| {
+            let found: Option<SortKey> = sql::value(connection, query, params)?;
+            Ok(found.unwrap_or(key))
+        })
+    }
+
+    /// Returns cursors for the page that begins at `key`, the nearest first.
+    ///
+    /// They are at most `limit` listed rows above it that the service still has; fewer if the listing
+    /// begins there.
+    pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>, Error> {
+        let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
+        self.connections.read(|connection| {
+            sql::all(connection, query, params![key, limit], |row| {
+                sql::email_id(row, 0)
+            })
+        })
+    }
+
+    /// Records that the service has nothing above `top`, if a range ends there.
+    pub(crate) fn record_top(&self, top: SortKey, request: RequestTime) -> Result<(), Error> {
+        self.connections.write(|transaction| {
+            if mark_reaches_top(transaction, top)? {
+                self.connections.mark_changed();
+            }
+            record_head_request(transaction, request)
+        })
+    }
+}
+
+/// Returns the newest listed row from `top` down to `bottom`.
+pub(crate) fn newest_listed(
+    connection: &Connection,
+    top: SortKey,
+    bottom: SortKey,
+) -> Result<Option<SortKey>, Error> {
+    sql::optional_value(connection, NEWEST_LISTED, [top, bottom])
+}
+
+/// Returns the oldest listed row from `top` down to `bottom`.
+pub(crate) fn oldest_listed(
+    connection: &Connection,
+    top: SortKey,
+    bottom: SortKey,
+) -> Result<Option<SortKey>, Error> {
+    sql::optional_value(connection, OLDEST_LISTED, [top, bottom])
+}
+
+/// Returns the key of an email if it is listed.
+pub(crate) fn find_listed(
+    connection: &Connection,
+    email: &EmailId,
+) -> Result<Option<SortKey>, Error> {
+    let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
+    sql::optional_value(connection, query, [id::encode_id(email.as_str())])
+}
+
+/// Records when the newest page was requested, if it was answered.
+pub(crate) fn record_head_request(
+    transaction: &Transaction,
+    request: RequestTime,
+) -> Result<(), Error> {
+    let query = "UPDATE listing SET head_requested_at = ?1";
+    sql::execute(transaction, query, [request.micros()])?;
+    Ok(())
+}
+
+/// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
+pub(crate) fn mark_reaches_top(transaction: &Transaction, top: SortKey) -> Result<bool, Error> {
+    let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
+    Ok(sql::execute(transaction, query, [top])? > 0)
+}
+
+/// Loads all ranges, newest first.
+pub(crate) fn load_ranges(connection: &Connection) -> Result<Vec<CoveredRange>, Error> {
+    sql::all(connection, RANGES, [], |row| {
+        Ok(CoveredRange {
+            top: row.get(0)?,
+            bottom: row.get(1)?,
+            reaches_top: row.get(2)?,
+            reaches_end: row.get(3)?,
+        })
+    })
+}
+
+/// Inserts `range` if it is not there; the caller has deleted the ranges that it replaces.
+pub(crate) fn insert_range(transaction: &Transaction, range: &CoveredRange) -> Result<(), Error> {
+    if load_ranges(transaction)?.contains(range) {
+        return Ok(());
+    }
+    let CoveredRange {
+        top,
+        bottom,
+        reaches_top,
+        reaches_end,
+    } = *range;
+    let query =
+        "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
+    let params = params![top, bottom, reaches_top, reaches_end];
+    sql::execute(transaction, query, params)?;
+    Ok(())
+}
+
+/// Shrinks each range to its outermost listed rows, and deletes one without any.
+pub(crate) fn shrink_ranges(transaction: &Transaction) -> Result<(), Error> {
+    for range in load_ranges(transaction)? {
+        let top = newest_listed(transaction, range.top, range.bottom)?;
+        let bottom = oldest_listed(transaction, range.top, range.bottom)?;
+        if (top, bottom) == (Some(range.top), Some(range.bottom)) {
+            continue;
+        }
+        delete_range(transaction, &range)?;
+        if let (Some(top), Some(bottom)) = (top, bottom) {
+            let shrunk = CoveredRange {
+                top,
+                bottom,
+                ..range
+            };
+            insert_range(transaction, &shrunk)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn delete_range(transaction: &Transaction, range: &CoveredRange) -> Result<(), Error> {
+    let query = "DELETE FROM covered_range WHERE top = ?1";
+    sql::execute(transaction, query, [range.top])?;
+    Ok(())
+}

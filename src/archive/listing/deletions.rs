@@ -1,0 +1,251 @@
+//! Marks mail that the service no longer lists. It stays in the archive, and the list shows the mark.
+//!
+//! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a page
+//! contains its neighbours on both sides (or the end of the listing on one) and not the email. A page
+//! that contradicts the known order proves nothing. An email that is listed again loses its mark.
+//!
+//! A retrieve alone contradicts the page that contained the email, so that deletion is *unconfirmed*:
+//! the email counts as listed until a page that should contain it has been fetched again.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Transaction, params};
+
+use super::confirmations::latest_response_seq;
+use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
+use super::sort_key::{RequestTime, SortKey};
+use crate::archive::Archive;
+use crate::archive::codec::id;
+use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::sql;
+use crate::error::Error;
+use crate::mail::EmailId;
+
+pub(crate) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
+const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
+
+/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
+/// while the listing is read, and its end is not read every day.
+const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
+
+/// An email that the service no longer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MissingUpstream {
+    /// When that was noticed.
+    pub(crate) noticed: Timestamp,
+    /// Why, as far as the email's position shows it.
+    pub(crate) reason: MissingReason,
+}
+
+/// Why the service no longer has an email.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingReason {
+    /// It is newer than the oldest email that the service lists, so it was deleted.
+    Deleted,
+    /// It is older than that: the service keeps mail for a limited time.
+    Expired,
+    /// The end of the listing was never reached.
+    Unknown,
+}
+
+impl MissingReason {
+    pub(crate) const fn description(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted from the service; kept here",
+            Self::Expired => "no longer kept by the service, as it is too old; kept here",
+            Self::Unknown => "no longer listed by the service; kept here",
+        }
+    }
+}
+
+/// The sort key of the oldest listed email, if the row of `mail` is missing, as an SQL expression.
+macro_rules! listing_end_if_missing {
+    () => {
+        "iif(missing_since IS NULL OR listed, NULL, (SELECT bottom FROM covered_range WHERE reaches_end))"
+    };
+}
+pub(crate) use listing_end_if_missing;
+
+impl MissingUpstream {
+    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
+    pub(crate) fn from_columns(
+        key: SortKey,
+        missing_since: Option<i64>,
+        listing_end: Option<SortKey>,
+    ) -> Option<Self> {
+        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
+        let reason = match listing_end {
+            None => MissingReason::Unknown,
+            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
+                MissingReason::Expired
+            }
+            Some(_) => MissingReason::Deleted,
+        };
+        Some(Self {
+            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
+            reason,
+        })
+    }
+}
+
+impl Archive {
+    /// Records that the service answered a retrieve with *no such email*.
+    ///
+    /// A response to a later request that contained it wins. A read-only archive records nothing.
+    pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestTime) -> Result<(), Error> {
+        if self.read_only_reason().is_some() {
+            return Ok(());
+        }
+        let query = concat!(
+            "UPDATE mail SET missing_since = ?2, response_seq = ?3 WHERE id = ?1 AND missing_since IS NULL AND ",
+            latest_response_seq!(),
+            " <= ?3"
+        );
+        let params = params![id::encode_id(email.as_str()), request.micros(), request.seq];
+        self.connections.write(|transaction| {
+            sql::execute(transaction, query, params)?;
+            Ok(())
+        })
+    }
+
+    /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
+    /// since 1970), and the listed email above it.
+    ///
+    /// Returns `None` if no listed email is above it.
+    pub(crate) fn unconfirmed_deletion(
+        &self,
+        range: &CoveredRange,
+        since: i64,
+    ) -> Result<Option<(SortKey, EmailId)>, Error> {
+        self.connections.read(|connection| {
+            let bottom = range.bottom.max(SortKey::oldest_at(since));
+            let Some(key) = sql::optional_value(connection, UNCONFIRMED, [range.top, bottom])?
+            else {
+                return Ok(None);
+            };
+            sql::optional(connection, LISTED_ID_ABOVE, [key, range.top], |row| {
+                Ok((key, sql::email_id(row, 0)?))
+            })
+        })
+    }
+
+    /// Finds the newest unconfirmed deletion.
+    pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>, Error> {
+        let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
+        self.connections
+            .read(|connection| sql::optional_value(connection, UNCONFIRMED, everywhere))
+    }
+
+    /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
+    /// it lists, if that is known.
+    ///
+    /// Covered ranges further down are deleted: the service no longer lists their emails, nor those of
+    /// this range below `oldest`. Does nothing if no range ends at `bottom`.
+    pub(crate) fn record_end(
+        &self,
+        bottom: SortKey,
+        oldest: Option<&EmailId>,
+        request: RequestTime,
+    ) -> Result<(), Error> {
+        self.connections.write(|transaction| {
+            let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
+            if sql::execute(transaction, query, [bottom])? > 0 {
+                self.connections.mark_changed();
+                sql::execute(
+                    transaction,
+                    "DELETE FROM covered_range WHERE top > ?1",
+                    [bottom],
+                )?;
+                if let Some(oldest) = oldest {
+                    mark_missing_below(transaction, oldest, request)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Marks listed rows that lie between the emails of a page and are not among them.
+pub(crate) fn mark_missing_between(
+    transaction: &Transaction,
+    page: &ListingPage,
+    emails: &[IncomingEmail],
+) -> Result<(), Error> {
+    let mut contained: HashSet<SortKey> = emails.iter().map(|email| email.sort_key).collect();
+    if contained.is_empty() {
+        return Ok(());
+    }
+    match &page.position {
+        PagePosition::Top => {
+            contained.insert(SortKey(i64::MAX));
+        }
+        PagePosition::Bottom => {
+            contained.insert(SortKey(i64::MIN));
+        }
+        PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
+            contained.extend(coverage::find_listed(transaction, cursor)?);
+        }
+        PagePosition::Unknown => return Ok(()),
+    }
+    // A row that the response to a later request contained is newer than this page.
+    let query = concat!(
+        "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed AND ",
+        latest_response_seq!(),
+        " < ?3"
+    );
+    let request = page.requested;
+    let params = params![contained.iter().max(), contained.iter().min(), request.seq];
+    let mut missing: Vec<SortKey> = sql::all(transaction, query, params, |row| row.get(0))?;
+    missing.retain(|key| !contained.contains(key));
+    let query = "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
+    for key in &missing {
+        sql::execute(
+            transaction,
+            query,
+            params![key, request.micros(), request.seq],
+        )?;
+    }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        coverage::shrink_ranges(transaction)
+    }
+}
+
+/// Marks what is older than `oldest`, the oldest email that the service lists.
+fn mark_missing_below(
+    transaction: &Transaction,
+    oldest: &EmailId,
+    request: RequestTime,
+) -> Result<(), Error> {
+    let query = concat!(
+        "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 \
+         WHERE listed AND sort_key > (SELECT sort_key FROM mail WHERE id = ?1 AND listed) AND ",
+        latest_response_seq!(),
+        " < ?3"
+    );
+    let params = params![
+        id::encode_id(oldest.as_str()),
+        request.micros(),
+        request.seq
+    ];
+    if sql::execute(transaction, query, params)? > 0 {
+        coverage::shrink_ranges(transaction)?;
+    }
+    Ok(())
+}
+
+/// Removes the mark from an email that the service has after all.
+pub(crate) fn mark_restored(
+    transaction: &Transaction,
+    email: &IncomingEmail,
+    request: RequestTime,
+) -> Result<(), Error> {
+    let existing = email.existing.as_ref();
+    if existing.is_some_and(|existing| !existing.is_newer_than(request)) {
+        let query = "UPDATE mail SET missing_since = NULL WHERE sort_key = ?1 AND missing_since IS NOT NULL";
+        sql::execute(transaction, query, [email.sort_key])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! Merges a page of the service's listing into the archive: rows, coverage and status changes at once.
+
+use std::collections::HashSet;
+
+use rusqlite::{Transaction, params};
+
+use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
+use super::coverage_update::{CoverageUpdate, MergedRange};
+use super::sort_key::RequestTime;
+use super::{confirmations, deletions, position};
+use crate::archive::codec::dictionary;
+use crate::archive::incoming::{self, EmailSource, IncomingEmail};
+use crate::archive::storage::sql;
+use crate::archive::{Archive, purge};
+use crate::error::Error;
+use crate::mail::EmailId;
+
+/// What a page changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MergeResult {
+    /// Emails that the archive did not have.
+    pub(crate) new: Vec<EmailId>,
+    /// How many emails were left out because they were purged from the archive before.
+    pub(crate) purged: u64,
+    /// How many emails were left out because they are older than the retention.
+    pub(crate) too_old: u64,
+    /// Emails whose status changed.
+    pub(crate) changed: Vec<EmailId>,
+    /// The covered range that contains the page; `None` if the page contradicts its request, so that
+    /// it proves nothing.
+    pub(crate) range: Option<CoveredRange>,
+    /// Whether more of the listing is covered than before.
+    pub(crate) extended: bool,
+    /// Whether nothing in that range is older than the page.
+    pub(crate) is_lowest: bool,
+}
+
+/// A service that ignores limits may send all mail at once: then each email is parsed again when it is
+/// stored, so that not all of them are in memory twice.
+const MAX_PAGE_WITH_FIELDS: usize = 1000;
+
+/// After so many renumberings, which no page needs, a page is stored without its order.
+const MAX_RENUMBERINGS: usize = 100;
+
+impl Archive {
+    /// Merges a page into the archive, all of it or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be written.
+    pub fn merge_page(&self, page: &ListingPage) -> Result<MergeResult, Error> {
+        let mut ids = HashSet::new();
+        let unique = page
+            .items
+            .iter()
+            .filter(|item| ids.insert(item.id.as_str()));
+        let has_fields = page.items.len() <= MAX_PAGE_WITH_FIELDS;
+        let request = page.requested;
+        let mut emails = unique
+            .map(|item| IncomingEmail::parse(&item.json, request.at, has_fields))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.connections.write(|transaction| {
+            purge::delete_expired(transaction, self.retention, request.at)?;
+            // First of all, since it may reset which rows are listed.
+            update_listing(transaction, page, emails.len())?;
+            let filtered =
+                purge::filter_purged(transaction, &mut emails, self.retention, request.at)?;
+            let placed = place_emails(transaction, page, &mut emails)?;
+            if placed.extended {
+                self.connections.mark_changed();
+            }
+            let mut result = MergeResult {
+                purged: filtered.purged,
+                too_old: filtered.too_old,
+                range: placed.range,
+                extended: placed.extended,
+                is_lowest: placed
+                    .range
+                    .zip(emails.last())
+                    .is_some_and(|(range, last)| last.sort_key == range.bottom),
+                ..MergeResult::default()
+            };
+            store_rows(transaction, page, &emails, &mut result)?;
+            if placed.in_order {
+                deletions::mark_missing_between(transaction, page, &emails)?;
+                confirm_page(transaction, request, &emails)?;
+                result.range = find_range(transaction, page, &emails, placed.range)?;
+            } else {
+                for email in &emails {
+                    confirmations::record_row(transaction, email.sort_key, request)?;
+                    if placed.range.is_some() {
+                        confirmations::ensure_run(transaction, email.sort_key)?;
+                    }
+                }
+            }
+            Ok(result)
+        })
+    }
+}
+
+/// What a page proves about the listing, once its emails have their keys.
+#[derive(Default)]
+struct PlacedPage {
+    range: Option<CoveredRange>,
+    /// Whether more is covered than before.
+    extended: bool,
+    /// Whether the page agrees with the known order.
+    in_order: bool,
+}
+
+/// Assigns the emails their keys: by the order of the page or, if that proves nothing, by their times.
+fn place_emails(
+    transaction: &Transaction,
+    page: &ListingPage,
+    emails: &mut [IncomingEmail],
+) -> Result<PlacedPage, Error> {
+    for _ in 0..MAX_RENUMBERINGS {
+        let Some(update) = CoverageUpdate::from_page(transaction, page, emails)? else {
+            break;
+        };
+        match update.apply(transaction, emails)? {
+            Ok(MergedRange { range, in_order }) => {
+                return Ok(PlacedPage {
+                    range: Some(range),
+                    extended: update.extends(emails),
+                    in_order,
+                });
+            }
+            Err(exhausted) => position::renumber(transaction, exhausted)?,
+        }
+        for email in &mut *emails {
+            email.find_existing(transaction)?;
+        }
+    }
+    position::assign_time_keys(transaction, emails, page.requested.at)?;
+    Ok(PlacedPage::default())
+}
+
+/// Inserts new rows, updates the others, stores bodies that were missing, and inserts the covered range.
+fn store_rows(
+    transaction: &Transaction,
+    page: &ListingPage,
+    emails: &[IncomingEmail],
+    result: &mut MergeResult,
+) -> Result<(), Error> {
+    let source = if result.range.is_some() {
+        EmailSource::Page(page.requested)
+    } else {
+        EmailSource::Response(page.requested)
+    };
+    result.new = incoming::insert_new(transaction, emails, source)?;
+    for email in emails.iter().filter(|email| email.existing.is_some()) {
+        if email.update(transaction, result.range.is_some(), page.requested)? {
+            result.changed.push(email.id());
+        }
+        if let Some(json) = email.body_json() {
+            dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
+        }
+    }
+    if let Some(range) = &result.range {
+        coverage::insert_range(transaction, range)?;
+    }
+    Ok(())
+}
+
+fn confirm_page(
+    transaction: &Transaction,
+    request: RequestTime,
+    emails: &[IncomingEmail],
+) -> Result<(), Error> {
+    let (Some(first), Some(last)) = (emails.first(), emails.last()) else {
+        return Ok(());
+    };
+    let may_change = emails.iter().any(|email| email.may_change(request.at));
+    let keys = (first.sort_key, last.sort_key);
+    confirmations::record_run(transaction, keys, request, may_change)
+}
+
+/// Finds the covered range of the page, which may have shrunk; the newest page makes it reach the top.
+fn find_range(
+    transaction: &Transaction,
+    page: &ListingPage,
+    emails: &[IncomingEmail],
+    placed: Option<CoveredRange>,
+) -> Result<Option<CoveredRange>, Error> {
+    let ranges = coverage::load_ranges(transaction)?;
+    let first = emails.first();
+    let contains =
+        |range: &&CoveredRange| first.is_some_and(|email| range.contains(email.sort_key));
+    let mut found = ranges.iter().find(contains).copied().or(placed);
+    // The emails above the newest page are missing upstream.
+    if page.position == PagePosition::Top
+        && let Some(newest) = &mut found
+        && ranges.first() == Some(newest)
+    {
+        coverage::mark_reaches_top(transaction, newest.top)?;
+        newest.reaches_top = true;
+    }
+    Ok(found)
+}
+
+fn update_listing(
+    transaction: &Transaction,
+    page: &ListingPage,
+    page_len: usize,
+) -> Result<(), Error> {
+    let query = "SELECT oldest_first, max_page_len, is_empty FROM listing";
+    let before: (bool, i64, bool) = sql::one(transaction, query, [], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    let (oldest_first, max_page_len, is_empty) = before;
+    let is_first = matches!(page.position, PagePosition::Top | PagePosition::Bottom);
+    let after = (
+        page.oldest_first,
+        max_page_len.max(i64::try_from(page_len).unwrap_or(i64::MAX)),
+        page_len == 0 && (is_first || is_empty),
+    );
+    if oldest_first != page.oldest_first {
+        transaction.execute_batch(
+            "DELETE FROM covered_range; DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed",
+        )?;
+    }
+    if before != after {
+        let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, is_empty = ?3";
+        sql::execute(transaction, query, params![after.0, after.1, after.2])?;
+    }
+    if page.position == PagePosition::Top {
+        coverage::record_head_request(transaction, page.requested)?;
+    }
+    Ok(())
+}

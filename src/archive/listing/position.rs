@@ -1,0 +1,468 @@
+//! Assigns sort keys to a page of the service's listing.
+//!
+//! The archive orders the list by one integer key, so that a window is one index scan. The key combines
+//! two orders. *The service's order* is the order of its pages: `created_at` may be missing, unreadable,
+//! equal for a whole broadcast, or contradict the pages. *Time* is all that relates emails which were never
+//! on one page: two sides of a gap, an import, a jump to a date.
+//!
+//! So an email's time gives its key, in microseconds with ten bits below, and pages override it:
+//!
+//! - On a page, the longest run of emails whose times (or existing keys) agree with the page keeps them.
+//!   One absurd time then moves itself and not its neighbours, and an email that was misplaced at the edge
+//!   of a page is corrected by the next page that has it between others; so the cursor's row takes part.
+//! - The others get keys right below their upper neighbour, a sixteenth of a microsecond apart. Equal
+//!   times are a case of this.
+//! - A page stays between its neighbours: below the part of the range that it continues and above the next
+//!   range, so that ranges never overlap. Emails without readable times above a gap take the time at which
+//!   they were received, which leaves keys for the emails of the gap.
+//! - Where keys are exhausted, the rows below are renumbered. A row always gets a key.
+//!
+//! The caller has put the newest email of a page first ([`crate::sync`]).
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use rusqlite::{Transaction, params};
+
+use super::sort_key::SortKey;
+use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::sql;
+use crate::error::Error;
+
+/// The distance between emails without a time of their own.
+const KEY_SPACING: i64 = 64;
+
+/// What is known of an email's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PositionHint {
+    /// The row exists and has this key.
+    Existing(i64),
+    /// It is new, and its time gives this key.
+    ByTime(i64),
+    /// It is new and has no usable time.
+    Unknown,
+}
+
+impl PositionHint {
+    const fn key(self) -> Option<i64> {
+        match self {
+            Self::Existing(at) | Self::ByTime(at) => Some(at),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// The bounds of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyBounds {
+    /// The page stays below this key.
+    pub(crate) ceiling: Option<i64>,
+    /// The page stays above this key.
+    pub(crate) floor: Option<i64>,
+    /// The key for emails that have no time and no neighbours.
+    pub(crate) now: i64,
+}
+
+impl KeyBounds {
+    fn contain(&self, at: i64) -> bool {
+        self.ceiling.is_none_or(|ceiling| at < ceiling) && self.floor.is_none_or(|floor| at > floor)
+    }
+}
+
+/// There are not `count` free keys below `below`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeysExhausted {
+    pub(crate) below: i64,
+    pub(crate) count: usize,
+}
+
+/// Selects the emails (newest first) that keep their key: the longest strictly decreasing run.
+pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<bool> {
+    let at = |index: usize| {
+        hints[index]
+            .key()
+            .expect("only emails with a key are in a run")
+    };
+    // For each length, the end of the run that is easiest to continue.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; hints.len()];
+    for (index, hint) in hints.iter().enumerate() {
+        let Some(key) = hint.key().filter(|key| bounds.contain(*key)) else {
+            continue;
+        };
+        let length = ends.partition_point(|end| at(*end) > key);
+        before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        match ends.get_mut(length) {
+            // Of equal times the first one keeps it, and the others follow below.
+            Some(end) if at(*end) == key => {}
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut in_run = vec![false; hints.len()];
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        in_run[index] = true;
+        next = before[index];
+    }
+    in_run
+}
+
+/// Assigns every email a key, strictly decreasing, none of them taken by another row.
+pub(crate) fn assign_keys(
+    hints: &[PositionHint],
+    mut in_run: Vec<bool>,
+    bounds: &KeyBounds,
+    mut is_taken: impl FnMut(i64) -> Result<bool, Error>,
+) -> Result<Result<Vec<i64>, KeysExhausted>, Error> {
+    loop {
+        match try_assign(hints, &in_run, bounds, &mut is_taken)? {
+            Assignment::Done(keys) => return Ok(Ok(keys)),
+            Assignment::Exhausted(no_room) => return Ok(Err(no_room)),
+            Assignment::Blocked(index) => in_run[index] = false,
+        }
+    }
+}
+
+enum Assignment {
+    Done(Vec<i64>),
+    Exhausted(KeysExhausted),
+    /// Every key from this email's time down to its lower neighbour is taken.
+    Blocked(usize),
+}
+
+fn try_assign(
+    hints: &[PositionHint],
+    in_run: &[bool],
+    bounds: &KeyBounds,
+    is_taken: &mut impl FnMut(i64) -> Result<bool, Error>,
+) -> Result<Assignment, Error> {
+    let fixed = |from: usize| (from..hints.len()).find(|index| in_run[*index]);
+    let mut keys = Vec::with_capacity(hints.len());
+    let mut above = bounds.ceiling;
+    while keys.len() < hints.len() {
+        let first = keys.len();
+        let next = fixed(first);
+        let count = next.unwrap_or(hints.len()) - first;
+        let neighbour = next.and_then(|index| hints[index].key());
+        let below = neighbour.or(bounds.floor);
+        if count > 0 {
+            let start = above.unwrap_or_else(|| start_key(count, neighbour, bounds));
+            let spacing = below.map_or(KEY_SPACING, |below| {
+                (start.saturating_sub(below) / (to_i64(count) + 1)).min(KEY_SPACING)
+            });
+            match free_keys_below(start, below, spacing, count, is_taken)? {
+                Some(run) => keys.extend(run),
+                None => match free_keys_below(start, below, 1, count, is_taken)? {
+                    Some(run) => keys.extend(run),
+                    None => {
+                        return Ok(Assignment::Exhausted(KeysExhausted {
+                            below: start,
+                            count,
+                        }));
+                    }
+                },
+            }
+        }
+        let Some(index) = next else { break };
+        let key = match hints[index] {
+            PositionHint::Existing(key) => Some(key),
+            PositionHint::ByTime(key) => {
+                let below = fixed(index + 1)
+                    .and_then(|index| hints[index].key())
+                    .or(bounds.floor);
+                free_keys_below(key + 1, below, 1, 1, is_taken)?.map(|run| run[0])
+            }
+            PositionHint::Unknown => None,
+        };
+        let Some(key) = key else {
+            return Ok(Assignment::Blocked(index));
+        };
+        keys.push(key);
+        above = Some(key);
+    }
+    Ok(Assignment::Done(keys))
+}
+
+/// Returns the key above the first of `count` emails that have nothing above them: right above a
+/// neighbour on the same page, else the present time.
+fn start_key(count: usize, neighbour: Option<i64>, bounds: &KeyBounds) -> i64 {
+    let height = KEY_SPACING * (to_i64(count) + 1);
+    match (neighbour, bounds.floor) {
+        (Some(neighbour), _) => neighbour.saturating_add(height),
+        (None, Some(floor)) => bounds.now.max(floor.saturating_add(height)),
+        (None, None) => bounds.now,
+    }
+}
+
+/// Finds free keys below `start`, at least `step` apart; `None` if `floor` is reached.
+fn free_keys_below(
+    start: i64,
+    floor: Option<i64>,
+    step: i64,
+    count: usize,
+    is_taken: &mut impl FnMut(i64) -> Result<bool, Error>,
+) -> Result<Option<Vec<i64>>, Error> {
+    let mut run = Vec::with_capacity(count);
+    let mut key = start;
+    while run.len() < count {
+        key = key.saturating_sub(step.max(1));
+        while floor.is_none_or(|floor| key > floor) && is_taken(key)? {
+            key -= 1;
+        }
+        if floor.is_some_and(|floor| key <= floor) {
+            return Ok(None);
+        }
+        run.push(key);
+    }
+    Ok(Some(run))
+}
+
+fn to_i64(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX / (2 * KEY_SPACING))
+}
+
+/// Additional keys that a renumbering frees, so that the next email fits at once.
+const SLACK: i64 = 1024;
+
+pub(crate) const KEY_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key = ?1)";
+pub(crate) const KEYS_BELOW: &str =
+    "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key";
+const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
+
+/// Whether a row has this key.
+pub(crate) fn key_exists(transaction: &Transaction, key: i64) -> Result<bool, Error> {
+    sql::value(transaction, KEY_EXISTS, [SortKey(key)])
+}
+
+/// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the
+/// end of a range) follows it.
+pub(crate) fn move_rows(
+    transaction: &Transaction,
+    moves: &HashMap<SortKey, SortKey>,
+) -> Result<(), Error> {
+    let mut statement = transaction.prepare_cached(MOVE)?;
+    for (backup, from) in temporary_keys().zip(moves.keys()) {
+        statement.execute(params![from, backup])?;
+    }
+    for (backup, to) in temporary_keys().zip(moves.values()) {
+        statement.execute(params![backup, to])?;
+    }
+    Ok(())
+}
+
+/// Keys that no email has, for rows on their way.
+fn temporary_keys() -> impl Iterator<Item = SortKey> {
+    (i64::MIN + 1..).map(SortKey)
+}
+
+/// Moves down as many rows as needed to free the keys.
+pub(crate) fn renumber(
+    transaction: &Transaction,
+    KeysExhausted { below, count }: KeysExhausted,
+) -> Result<(), Error> {
+    let count = i64::try_from(count)
+        .unwrap_or(i64::MAX)
+        .saturating_add(SLACK);
+    let mut free = below.saturating_sub(count);
+    let mut moves = Vec::new();
+    {
+        let mut statement = transaction.prepare_cached(KEYS_BELOW)?;
+        let mut rows = statement.query([SortKey(below)])?;
+        while let Some(row) = rows.next()? {
+            let SortKey(key) = row.get(0)?;
+            free -= 1;
+            if key <= free {
+                break;
+            }
+            moves.push((key, free));
+        }
+    }
+    // The lowest row first, so that each new key is free.
+    let mut statement = transaction.prepare_cached(MOVE)?;
+    for (from, to) in moves.iter().rev() {
+        statement.execute(params![SortKey(*from), SortKey(*to)])?;
+    }
+    Ok(())
+}
+
+/// Assigns new emails the keys of their times; one without a time gets a key below the email before.
+pub(crate) fn assign_time_keys(
+    transaction: &Transaction,
+    emails: &mut [IncomingEmail],
+    now: Timestamp,
+) -> Result<(), Error> {
+    // Emails of one time, such as a broadcast, must not each search for a free key from its start on.
+    let mut last: Option<(SortKey, SortKey)> = None;
+    let mut given = HashSet::new();
+    let now = SortKey::from_micros(now.as_microsecond()).unwrap_or(SortKey(0));
+    for email in emails {
+        if let Some(known) = &email.existing {
+            email.sort_key = known.sort_key;
+            continue;
+        }
+        let start = match (email.time_key, last) {
+            (Some(time_key), Some((before, key))) if time_key == before => SortKey(key.0 - 1),
+            (Some(time_key), _) => time_key,
+            (None, Some((_, key))) => SortKey(key.0 - 1),
+            (None, None) => now,
+        };
+        let mut key = start;
+        while given.contains(&key) || key_exists(transaction, key.0)? {
+            key.0 -= 1;
+        }
+        given.insert(key);
+        email.sort_key = key;
+        last = Some((email.time_key.unwrap_or(key), key));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    const OPEN: KeyBounds = KeyBounds {
+        ceiling: None,
+        floor: None,
+        now: 1_000_000,
+    };
+
+    fn arranged(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<i64> {
+        assign_keys(hints, longest_increasing_run(hints, bounds), bounds, |_| {
+            Ok(false)
+        })
+        .unwrap()
+        .unwrap()
+    }
+
+    #[test]
+    fn agreeing_times_are_the_keys() {
+        let hints = [
+            PositionHint::ByTime(9000),
+            PositionHint::Existing(8000),
+            PositionHint::ByTime(7000),
+        ];
+        assert_eq!(arranged(&hints, &OPEN), [9000, 8000, 7000]);
+    }
+
+    #[test]
+    fn absurd_time_moves_only_its_email() {
+        let hints = [
+            PositionHint::ByTime(9000),
+            PositionHint::ByTime(-50),
+            PositionHint::ByTime(8000),
+            PositionHint::ByTime(1 << 60),
+            PositionHint::ByTime(7000),
+        ];
+        assert_eq!(arranged(&hints, &OPEN), [9000, 8936, 8000, 7936, 7000]);
+    }
+
+    #[test]
+    fn equal_times_follow_the_first() {
+        assert_eq!(
+            arranged(
+                &[
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000)
+                ],
+                &OPEN
+            ),
+            [9000, 8936, 8872]
+        );
+        let tight = KeyBounds {
+            floor: Some(8990),
+            ..OPEN
+        };
+        assert_eq!(
+            arranged(
+                &[
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000)
+                ],
+                &tight
+            ),
+            [9000, 8997, 8994]
+        );
+    }
+
+    #[test]
+    fn emails_without_times_get_present_time() {
+        assert_eq!(
+            arranged(&[PositionHint::Unknown; 2], &OPEN),
+            [999_936, 999_872]
+        );
+        let known = [PositionHint::Unknown, PositionHint::Existing(500)];
+        assert_eq!(
+            arranged(&known, &OPEN),
+            [564, 500],
+            "next to a row of the same page there is no gap"
+        );
+        let late = KeyBounds {
+            floor: Some(2_000_000),
+            ..OPEN
+        };
+        assert!(
+            arranged(&[PositionHint::Unknown; 2], &late)
+                .iter()
+                .all(|key| *key > 2_000_000)
+        );
+    }
+
+    #[test]
+    fn exhausted_keys_are_reported() {
+        let tight = KeyBounds {
+            ceiling: Some(12),
+            floor: Some(9),
+            ..OPEN
+        };
+        let hints = [PositionHint::Unknown; 3];
+        let outcome = assign_keys(
+            &hints,
+            longest_increasing_run(&hints, &tight),
+            &tight,
+            |_| Ok(false),
+        )
+        .unwrap();
+        assert_eq!(
+            outcome,
+            Err(KeysExhausted {
+                below: 12,
+                count: 3
+            })
+        );
+    }
+
+    fn hint() -> impl Strategy<Value = PositionHint> {
+        prop_oneof![
+            (0..2000_i64).prop_map(PositionHint::ByTime),
+            (0..20_i64).prop_map(|at| PositionHint::ByTime(at * 100)),
+            Just(PositionHint::Unknown)
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn places_fall_within_bounds_and_take_nobody_s(
+            hints in prop::collection::vec(hint(), 1..40),
+            is_taken in prop::collection::hash_set(0..2000_i64, 0..200),
+            bounds in (0..1000_i64, 1000..2000_i64, any::<bool>(), any::<bool>()),
+        ) {
+            let (floor, ceiling, floored, capped) = bounds;
+            let bounds = KeyBounds { ceiling: capped.then_some(ceiling), floor: floored.then_some(floor), now: 1500 };
+            let in_run = longest_increasing_run(&hints, &bounds);
+            let outcome = assign_keys(&hints, in_run, &bounds, |key| Ok(is_taken.contains(&key))).unwrap();
+            let Ok(keys) = outcome else { return Ok(()) };
+            prop_assert_eq!(keys.len(), hints.len());
+            prop_assert!(keys.is_sorted_by(|above, below| above > below));
+            prop_assert!(keys.iter().all(|key| bounds.contain(*key)));
+            prop_assert!(keys.iter().copied().collect::<HashSet<_>>().is_disjoint(&is_taken));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Turns errors of `SQLite` into messages with a hint.
+
+use std::fs::File;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+
+use rusqlite::{ErrorCode, ffi};
+
+use super::files::sidecar_path;
+use crate::error::{Error, ErrorKind};
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        // The message of SQLite may quote stored data; its code does not.
+        tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
+        let (message, hint) = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => (
+                "the disk is full, so the archive cannot take more mail",
+                "free some space; what is stored is safe",
+            ),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => (
+                "the archive cannot be written",
+                "check the owner and the mode of its file and folder",
+            ),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+                "the archive is locked by another program",
+                "close that program, or wait until it is done",
+            ),
+            Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
+            None if is_decode_error(&error) => DAMAGED,
+            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", START_NEW_HINT),
+            Some(ErrorCode::SystemIoFailure) => {
+                io_error_text(error.sqlite_error().map_or(0, |error| error.extended_code))
+            }
+            _ => return Self::new(ErrorKind::Archive, format!("the archive failed: {error}")),
+        };
+        Self::new(ErrorKind::Archive, message).with_hint(hint)
+    }
+}
+
+/// The hint for a damaged file. Nothing is deleted: the service may no longer have what is in it.
+pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be read, and sync fetches the rest again; \
+     sentbox archive begin moves it to a backup and creates a new one";
+
+/// The hint for a file that cannot be used any more.
+pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a backup and creates a new one; mail that the service no longer has is only in the backup";
+
+/// The hint for a damaged body.
+pub(crate) const REFETCH_HINT: &str = "open it while online to fetch it again";
+
+pub(crate) fn read_only_error() -> Error {
+    Error::new(
+        ErrorKind::Archive,
+        "read-only archive: new mail is not stored",
+    )
+    .with_hint("to change that, make its file and folder writable for you")
+}
+
+pub(crate) fn damage_error(message: &str) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint(REPAIR_HINT)
+}
+
+/// An email whose stored JSON cannot be read.
+pub(crate) fn damaged_error(error: &dyn std::error::Error) -> Error {
+    let message = format!("an email in the archive is damaged: {error}");
+    Error::new(ErrorKind::Archive, message).with_hint(REFETCH_HINT)
+}
+
+pub(crate) fn in_use_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint("end it first")
+}
+
+const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR_HINT);
+
+const UNREADABLE: (&str, &str) = (
+    "the system cannot read the archive file",
+    "check the disk and its mount (dmesg, mount); the file itself may be whole",
+);
+
+/// Whether a stored value has a type that this program never writes.
+const fn is_decode_error(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    )
+}
+
+/// Maps the extended code of a failed system call. A full disk has a code of its own; a broken disk, a
+/// quota and a file size limit are the same to `SQLite`.
+const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
+    match extended_code {
+        ffi::SQLITE_IOERR_WRITE
+        | ffi::SQLITE_IOERR_FSYNC
+        | ffi::SQLITE_IOERR_DIR_FSYNC
+        | ffi::SQLITE_IOERR_TRUNCATE
+        | ffi::SQLITE_IOERR_DELETE
+        | ffi::SQLITE_IOERR_SHMOPEN
+        | ffi::SQLITE_IOERR_SHMSIZE
+        | ffi::SQLITE_IOERR_SHMMAP => (
+            "the system cannot write the archive file, so it cannot take more mail",
+            "check the disk (dmesg), the quota (quota) and the limit on the size of files (ulimit -f); what is stored is safe",
+        ),
+        ffi::SQLITE_IOERR_LOCK
+        | ffi::SQLITE_IOERR_UNLOCK
+        | ffi::SQLITE_IOERR_RDLOCK
+        | ffi::SQLITE_IOERR_CHECKRESERVEDLOCK
+        | ffi::SQLITE_IOERR_SHMLOCK => (
+            "the system cannot lock the archive file",
+            "keep it on a local disk: --archive, or XDG_DATA_HOME for all profiles",
+        ),
+        ffi::SQLITE_IOERR_NOMEM => (
+            "there is not enough memory to use the archive",
+            "end other programs, or raise the limit (ulimit -v)",
+        ),
+        _ => UNREADABLE,
+    }
+}
+
+/// Replaces an error about damage if the disk cannot read the file: `SQLite` reports that as damage, too.
+pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
+    if error.message != DAMAGED.0 {
+        return error;
+    }
+    match read_to_end(path) {
+        Ok(()) => error,
+        Err(error) => Error::new(ErrorKind::Archive, format!("{}: {error}", UNREADABLE.0))
+            .with_hint(UNREADABLE.1),
+    }
+}
+
+/// Reads the archive file and its write-ahead log, if there is one, to their ends.
+pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
+    for path in [path, &sidecar_path(path, "-wal")] {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
+        };
+        let mut block = vec![0; 1 << 20];
+        while file.read(&mut block)? > 0 {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reported(extended_code: i32) -> Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
+    }
+
+    #[test]
+    fn failed_read_is_not_called_damage() {
+        for code in [
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_IOERR_SHORT_READ,
+            ffi::SQLITE_IOERR_CORRUPTFS,
+            ffi::SQLITE_IOERR_FSTAT,
+        ] {
+            let error = reported(code);
+            assert_eq!(error.message, "the system cannot read the archive file");
+            assert!(!error.hint.contains("archive begin"), "{}", error.hint);
+        }
+        assert_eq!(reported(ffi::SQLITE_CORRUPT).message, DAMAGED.0);
+    }
+
+    #[test]
+    fn failed_write_is_not_called_full_disk() {
+        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
+            let error = reported(code);
+            assert!(
+                error.message.contains("cannot write") && !error.hint.contains("free"),
+                "{error} {}",
+                error.hint
+            );
+        }
+        assert!(
+            reported(ffi::SQLITE_FULL)
+                .message
+                .contains("the disk is full")
+        );
+        assert!(reported(ffi::SQLITE_IOERR_LOCK).message.contains("lock"));
+    }
+
+    /// The memory of a process cannot be read at its beginning: the system reports EIO.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn damage_behind_an_unreadable_file_is_a_failed_read() {
+        let damaged = || reported(ffi::SQLITE_CORRUPT);
+        let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
+        assert!(
+            error
+                .message
+                .starts_with("the system cannot read the archive file: "),
+            "{error}"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        std::fs::write(&path, "whole or not, it can be read").unwrap();
+        assert_eq!(explain_damage(damaged(), &path), damaged());
+    }
+}

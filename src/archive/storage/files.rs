@@ -1,0 +1,377 @@
+//! The files of an archive: names, modes and identity, and files that may only be read.
+
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, ErrorKind::NotFound};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use rustix::fs::{Access, OFlags};
+
+use crate::error::{Error, ErrorKind};
+
+/// Bits of a file mode that let anyone write.
+const WRITE_BITS: u32 = 0o222;
+
+/// Whether the mode of the file keeps everyone from writing it. The superuser could write it all the
+/// same, but is not meant to.
+pub(crate) fn has_no_write_bits(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.mode() & WRITE_BITS == 0)
+}
+
+/// Whether this user can read the file but not write it.
+pub(crate) fn is_read_only_file(path: &Path) -> bool {
+    let is_permission_error = |error: io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        )
+    };
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.is_err_and(is_permission_error) && fs::File::open(path).is_ok()
+}
+
+/// Whether this error of `SQLite` may mean that the file can be read but not written.
+pub(crate) fn is_cannot_open_error(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+    )
+}
+
+/// Returns the URI parameters with which `SQLite` can read the file now.
+///
+/// In WAL mode `SQLite` creates the files `-wal` and `-shm` beside the database. Where it cannot or
+/// should not, and no other process can be writing, the file is opened as one that does not change
+/// (<https://sqlite.org/uri.html#uriimmutable>).
+pub(crate) fn uri_parameters(path: &Path) -> &'static str {
+    let metadata = |suffix: &str| fs::metadata(sidecar_path(path, suffix)).ok();
+    let is_folder_writable = rustix::fs::access(parent_dir(path), Access::WRITE_OK).is_ok();
+    let is_immutable = match metadata("-wal") {
+        None => !is_folder_writable || has_no_write_bits(path),
+        Some(wal) => wal.len() == 0 && !is_folder_writable && metadata("-shm").is_none(),
+    };
+    if is_immutable {
+        "?mode=ro&immutable=1"
+    } else {
+        "?mode=ro"
+    }
+}
+
+/// Returns the error for a file that can neither be written nor read because of its write-ahead log.
+pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Option<Error> {
+    let has_wal = fs::metadata(sidecar_path(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    (is_cannot_open_error(error) && has_wal).then(|| {
+        Error::new(
+            ErrorKind::Archive,
+            "the archive cannot be read here: its latest changes are in the file -wal beside it",
+        )
+        .with_hint("copy the archive with the files beside it to a folder that you can write to")
+    })
+}
+
+/// Converts a path to a URI; escapes `?`, `#`, `%` and other characters that are special there.
+pub(crate) fn file_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            other => _ = write!(uri, "%{other:02X}"),
+        }
+    }
+    uri
+}
+
+/// Returns the folder that a file is in.
+pub(crate) fn parent_dir(path: &Path) -> &Path {
+    let parent = path.parent();
+    let parent = parent.filter(|folder| !folder.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Returns the name of a file that belongs to the database, such as the one with the suffix `-wal`.
+pub(crate) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Returns a name beside `path` that no file has: with the extension `label` and a number.
+pub(crate) fn unused_path(path: &Path, label: &str) -> PathBuf {
+    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{label}{n}")));
+    names
+        .find(|name| !name.exists())
+        .expect("there are more numbers than files")
+}
+
+/// Returns the error for a file or folder that cannot be moved.
+pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
+    let message = format!(
+        "{} cannot be moved to {}: {error}",
+        from.display(),
+        to.display()
+    );
+    Error::new(ErrorKind::Archive, message).with_hint("check the owner and the mode of the folder")
+}
+
+/// Moves an archive of an older version, and its write-ahead log, to a name that no file has yet.
+pub(crate) fn back_up_outdated(path: &Path) -> Result<PathBuf, Error> {
+    let backup = unused_path(path, "old");
+    rename_sidecars(path, &backup)
+        .and_then(|()| fs::rename(path, &backup))
+        .map_err(|error| move_error(path, &backup, &error))?;
+    Ok(backup)
+}
+
+/// Renames the write-ahead log of a database, if there is one.
+pub(crate) fn rename_sidecars(from: &Path, to: &Path) -> io::Result<()> {
+    for suffix in ["-wal", "-shm"] {
+        match fs::rename(sidecar_path(from, suffix), sidecar_path(to, suffix)) {
+            Err(error) if error.kind() != NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Creates the file and its folder if they are missing, and makes the file private.
+///
+/// Mail is personal data: only the owner may open the folder and the file, from which `SQLite` copies
+/// the mode of its other files. The mode of a file behind a symbolic link is not changed: the link was
+/// made for a purpose that is not known here.
+pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
+    let open_error = |error: io::Error| {
+        let message = format!("{} cannot be opened: {error}", path.display());
+        Error::new(ErrorKind::Archive, message)
+            .with_hint("check the owner and the mode of the folder")
+    };
+    let mut folder = DirBuilder::new();
+    folder.recursive(true).mode(0o700);
+    folder.create(parent_dir(path)).map_err(open_error)?;
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    if !is_link {
+        // A link that is created between the check and the open is not followed either.
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(open_error)?;
+    let mode = file.metadata().map_err(open_error)?.permissions().mode();
+    let is_public = mode & 0o077 != 0;
+    if !is_public {
+        return Ok(());
+    }
+    if is_link {
+        let target = fs::canonicalize(path).map_err(open_error)?;
+        let (link, target) = (path.display(), target.display());
+        let mode = mode & 0o7777;
+        let message = format!(
+            "{link} is a symbolic link to {target}, which other users may open (mode {mode:04o})"
+        );
+        return Err(Error::new(ErrorKind::Archive, message)
+            .with_hint(format!("chmod 600 {target}, or remove the link")));
+    }
+    file.set_permissions(Permissions::from_mode(0o600))
+        .map_err(open_error)
+}
+
+/// Identifies the file of an open archive, so that a replacement under the same name is noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileId {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// Identifies the file that has this name now; `None` if there is none.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fails if another file has the name by now, or none.
+    ///
+    /// A folder that can no longer be searched proves nothing about the file.
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+        let problem = match fs::metadata(&self.path) {
+            Ok(metadata) if (metadata.dev(), metadata.ino()) == (self.device, self.inode) => {
+                return Ok(());
+            }
+            Ok(_) => "replaced",
+            Err(error) if error.kind() == NotFound => "removed",
+            Err(_) => return Ok(()),
+        };
+        let message = format!("the archive file was {problem}: new mail is not stored");
+        Err(Error::new(ErrorKind::Archive, message).with_hint("restart sentbox"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::archive::{Archive, ArchiveLocation, RequestTime};
+    use crate::mail::EmailId;
+
+    const MAIL: &str = r#"{"id":"a","to":["a@b.example"],"subject":"Hello","created_at":"2026-11-20T09:00:00Z","last_event":"sent"}"#;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A folder with an archive of one email, closed.
+    fn filled() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        Archive::open(&ArchiveLocation::Disk(path.clone()))
+            .unwrap()
+            .import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
+            .unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn file_without_write_bits_is_read_and_left_alone() {
+        let (folder, path) = filled();
+        set_mode(&path, 0o400);
+        let before = (names(folder.path()), fs::read(&path).unwrap());
+        let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))
+            .unwrap()
+            .with_retention(Some(jiff::SignedDuration::ZERO), Timestamp::MAX)
+            .unwrap();
+        assert_eq!(
+            archive.read_only_reason().unwrap().message,
+            "read-only archive: new mail is not stored"
+        );
+        assert_eq!(
+            (
+                archive.query_count().unwrap(),
+                archive.info().unwrap().emails
+            ),
+            (1, 1)
+        );
+        assert!(archive.row(&EmailId::new("a")).unwrap().is_some());
+        archive.quick_check().unwrap();
+        drop(archive);
+        assert_eq!((names(folder.path()), fs::read(&path).unwrap()), before);
+        set_mode(&path, 0o600);
+        assert!(
+            Archive::open(&ArchiveLocation::Disk(path))
+                .unwrap()
+                .read_only_reason()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn writing_read_only_archive_is_an_error() {
+        let (_folder, path) = filled();
+        set_mode(&path, 0o444);
+        let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        for error in [
+            archive
+                .import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
+                .unwrap_err(),
+            archive.compact().unwrap_err(),
+            archive
+                .purge(&crate::archive::PurgeTarget::To("a@b.example".to_owned()))
+                .unwrap_err(),
+        ] {
+            assert_eq!(
+                (error.message.as_str(), error.kind),
+                (
+                    "read-only archive: new mail is not stored",
+                    ErrorKind::Archive
+                )
+            );
+        }
+        let now = Timestamp::from_second(9).unwrap();
+        assert_eq!(archive.stamp_request(now).unwrap(), RequestTime::from(now));
+        archive
+            .mark_missing(&EmailId::new("a"), now.into())
+            .unwrap();
+    }
+
+    #[test]
+    fn read_only_archive_sees_what_a_writer_commits() {
+        let (_folder, path) = filled();
+        let writer = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        writer.query_count().unwrap();
+        set_mode(&path, 0o400);
+        let reader = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        assert_eq!(
+            (
+                reader.query_count().unwrap(),
+                reader.read_only_reason().is_some()
+            ),
+            (1, true)
+        );
+        writer
+            .import(
+                MAIL.replace(r#""a""#, r#""b""#).as_bytes(),
+                Timestamp::UNIX_EPOCH,
+                |_| (),
+            )
+            .unwrap();
+        assert_eq!(reader.query_count().unwrap(), 2);
+        drop(writer);
+        assert_eq!(reader.query_count().unwrap(), 2);
+    }
+
+    #[test]
+    fn folder_without_write_bits_is_read() {
+        let (folder, path) = filled();
+        set_mode(folder.path(), 0o500);
+        let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
+        // The superuser writes all the same.
+        assert_eq!(
+            (
+                archive.query_count().unwrap(),
+                archive.read_only_reason().is_some()
+            ),
+            (1, !rustix::process::geteuid().is_root())
+        );
+        drop(archive);
+        set_mode(folder.path(), 0o700);
+    }
+
+    #[test]
+    fn empty_file_without_write_bits_is_no_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        fs::write(&path, "").unwrap();
+        set_mode(&path, 0o400);
+        let error = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
+        assert_eq!(error.message, "the archive is empty and cannot be written");
+    }
+}

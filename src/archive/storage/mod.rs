@@ -1,0 +1,387 @@
+//! The connections to the database: one writer, and readers that do not wait for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+pub(crate) mod error;
+pub(crate) mod files;
+pub(crate) mod peer_notice;
+pub(crate) mod process_lock;
+pub(crate) mod schema;
+pub(crate) mod sql;
+
+use super::codec::dictionary;
+use super::search::{self, CancellationToken};
+use crate::error::{Error, ErrorKind};
+use error::{explain_damage, in_use_error};
+use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
+use peer_notice::{PeerNotice, PeerNotifier};
+use schema::SchemaVersion;
+
+/// How long a connection waits for another process before it gives up.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most idle readers that stay open.
+const IDLE_READERS: usize = 3;
+
+/// The most prepared statements of each connection.
+const STATEMENT_CACHE: usize = 64;
+
+/// `SQLite` instructions between two checks for cancellation: a fraction of a millisecond.
+const PROGRESS_STEPS: i32 = 10_000;
+
+/// The database's connections.
+pub(crate) struct Connections {
+    /// The file, unless the archive is in memory.
+    path: Option<PathBuf>,
+    uri: String,
+    /// `None` if the archive is read-only.
+    writer: Option<Mutex<Connection>>,
+    idle_readers: Mutex<Vec<Connection>>,
+    /// Whether the open transaction has changed what other processes display.
+    has_changed: Arc<AtomicBool>,
+    /// `None` if the archive is in memory.
+    file_id: Option<FileId>,
+    notifier: Option<Arc<PeerNotifier>>,
+}
+
+impl Connections {
+    /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
+    /// first and returns its path.
+    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
+        if let Some(connections) =
+            Self::open_file(path).map_err(|error| explain_damage(error, path))?
+        {
+            return Ok((connections, None));
+        }
+        let backup = back_up_outdated(path)?;
+        let connections = Self::open_file(path)?.ok_or_else(|| {
+            in_use_error("another sentbox, of an older version, uses the archive")
+        })?;
+        Ok((connections, Some(backup)))
+    }
+
+    /// Opens the file; `None` if its tables are of an older version.
+    fn open_file(path: &Path) -> Result<Option<Self>, Error> {
+        if files::has_no_write_bits(path) || is_read_only_file(path) {
+            return Self::open_read_only(path);
+        }
+        create_private(path)?;
+        let opened = connect(&file_uri(path))
+            .and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
+        let writer = match opened {
+            Err(error) if files::is_cannot_open_error(&error) => {
+                return Self::open_read_only(path);
+            }
+            opened => opened?.1,
+        };
+        if schema::check_version(&writer)? == SchemaVersion::Outdated {
+            return Ok(None);
+        }
+        writer.pragma_update(None, "journal_mode", "wal")?;
+        let connections = Self::new(file_uri(path), writer)?;
+        let notifier = Some(Arc::new(PeerNotifier::new(path)));
+        Ok(Some(Self {
+            path: Some(path.to_owned()),
+            file_id: FileId::from_path(path),
+            notifier,
+            ..connections
+        }))
+    }
+
+    /// Opens the file without a writer; `None` if its tables are of an older version.
+    fn open_read_only(path: &Path) -> Result<Option<Self>, Error> {
+        let uri = file_uri(path);
+        let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
+            .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
+        let (_, reader) = opened.map_err(|error| {
+            files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
+        })?;
+        if schema::check_version(&reader)? == SchemaVersion::Outdated {
+            return Ok(None);
+        }
+        if !schema::has_tables(&reader)? {
+            return Err(Error::new(
+                ErrorKind::Archive,
+                "the archive is empty and cannot be written",
+            )
+            .with_hint("check the owner and the mode of its file"));
+        }
+        Ok(Some(Self {
+            path: Some(path.to_owned()),
+            uri,
+            writer: None,
+            idle_readers: Mutex::default(),
+            has_changed: Arc::default(),
+            file_id: FileId::from_path(path),
+            notifier: Some(Arc::new(PeerNotifier::new(path))),
+        }))
+    }
+
+    /// Creates a database that exists as long as this value, under a name of its own in this process.
+    ///
+    /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a
+    /// reader that meets the writer gets an error at once, without any timeout.
+    pub(crate) fn open_in_memory() -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let uri = format!(
+            "file:/sentbox-{}?vfs=memdb",
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        let writer = connect(&uri)?;
+        Self::new(uri, writer)
+    }
+
+    fn new(uri: String, mut writer: Connection) -> Result<Self, Error> {
+        if !schema::has_tables(&writer)? {
+            schema::create_tables(&mut writer)?;
+        }
+        let has_changed = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&has_changed);
+        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+            if matches!(table, "mail" | "body" | "confirmed_run") {
+                flag.store(true, Ordering::Relaxed);
+            }
+        }))?;
+        let writer = Some(Mutex::new(writer));
+        Ok(Self {
+            path: None,
+            uri,
+            writer,
+            idle_readers: Mutex::default(),
+            has_changed,
+            file_id: None,
+            notifier: None,
+        })
+    }
+
+    /// Whether the archive is read-only.
+    pub(crate) const fn is_read_only(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    /// Returns the sender of notices to other processes, if there can be others.
+    pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
+        self.notifier.as_ref()
+    }
+
+    /// Fails if another file has taken the name of the open one.
+    pub(crate) fn check_file(&self) -> Result<(), Error> {
+        self.file_id
+            .as_ref()
+            .map_or(Ok(()), FileId::check_unchanged)
+    }
+
+    /// Makes the open transaction send a notice although it changes no row of an email.
+    pub(crate) fn mark_changed(&self) {
+        self.has_changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs `operation` in one transaction: it applies completely or not at all.
+    pub(crate) fn write<T>(
+        &self,
+        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.run_write(operation)
+            .map_err(|error| self.explain(error))
+    }
+
+    fn run_write<T>(
+        &self,
+        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.check_file()?;
+        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.has_changed.store(false, Ordering::Relaxed);
+        let outcome = operation(&transaction)?;
+        search::reindex_dirty(&transaction)?;
+        transaction.commit()?;
+        if self.has_changed.load(Ordering::Relaxed)
+            && let Some(notifier) = &self.notifier
+        {
+            notifier.send(PeerNotice::Changed);
+        }
+        Ok(outcome)
+    }
+
+    /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
+    /// the log from being emptied.
+    pub(crate) fn compact(&self) -> Result<bool, Error> {
+        self.check_file()?;
+        let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        search::erase_deleted(&writer)?;
+        dictionary::delete_unused(&writer)?;
+        // The copy may be too large for memory.
+        writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
+        let busy: bool =
+            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        Ok(!busy)
+    }
+
+    /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.
+    pub(crate) fn read_cancellable<T>(
+        &self,
+        cancel: &CancellationToken,
+        read: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let watched = cancel.clone();
+        let outcome = self.with_reader(|reader| {
+            reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
+            let outcome = read_in_transaction(reader, read);
+            reader.progress_handler(0, None::<fn() -> bool>)?;
+            outcome
+        });
+        if cancel.is_cancelled() {
+            Ok(None)
+        } else {
+            outcome.map(Some)
+        }
+    }
+
+    /// Runs `read` on one snapshot of the database.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.with_reader(|reader| read_in_transaction(reader, read))
+    }
+
+    fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let (None, Some(file)) = (&self.writer, &self.file_id) {
+            // How to open it depends on whether another process writes now.
+            return work(&mut connect_reader(&format!(
+                "{}{}",
+                self.uri,
+                files::uri_parameters(file.path())
+            ))?);
+        }
+        let idle = lock_connection(&self.idle_readers).pop();
+        let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
+        let outcome = work(&mut reader).map_err(|error| self.explain(error))?;
+        let mut idle = lock_connection(&self.idle_readers);
+        if idle.len() < IDLE_READERS {
+            idle.push(reader);
+        }
+        Ok(outcome)
+    }
+
+    fn explain(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => explain_damage(error, path),
+            None => error,
+        }
+    }
+}
+
+fn read_in_transaction<T>(
+    reader: &mut Connection,
+    read: impl FnOnce(&Connection) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let outcome = read(&transaction)?;
+    transaction.finish()?;
+    Ok(outcome)
+}
+
+/// A panic elsewhere leaves the connection usable: its transaction was rolled back.
+fn lock_connection<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
+    let reader = connect(uri)?;
+    reader.pragma_update(None, "query_only", true)?;
+    Ok(reader)
+}
+
+fn connect(uri: &str) -> rusqlite::Result<Connection> {
+    // A URI may ask for a read-only file.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
+    // them again. New mail changes the id index all over, so many pages gather in the log before they are
+    // written back. Deleted rows are overwritten: they are private mail. No memory map: a large one is slower
+    // than reads on a cold file, and each connection would have its own.
+    connection.execute_batch(
+        "PRAGMA synchronous = NORMAL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA secure_delete = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA journal_size_limit = 16777216;",
+    )?;
+    Ok(connection)
+}
+
+/// Opens a file that may be damaged, for reading.
+pub(crate) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
+    if !path.exists() {
+        return Err(Error::new(
+            ErrorKind::Archive,
+            format!("there is no archive at {}", path.display()),
+        ));
+    }
+    let connection = connect_reader(&file_uri(path))?;
+    connection.execute_batch("BEGIN")?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn symbolic_link_leaves_mode_of_target() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("letter"), dir.path().join("archive.sqlite"));
+        let mode = || std::fs::metadata(&target).unwrap().permissions().mode() & 0o777;
+        std::fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
+        let error = Connections::open_on_disk(&link)
+            .err()
+            .expect("others may read it");
+        assert!(
+            error.message.contains("symbolic link") && error.hint.contains("chmod 600"),
+            "{error}"
+        );
+        assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
+        std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+        assert!(
+            Connections::open_on_disk(&link).is_ok(),
+            "a link to a private file is one's own affair"
+        );
+    }
+
+    #[test]
+    fn public_archive_becomes_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert!(Connections::open_on_disk(&path).is_ok());
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! Short forms of the calls that run one cached statement.
+
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use crate::archive::codec::id;
+use crate::error::Error;
+use crate::mail::EmailId;
+
+/// Runs a statement that changes rows; returns how many it changed.
+pub(crate) fn execute(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<usize, Error> {
+    Ok(connection.prepare_cached(sql)?.execute(params)?)
+}
+
+/// Returns the first column of the first row; no row is an error.
+pub(crate) fn value<T: FromSql>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<T, Error> {
+    one(connection, sql, params, |row| row.get(0))
+}
+
+/// Returns the first column of the first row, if there is one.
+pub(crate) fn optional_value<T: FromSql>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Option<T>, Error> {
+    optional(connection, sql, params, |row| row.get(0))
+}
+
+/// Returns the first row; no row is an error.
+pub(crate) fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+) -> Result<T, Error> {
+    Ok(connection.prepare_cached(sql)?.query_row(params, map)?)
+}
+
+/// Returns the first row, if there is one.
+pub(crate) fn optional<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+) -> Result<Option<T>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row(params, map).optional()?)
+}
+
+/// Returns all rows.
+pub(crate) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    map: impl FnMut(&Row) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params, map)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Reads an email's id from a column.
+pub(crate) fn email_id(row: &Row, column: usize) -> rusqlite::Result<EmailId> {
+    Ok(EmailId::new(id::decode_id(row.get_ref(column)?)))
+}

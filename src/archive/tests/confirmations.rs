@@ -1,0 +1,338 @@
+//! What the archive says about when each status was confirmed.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::mail::{EmailId, Status};
+
+/// The page of these emails (their numbers are their seconds), newest first.
+fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail> {
+    numbers
+        .into_iter()
+        .map(|n| item_with(&format!("mail-{n}"), Some(n), event))
+        .collect()
+}
+
+fn merge(
+    archive: &Archive,
+    items: Vec<ListedEmail>,
+    joins: PagePosition,
+    second: i64,
+) -> MergeResult {
+    archive
+        .merge_page(&ListingPage {
+            items,
+            position: joins,
+            oldest_first: false,
+            requested: at(second).into(),
+        })
+        .unwrap()
+}
+
+fn below(n: i64) -> PagePosition {
+    PagePosition::Below {
+        cursor: EmailId::new(format!("mail-{n}")),
+        is_end: false,
+    }
+}
+
+/// When each email was confirmed, newest first, in seconds.
+fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
+    let rows = archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows;
+    rows.iter()
+        .map(|row| row.confirmed_at.map(|at| at.as_second() - NOON))
+        .collect()
+}
+
+fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
+    let json: Arc<str> =
+        format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#)
+            .into();
+    archive
+        .put_body(
+            &RetrievedEmail {
+                email: wire::Email::parse(&json).unwrap(),
+                json,
+            },
+            at(second).into(),
+        )
+        .unwrap();
+}
+
+#[test]
+fn page_confirms_rows_at_request_time() {
+    let archive = memory();
+    merge(
+        &archive,
+        items((0..4).rev(), "sent"),
+        PagePosition::Top,
+        100,
+    );
+    assert_eq!(confirmed(&archive), [Some(100); 4]);
+    merge(&archive, items([1, 0], "sent"), below(2), 200);
+    assert_eq!(
+        confirmed(&archive),
+        [Some(100), Some(100), Some(200), Some(200)]
+    );
+    assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
+}
+
+#[test]
+fn pages_within_seconds_share_the_older_time() {
+    let archive = memory();
+    merge(&archive, items([5, 4], "sent"), PagePosition::Top, 100);
+    merge(&archive, items([3, 2], "sent"), below(4), 110);
+    merge(&archive, items([1, 0], "sent"), below(2), 131);
+    assert_eq!(
+        confirmed(&archive),
+        [
+            Some(100),
+            Some(100),
+            Some(100),
+            Some(100),
+            Some(131),
+            Some(131)
+        ]
+    );
+    assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
+}
+
+#[test]
+fn imported_row_inherits_no_confirmation() {
+    let archive = memory();
+    merge(&archive, items([9, 0], "sent"), PagePosition::Top, 100);
+    let line = item_with("mail-5", Some(5), "sent").json;
+    archive
+        .import(Cursor::new(line.as_bytes()), at(150), |_| ())
+        .unwrap();
+    assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
+    merge(&archive, items([9, 5, 0], "sent"), PagePosition::Top, 200);
+    assert_eq!(confirmed(&archive), [Some(200); 3]);
+}
+
+#[test]
+fn retrieve_confirms_one_row() {
+    let archive = memory();
+    merge(
+        &archive,
+        items((0..3).rev(), "sent"),
+        PagePosition::Top,
+        100,
+    );
+    retrieve(&archive, 1, "sent", 160);
+    assert_eq!(confirmed(&archive), [Some(100), Some(160), Some(100)]);
+    merge(
+        &archive,
+        items((0..3).rev(), "sent"),
+        PagePosition::Top,
+        200,
+    );
+    assert_eq!(confirmed(&archive), [Some(200); 3]);
+}
+
+#[test]
+fn changed_status_of_email_with_body_is_stored() {
+    let archive = memory();
+    merge(&archive, items([1], "sent"), PagePosition::Top, 100);
+    retrieve(&archive, 1, "sent", 110);
+    retrieve(&archive, 1, "bounced", 120);
+    let row = archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
+    assert_eq!(
+        (row.summary.status, row.confirmed_at),
+        (Status::Bounced, Some(at(120)))
+    );
+}
+
+#[test]
+fn older_response_does_not_overwrite_newer_one() {
+    let archive = memory();
+    merge(
+        &archive,
+        items([2, 1, 0], "delivered"),
+        PagePosition::Top,
+        100,
+    );
+    merge(
+        &archive,
+        items([2, 1, 0], "delivered"),
+        PagePosition::Top,
+        300,
+    );
+    let late = merge(&archive, items([2, 0], "sent"), PagePosition::Top, 200);
+    assert!(late.changed.is_empty());
+    let rows = archive.window(&WindowAnchor::Newest, 9).unwrap().rows;
+    assert!(
+        rows.iter()
+            .all(|row| row.summary.status == Status::Delivered && row.missing.is_none()),
+        "{rows:?}"
+    );
+    assert_eq!(confirmed(&archive), [Some(300); 3]);
+    archive
+        .mark_missing(&EmailId::new("mail-1"), at(250).into())
+        .unwrap();
+    assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
+}
+
+#[test]
+fn clock_set_back_loses_neither_change_nor_deletion() {
+    let archive = memory();
+    let merge = |items, clock: i64| {
+        let asked = archive.stamp_request(at(clock)).unwrap();
+        archive
+            .merge_page(&ListingPage {
+                items,
+                position: PagePosition::Top,
+                oldest_first: false,
+                requested: asked,
+            })
+            .unwrap()
+    };
+    merge(items([2, 1, 0], "sent"), 30 * 86_400);
+    let carried = merge(items([2, 0], "bounced"), 60);
+    assert_eq!(carried.changed.len(), 2);
+    assert_eq!(
+        archive
+            .row(&EmailId::new("mail-1"))
+            .unwrap()
+            .unwrap()
+            .missing
+            .map(|gone| gone.noticed),
+        Some(at(60))
+    );
+}
+
+#[test]
+fn deletion_is_unconfirmed_until_page_is_fetched() {
+    let archive = memory();
+    merge(&archive, items([2, 1, 0], "sent"), PagePosition::Top, 100);
+    archive
+        .mark_missing(&EmailId::new("mail-1"), at(110).into())
+        .unwrap();
+    let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
+    assert_eq!(
+        (
+            row(&archive).missing,
+            archive.first_unconfirmed_deletion().unwrap()
+        ),
+        (None, Some(row(&archive).sort_key))
+    );
+    merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
+    assert_eq!(
+        (
+            row(&archive).missing.is_some(),
+            archive.first_unconfirmed_deletion().unwrap()
+        ),
+        (true, None)
+    );
+}
+
+#[test]
+fn missing_email_near_end_is_expired() {
+    let archive = memory();
+    let day = 86_400;
+    let numbers = [10 * day, 5 * day, 2 * day, day];
+    merge(
+        &archive,
+        items(numbers, "sent"),
+        PagePosition::Top,
+        11 * day,
+    );
+    let bottom = archive.coverage_state().unwrap().ranges[0].bottom;
+    let oldest = EmailId::new(format!("mail-{}", 2 * day));
+    archive
+        .record_end(bottom, Some(&oldest), at(12 * day).into())
+        .unwrap();
+    merge(
+        &archive,
+        items([10 * day, 2 * day], "sent"),
+        PagePosition::Top,
+        13 * day,
+    );
+    let kind = |n: i64| {
+        archive
+            .row(&EmailId::new(format!("mail-{n}")))
+            .unwrap()
+            .unwrap()
+            .missing
+            .map(|gone| gone.reason)
+    };
+    assert_eq!(
+        numbers.map(kind),
+        [
+            None,
+            Some(MissingReason::Deleted),
+            None,
+            Some(MissingReason::Expired)
+        ]
+    );
+}
+
+#[test]
+fn oldest_runs_merge_above_the_limit() {
+    let archive = memory();
+    let count = 4200;
+    for n in (0..count).rev() {
+        let joins = if n == count - 1 {
+            PagePosition::Top
+        } else {
+            below(n + 1)
+        };
+        merge(&archive, items([n], "sent"), joins, 100 * (count - n));
+    }
+    let runs = archive.confirmed_runs().unwrap();
+    assert_eq!(runs.len(), 4096);
+    let times = confirmed(&archive);
+    assert!(
+        times.iter().all(Option::is_some),
+        "neighbours merge, so every row keeps a time"
+    );
+    assert!(
+        times.iter().zip(1..).all(|(at, n)| at.unwrap() <= 100 * n),
+        "and none gains a newer one"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Against the plain meaning: each row has the newest time at which an answer has held it, or an older one.
+    #[test]
+    fn no_row_is_confirmed_later_than_an_answer_held_it(
+        mut steps in prop::collection::vec((0..30_usize, 1..12_usize, 0..400_i64, prop::bool::weighted(0.2)), 1..40),
+        in_order: bool,
+    ) {
+        if in_order {
+            steps.sort_by_key(|step| step.2);
+        }
+        let archive = memory();
+        let all: Vec<i64> = (0..30).rev().collect();
+        merge(&archive, items(all.clone(), "sent"), PagePosition::Top, 0);
+        let mut held = vec![0; 30];
+        for (from, len, second, single) in steps {
+            let to = (from + len).min(30);
+            if single {
+                retrieve(&archive, all[from], "sent", second);
+                held[from] = held[from].max(second);
+                continue;
+            }
+            let joins = if from == 0 { PagePosition::Top } else { below(all[from - 1]) };
+            merge(&archive, items(all[from..to].iter().copied(), "sent"), joins, second);
+            for time in &mut held[from..to] {
+                *time = (*time).max(second);
+            }
+        }
+        for (row, held) in confirmed(&archive).into_iter().zip(held) {
+            let row = row.expect("every row was on the first page");
+            prop_assert!(row <= held && (!in_order || row >= held - 30), "{row} is not {held}");
+        }
+        let runs = archive.confirmed_runs().unwrap();
+        prop_assert!(runs.windows(2).all(|pair| pair[0].bottom > pair[1].top), "runs overlap: {runs:?}");
+    }
+}

@@ -1,0 +1,381 @@
+//! Damaged archives: found by the check, repaired as far as they can be read, never claimed complete.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::archive::{
+    Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
+    WindowAnchor,
+};
+use crate::mail::EmailId;
+use crate::query::{ParseContext, Query, parse};
+
+const EMAILS: usize = 120;
+
+fn open(path: &Path) -> Archive {
+    Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_790_000_000 + second).unwrap()
+}
+
+fn json(n: usize) -> String {
+    let status = ["delivered", "sent", "bounced", "opened"][n % 4];
+    let created = at(-i64::try_from(n).unwrap() * 600);
+    format!(
+        r#"{{"id":"{n:08x}-0000-4000-8000-00000000{n:04x}","to":["person{n}@example.com"],"from":"Shop <shop@example.org>","created_at":"{created}","subject":"Order {n} of {}","last_event":"{status}","message_id":"<m{n}@example.org>","bcc":null,"cc":null,"reply_to":null,"scheduled_at":null}}"#,
+        n * 7919 % 1000
+    )
+}
+
+fn item(n: usize) -> ListedEmail {
+    ListedEmail::parse(&json(n)).unwrap()
+}
+
+/// A complete archive: all of the listing, some statuses that changed, and some bodies.
+fn filled(path: &Path) {
+    let archive = open(path);
+    let pages: Vec<Vec<ListedEmail>> = (0..EMAILS)
+        .collect::<Vec<_>>()
+        .chunks(40)
+        .map(|page| page.iter().map(|n| item(*n)).collect())
+        .collect();
+    let mut bottom = None;
+    let mut above: Option<EmailId> = None;
+    for items in pages {
+        let joins = above.map_or(PagePosition::Top, |cursor| PagePosition::Below {
+            cursor,
+            is_end: false,
+        });
+        above = items.last().map(|item| EmailId::new(&item.id));
+        let carried = archive
+            .merge_page(&ListingPage {
+                items,
+                position: joins,
+                oldest_first: false,
+                requested: at(0).into(),
+            })
+            .unwrap();
+        bottom = carried.range.map(|span| span.bottom);
+    }
+    archive
+        .record_end(bottom.unwrap(), None, at(0).into())
+        .unwrap();
+    for n in (0..EMAILS).step_by(5) {
+        let short = json(n).replace(r#""sent""#, r#""delivered""#);
+        let whole = short.replace(
+            r#"{"id""#,
+            r#"{"object":"email","text":"Dear customer, your parcel is on its way.","html":"<p>Dear customer</p>","id""#,
+        );
+        let email = wire::Email::parse(&whole).unwrap();
+        archive
+            .put_body(
+                &RetrievedEmail {
+                    email,
+                    json: whole.into(),
+                },
+                at(60).into(),
+            )
+            .unwrap();
+    }
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+    archive.compact().unwrap();
+}
+
+fn query(text: &str) -> Query {
+    parse(text, &ParseContext::new(at(0), jiff::tz::TimeZone::UTC)).query
+}
+
+type Found = Result<Vec<String>, crate::error::Error>;
+
+/// What the list and searches show: ids, and what is searched for.
+fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
+    let texts = [
+        "",
+        "status:bounced",
+        "person1",
+        "order",
+        "parcel",
+        "status:delivered is:changed",
+        "-status:sent",
+    ];
+    let find = |text: &'static str| {
+        let mut ids = Vec::new();
+        let outcome = archive.for_each_match(
+            &query(text),
+            &CancellationToken::default(),
+            |row: EmailRow| {
+                ids.push(row.summary.id.as_str().to_owned());
+                true
+            },
+        );
+        outcome.map(|_| ids)
+    };
+    texts.into_iter().map(|text| (text, find(text))).collect()
+}
+
+/// Numbers that look random and are the same each time (splitmix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Damages the bytes: a bit, a few bytes, a zeroed or repeated page, or a lost end.
+fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
+    const PAGE: usize = 4096;
+    let len = bytes.len();
+    let at = usize::try_from(next(state)).unwrap_or(usize::MAX) % len;
+    let page = at / PAGE * PAGE;
+    match next(state) % 8 {
+        0..4 => {
+            bytes[at] ^= 1 << (next(state) % 8);
+            "bit"
+        }
+        4 => {
+            let end = (at + 16).min(len);
+            bytes[at..end].fill_with(|| u8::try_from(next(state) & 0xff).unwrap());
+            "bytes"
+        }
+        5 => {
+            bytes[page..page + PAGE].fill(0);
+            "page"
+        }
+        6 => {
+            let other = usize::try_from(next(state)).unwrap_or(usize::MAX) % (len / PAGE) * PAGE;
+            bytes.copy_within(other..other + PAGE, page);
+            "copy"
+        }
+        _ => {
+            bytes.truncate(page.max(PAGE));
+            "end"
+        }
+    }
+}
+
+fn rows(archive: &Archive) -> usize {
+    archive
+        .window(&WindowAnchor::Newest, EMAILS * 2)
+        .unwrap()
+        .rows
+        .len()
+}
+
+#[test]
+fn whole_archive_passes_check_and_repair_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    let before = open(&path);
+    before.check_integrity(|_| ()).unwrap();
+    let expected = found(&before);
+    let history = |archive: &Archive| {
+        archive
+            .history(&EmailId::new(format!(
+                "{:08x}-0000-4000-8000-00000000{:04x}",
+                5, 5
+            )))
+            .unwrap()
+    };
+    let observed = history(&before);
+    let (info, window) = (
+        before.info().unwrap(),
+        before.window(&WindowAnchor::Newest, EMAILS).unwrap(),
+    );
+    drop(before);
+    let repaired = Archive::repair(&path, |_| ()).unwrap();
+    assert_eq!(
+        (
+            repaired.emails,
+            repaired.lost_emails,
+            repaired.lost_bodies,
+            repaired.is_coverage_reset
+        ),
+        (120, 0, 0, false)
+    );
+    assert!(repaired.backup.exists());
+    let after = open(&path);
+    after.check_integrity(|_| ()).unwrap();
+    assert_eq!((found(&after), history(&after)), (expected, observed));
+    assert_eq!(
+        (
+            after.info().unwrap(),
+            after.window(&WindowAnchor::Newest, EMAILS).unwrap()
+        ),
+        (info, window)
+    );
+}
+
+#[test]
+fn check_finds_damage_inside_valid_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    let cases = [
+        (
+            "UPDATE row_counts SET emails = emails + 1",
+            "its row counts are wrong",
+        ),
+        (
+            "DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)",
+            "its search index does not match its emails",
+        ),
+        (
+            "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')",
+            "its search index does not match its emails",
+        ),
+        (
+            "UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
+            "its search index does not match its emails",
+        ),
+        (
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty",
+            "1 body cannot be read",
+        ),
+        (
+            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
+            "1 email cannot be read",
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1",
+            "its row counts are wrong",
+        ),
+    ];
+    for (change, expected) in cases {
+        let _ = std::fs::remove_file(&path);
+        filled(&path);
+        rusqlite::Connection::open(&path)
+            .unwrap()
+            .execute_batch(change)
+            .unwrap();
+        let failure = open(&path).check_integrity(|_| ()).unwrap_err();
+        assert_eq!(
+            failure.message,
+            format!("the archive is damaged: {expected}"),
+            "{change}"
+        );
+        assert!(
+            failure.hint.contains("sentbox archive repair"),
+            "{failure:?}"
+        );
+        let repaired = Archive::repair(&path, |_| ()).unwrap();
+        let archive = open(&path);
+        archive.check_integrity(|_| ()).unwrap();
+        assert_eq!(u64::try_from(rows(&archive)).unwrap(), repaired.emails);
+        assert_eq!(
+            archive.coverage().unwrap() == Coverage::Complete,
+            repaired.lost_emails == 0 && !repaired.is_coverage_reset,
+            "{change}"
+        );
+    }
+}
+
+#[test]
+fn lost_email_splits_its_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50)";
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(change)
+        .unwrap();
+    let repaired = Archive::repair(&path, |_| ()).unwrap();
+    assert_eq!(
+        (
+            repaired.emails,
+            repaired.lost_emails,
+            repaired.is_coverage_reset
+        ),
+        (119, 1, false)
+    );
+    let archive = open(&path);
+    let (spans, all) = (
+        archive.coverage_state().unwrap().ranges,
+        archive.window(&WindowAnchor::Newest, EMAILS).unwrap().rows,
+    );
+    let ends: Vec<_> = spans
+        .iter()
+        .map(|span| (span.top, span.bottom, span.reaches_top, span.reaches_end))
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            (all[0].sort_key, all[49].sort_key, true, false),
+            (all[50].sort_key, all[118].sort_key, false, true)
+        ]
+    );
+    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(_)));
+}
+
+#[test]
+fn archive_in_use_is_not_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    let archive = open(&path);
+    assert!(archive.poll_lock().try_acquire(at(0)));
+    assert_eq!(
+        Archive::repair(&path, |_| ()).unwrap_err().message,
+        "another sentbox is using the archive"
+    );
+    assert!(archive.check_file().is_ok());
+}
+
+#[test]
+fn random_damage_is_never_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.sqlite");
+    filled(&whole);
+    let (bytes, expected) = (std::fs::read(&whole).unwrap(), found(&open(&whole)));
+    let mut state = 20_261_121;
+    let (mut passed, mut repaired) = (0, 0);
+    for trial in 0..VARIANTS {
+        let path: PathBuf = folder.path().join(format!("{trial}.sqlite"));
+        let mut damaged = bytes.clone();
+        let kind = damage(&mut damaged, &mut state);
+        std::fs::write(&path, &damaged).unwrap();
+        let opened = Archive::open(&ArchiveLocation::Disk(path.clone()));
+        let is_passed = opened
+            .as_ref()
+            .is_ok_and(|archive| archive.check_integrity(|_| ()).is_ok());
+        if let (Ok(archive), true) = (&opened, is_passed) {
+            passed += 1;
+            assert_eq!(
+                found(archive),
+                expected,
+                "trial {trial}, {kind}: the check has passed"
+            );
+        }
+        drop(opened);
+        let Ok(done) = Archive::repair(&path, |_| ()) else {
+            continue;
+        };
+        repaired += 1;
+        let archive = open(&path);
+        archive
+            .check_integrity(|_| ())
+            .unwrap_or_else(|failure| panic!("trial {trial}, {kind}: {failure}"));
+        let count = rows(&archive);
+        assert_eq!(
+            u64::try_from(count).unwrap(),
+            done.emails,
+            "trial {trial}, {kind}"
+        );
+        let is_complete = archive.coverage().unwrap() == Coverage::Complete;
+        assert!(
+            !is_complete || count == EMAILS,
+            "trial {trial}, {kind}: {count} emails are claimed to be everything"
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert!(
+        passed < VARIANTS / 2 && repaired > VARIANTS / 2,
+        "{passed} passed, {repaired} were repaired"
+    );
+}
+
+const VARIANTS: usize = 60;

@@ -1,0 +1,674 @@
+//! The archive as its users see it, against plain lists and against files cut off anywhere.
+
+mod confirmations;
+mod damage;
+mod identity;
+mod purge;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::listing::{self, coverage, deletions, position};
+use super::*;
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::error::ErrorKind;
+use crate::mail::{EmailId, Status};
+
+pub(crate) const NOON: i64 = 1_790_000_000;
+
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(NOON + second).unwrap()
+}
+
+pub(crate) fn item_with(id: &str, second: Option<i64>, event: &str) -> ListedEmail {
+    let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
+    let json = format!(
+        r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#
+    );
+    ListedEmail::parse(&json).unwrap()
+}
+
+fn item(number: i64) -> ListedEmail {
+    item_with(&format!("mail-{number}"), Some(number), "sent")
+}
+
+fn page(numbers: impl Iterator<Item = i64>, joins: PagePosition) -> ListingPage {
+    ListingPage {
+        items: numbers.map(item).collect(),
+        position: joins,
+        oldest_first: false,
+        requested: at(1_000_000).into(),
+    }
+}
+
+fn below(number: i64) -> PagePosition {
+    PagePosition::Below {
+        cursor: EmailId::new(format!("mail-{number}")),
+        is_end: false,
+    }
+}
+
+pub(crate) fn memory() -> Archive {
+    Archive::open(&ArchiveLocation::Memory).unwrap()
+}
+
+fn ids(window: &RowWindow) -> Vec<String> {
+    window
+        .rows
+        .iter()
+        .map(|row| row.summary.id.as_str().to_owned())
+        .collect()
+}
+
+fn all(archive: &Archive) -> Vec<String> {
+    ids(&archive.window(&WindowAnchor::Newest, usize::MAX).unwrap())
+}
+
+#[test]
+fn consecutive_pages_form_one_range() {
+    let archive = memory();
+    assert_eq!(archive.coverage().unwrap(), Coverage::Unknown);
+    let first = archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
+    assert_eq!(
+        (first.new.len(), first.extended, first.is_lowest),
+        (10, true, true)
+    );
+    archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap();
+    let again = archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
+    assert_eq!(
+        (again.new.len(), again.extended, again.is_lowest),
+        (0, false, false)
+    );
+    let ground = archive.coverage_state().unwrap();
+    assert_eq!((ground.ranges.len(), ground.max_page_len), (1, 10));
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+    );
+    archive
+        .record_end(ground.ranges[0].bottom, None, at(0).into())
+        .unwrap();
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+}
+
+#[test]
+fn page_contradicting_its_cursor_covers_nothing() {
+    let archive = memory();
+    archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
+    archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap();
+    // Some of what is above the cursor, and then others: what lies between was left out.
+    let carried = archive
+        .merge_page(&page([98, 91, 77].into_iter(), below(80)))
+        .unwrap();
+    assert_eq!((carried.range, carried.new.len()), (None, 1));
+    assert_eq!(all(&archive).last().unwrap(), "mail-77");
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+    );
+    // A few emails once more, in order and up to the cursor, are no contradiction.
+    let carried = archive
+        .merge_page(&page((70..83).rev(), below(80)))
+        .unwrap();
+    assert!(carried.extended && carried.is_lowest);
+}
+
+#[test]
+fn imported_email_does_not_end_gap() {
+    let archive = memory();
+    archive
+        .merge_page(&page((10..20).rev(), PagePosition::Top))
+        .unwrap();
+    archive
+        .import(
+            &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
+            at(0),
+            |_| (),
+        )
+        .unwrap();
+    archive
+        .merge_page(&page((50..60).rev(), PagePosition::Top))
+        .unwrap();
+    let ground = archive.coverage_state().unwrap();
+    assert_eq!(ground.ranges.len(), 2, "a gap remains: {ground:?}");
+    let carried = archive
+        .merge_page(&page((15..50).rev(), below(50)))
+        .unwrap();
+    assert!(carried.extended);
+    assert_eq!(archive.coverage_state().unwrap().ranges.len(), 1);
+    assert_eq!(
+        all(&archive),
+        (10..60)
+            .rev()
+            .map(|number| format!("mail-{number}"))
+            .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn page_order_overrides_times() {
+    let archive = memory();
+    let one_moment = |names: &str| ListingPage {
+        items: names
+            .chars()
+            .map(|name| item_with(&name.to_string(), Some(7), "sent"))
+            .collect(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(9).into(),
+    };
+    archive.merge_page(&one_moment("dcba")).unwrap();
+    let id = EmailId::new("a");
+    let json: Arc<str> = r#"{"id":"a","html":"x"}"#.into();
+    archive
+        .put_body(
+            &RetrievedEmail {
+                email: wire::Email::parse(&json).unwrap(),
+                json,
+            },
+            at(9).into(),
+        )
+        .unwrap();
+    archive.merge_page(&one_moment("ecdab")).unwrap();
+    assert_eq!(all(&archive).concat(), "ecdab");
+    assert!(
+        archive.email(&id).unwrap().is_some(),
+        "the body has moved along"
+    );
+    archive.merge_page(&one_moment("ecdab")).unwrap();
+    assert_eq!(all(&archive).concat(), "ecdab");
+}
+
+#[test]
+fn future_time_affects_only_its_email() {
+    let archive = memory();
+    let day = 86_400;
+    let listed = |mails: &[(&str, i64)]| ListingPage {
+        items: mails
+            .iter()
+            .map(|(id, second)| item_with(id, Some(*second), "sent"))
+            .collect(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(100 * day).into(),
+    };
+    archive
+        .merge_page(&listed(&[
+            ("skewed", 5000 * day),
+            ("b", 20 * day),
+            ("a", 10 * day),
+        ]))
+        .unwrap();
+    archive
+        .merge_page(&listed(&[
+            ("c", 90 * day),
+            ("skewed", 5000 * day),
+            ("b", 20 * day),
+            ("a", 10 * day),
+        ]))
+        .unwrap();
+    assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
+    let then = archive
+        .window(&WindowAnchor::AtTime((NOON + 95 * day) * 1_000_000), 1)
+        .unwrap();
+    assert_eq!(ids(&then), ["c"], "its time still finds it");
+}
+
+#[test]
+fn exhausted_keys_renumber_rows_in_order() {
+    let archive = memory();
+    // Two thousand imported emails of one time leave no free key between them.
+    let lines: Vec<String> = (0..2000)
+        .map(|number| {
+            item_with(&format!("old-{number}"), Some(7), "sent")
+                .json
+                .to_string()
+        })
+        .collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(9), |_| ())
+        .unwrap();
+    let before = all(&archive);
+    let items = ["old-0", "x", "y", "z", "old-1"]
+        .map(|id| item_with(id, Some(7), "sent"))
+        .to_vec();
+    archive
+        .merge_page(&ListingPage {
+            items,
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(9).into(),
+        })
+        .unwrap();
+    let mut after = all(&archive);
+    assert_eq!(after[..5], ["old-0", "x", "y", "z", "old-1"]);
+    after.drain(1..4);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn late_response_does_not_overwrite_newer_status() {
+    let archive = memory();
+    let reported = |event: &str, second: i64| {
+        let stretch = ListingPage {
+            items: vec![item_with("a", Some(1), event)],
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(second).into(),
+        };
+        archive.merge_page(&stretch).unwrap().changed.len()
+    };
+    assert_eq!(
+        [
+            reported("sent", 10),
+            reported("opened", 30),
+            reported("delivered", 20),
+            reported("opened", 40)
+        ],
+        [0, 1, 0, 0]
+    );
+    let history = archive.history(&EmailId::new("a")).unwrap();
+    assert_eq!(
+        history,
+        [
+            ObservedStatus {
+                status: Status::Sent,
+                seen: at(10)
+            },
+            ObservedStatus {
+                status: Status::Opened,
+                seen: at(30)
+            }
+        ]
+    );
+    archive.stamp_request(at(40)).unwrap();
+    let set_back = archive.stamp_request(at(30 - 3600)).unwrap();
+    let stretch = ListingPage {
+        items: vec![item_with("a", Some(1), "clicked")],
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: set_back,
+    };
+    assert_eq!(
+        archive.merge_page(&stretch).unwrap().changed.len(),
+        1,
+        "a clock that was set back does not stop the observation"
+    );
+}
+
+#[test]
+fn same_status_in_other_spelling_is_unchanged() {
+    let archive = memory();
+    archive
+        .merge_page(&ListingPage {
+            items: vec![item_with("a", None, "delivered")],
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(1).into(),
+        })
+        .unwrap();
+    let other = ListingPage {
+        items: vec![item_with("a", None, "email.delivered")],
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(2).into(),
+    };
+    assert!(archive.merge_page(&other).unwrap().changed.is_empty());
+    assert_eq!(
+        archive
+            .row(&EmailId::new("a"))
+            .unwrap()
+            .unwrap()
+            .last_change,
+        None
+    );
+}
+
+#[test]
+fn listed_bodies_are_stored() {
+    let archive = memory();
+    let json: Arc<str> =
+        r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
+    let item = ListedEmail::parse(&json).unwrap();
+    archive
+        .merge_page(&ListingPage {
+            items: vec![item],
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(1).into(),
+        })
+        .unwrap();
+    let id = EmailId::new("a");
+    assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
+    assert_eq!(
+        archive.summary_json(&id).unwrap().unwrap(),
+        r#"{"id":"a","last_event":"email.sent"}"#
+    );
+    assert!(
+        archive.row(&id).unwrap().unwrap().summary.extra.is_empty(),
+        "bodies are no unknown members"
+    );
+}
+
+#[test]
+fn invalid_lines_are_reported_and_others_imported() {
+    let archive = memory();
+    let lines = format!(
+        "{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}\n{{\"id\":\"no email\"}}",
+        item(1).json,
+        item(2).json
+    );
+    let mut reported = Vec::new();
+    let imported = archive
+        .import(lines.as_bytes(), at(0), |so_far| {
+            reported.push(so_far.lines)
+        })
+        .unwrap();
+    assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));
+    assert_eq!(
+        imported
+            .invalid_lines
+            .iter()
+            .map(|(line, _)| *line)
+            .collect::<Vec<_>>(),
+        [3, 4, 6, 7]
+    );
+    assert_eq!(reported, [6]);
+    assert_eq!(
+        archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new,
+        0
+    );
+    assert_eq!(
+        archive.coverage().unwrap(),
+        Coverage::Unknown,
+        "an import claims nothing"
+    );
+}
+
+#[test]
+fn failed_page_changes_nothing() {
+    let archive = memory();
+    archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
+    let before = (all(&archive), archive.coverage_state().unwrap());
+    let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch(trap)?))
+        .unwrap();
+    let failure = archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap_err();
+    assert_eq!(failure.kind, ErrorKind::Archive);
+    assert_eq!((all(&archive), archive.coverage_state().unwrap()), before);
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch("DROP TRIGGER trap")?))
+        .unwrap();
+    assert_eq!(
+        archive
+            .merge_page(&page((80..90).rev(), below(90)))
+            .unwrap()
+            .new
+            .len(),
+        10
+    );
+}
+
+#[test]
+fn truncated_file_is_archive_after_some_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+    for start in [190, 180, 170, 160] {
+        let joins = if start == 190 {
+            PagePosition::Top
+        } else {
+            below(start + 10)
+        };
+        archive
+            .merge_page(&page((start..start + 10).rev(), joins))
+            .unwrap();
+    }
+    let (file, log) = (
+        std::fs::read(&path).unwrap(),
+        std::fs::read(beside(&path, "-wal")).unwrap(),
+    );
+    assert!(!log.is_empty(), "nothing was checkpointed yet");
+    let mut states = std::collections::BTreeSet::new();
+    for length in (0..=log.len()).step_by(3000).chain([log.len()]) {
+        let crashed = folder.path().join(format!("crashed-{length}.db"));
+        std::fs::write(&crashed, &file).unwrap();
+        std::fs::write(beside(&crashed, "-wal"), &log[..length]).unwrap();
+        let archive = Archive::open(&ArchiveLocation::Disk(crashed)).unwrap();
+        let (rows, ground) = (all(&archive).len(), archive.coverage_state().unwrap());
+        assert_eq!(rows % 10, 0);
+        assert_eq!(ground.ranges.len(), usize::from(rows > 0));
+        let covered = ground
+            .ranges
+            .iter()
+            .map(|span| archive.rank(span.bottom).unwrap() + 1)
+            .sum::<u64>();
+        assert_eq!(covered, rows as u64);
+        states.insert(rows);
+    }
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
+}
+
+fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+#[test]
+fn files_are_private_and_any_name_works() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made here").join("a%20b?c#d ü.db");
+    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+    archive.merge_page(&page(0..1, PagePosition::Top)).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for file in [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")] {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    assert_eq!(
+        all(&Archive::open(&ArchiveLocation::Disk(path)).unwrap()),
+        ["mail-0"]
+    );
+}
+
+#[test]
+fn file_that_is_not_archive_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    std::fs::write(
+        &path,
+        "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100),
+    )
+    .unwrap();
+    let failure = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
+    assert_eq!(
+        (failure.kind, failure.message.as_str()),
+        (ErrorKind::Archive, "the archive file is not an archive")
+    );
+    let failure = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
+    assert!(!failure.hint.is_empty(), "{failure}");
+}
+
+#[test]
+fn readers_and_writer_do_not_conflict() {
+    let folder = tempfile::tempdir().unwrap();
+    for location in [
+        ArchiveLocation::Memory,
+        ArchiveLocation::Disk(folder.path().join("mail.db")),
+    ] {
+        let archive = Archive::open(&location).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while all(&archive).len() < 600 {
+                        archive.query_count().unwrap();
+                    }
+                });
+            }
+            for start in (0..600).step_by(20) {
+                archive
+                    .merge_page(&page((start..start + 20).rev(), PagePosition::Top))
+                    .unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn hot_queries_use_an_index() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::create_tables(&mut connection).unwrap();
+    let hot = [
+        window::BELOW,
+        window::ABOVE,
+        window::BY_ID,
+        window::ANY_ABOVE,
+        window::ANY_BELOW,
+        window::COUNT_NEWER,
+        window::OBSERVED,
+        incoming::EXISTING,
+        incoming::FIELDS_BY_KEY,
+        bodies::BODY_BY_ID,
+        position::KEY_EXISTS,
+        position::KEYS_BELOW,
+        coverage::COUNT_LISTED,
+        coverage::NEWEST_LISTED,
+        coverage::OLDEST_LISTED,
+        coverage::NTH_ABOVE_BOTTOM,
+        coverage::NTH_BELOW_TOP,
+        listing::confirmations::OVERLAPPING,
+        listing::confirmations::NEXT_RUN_ABOVE,
+        listing::confirmations::NEXT_RUN_BELOW,
+        listing::confirmations::LISTED_FROM,
+    ];
+    for sql in hot {
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let steps: Vec<String> = statement
+            .query_map(
+                rusqlite::params_from_iter(vec![1; parameters(sql)]),
+                |row| row.get(3),
+            )
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        // There are a few spans, at most.
+        let walks = |step: &String| {
+            !step.starts_with("SCAN")
+                || step == "SCAN covered_range"
+                || step.contains("CONSTANT ROW")
+                || step.contains("subquery")
+        };
+        assert!(
+            steps.iter().all(walks) && !steps.iter().any(|step| step.contains("TEMP")),
+            "{sql}: {steps:?}"
+        );
+        assert!(
+            steps.iter().any(|step| step.starts_with("SEARCH")),
+            "{sql}: {steps:?}"
+        );
+    }
+}
+
+#[test]
+fn counting_uses_the_small_index() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::create_tables(&mut connection).unwrap();
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::COUNT_NEWER))
+        .unwrap();
+    let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
+    assert!(
+        step.contains("USING COVERING INDEX mail_by_fts_rowid"),
+        "{step}"
+    );
+}
+
+#[test]
+fn unconfirmed_deletions_use_partial_index() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::create_tables(&mut connection).unwrap();
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", deletions::UNCONFIRMED))
+        .unwrap();
+    let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
+    assert!(step.contains("INDEX mail_missing_upstream"), "{step}");
+}
+
+fn parameters(sql: &str) -> usize {
+    (1..10)
+        .take_while(|number| sql.contains(&format!("?{number}")))
+        .count()
+}
+
+#[test]
+fn archives_in_memory_are_separate() {
+    let (one, other) = (memory(), memory());
+    one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
+    assert_eq!(
+        (one.query_count().unwrap(), other.query_count().unwrap()),
+        (3, 0)
+    );
+    assert!(Connections::open_in_memory().is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_equal_a_plain_list(
+        seconds in prop::collection::btree_set(0..500_i64, 0..40),
+        anchors in prop::collection::vec((0..6_usize, 0..500_i64, 0..12_usize, 1..15_usize), 1..8),
+    ) {
+        let archive = memory();
+        archive.merge_page(&page(seconds.iter().rev().copied(), PagePosition::Top)).unwrap();
+        let list: Vec<i64> = seconds.into_iter().rev().collect();
+        let key_at = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
+        for (kind, second, lead, rows) in anchors {
+            let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
+            let end = list.len();
+            let filled = |from: usize| { let from = from.min(end.saturating_sub(rows)); (from, (from + rows).min(end)) };
+            let (anchor, (from, to)) = match kind {
+                0 => (WindowAnchor::Newest, (0, rows.min(end))),
+                1 => (WindowAnchor::Oldest, (end.saturating_sub(rows), end)),
+                2 => (WindowAnchor::Above(key_at(second)), (older.saturating_sub(rows), older)),
+                3 => {
+                    let from = list.iter().position(|other| *other < second).unwrap_or(end);
+                    (WindowAnchor::Below(key_at(second)), (from, (from + rows).min(end)))
+                }
+                4 => (WindowAnchor::Around { sort_key: key_at(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
+                _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
+            };
+            let window = archive.window(&anchor, rows).unwrap();
+            let expected: Vec<String> = list[from..to].iter().map(|second| format!("mail-{second}")).collect();
+            prop_assert_eq!(ids(&window), expected, "{:?} of {:?}", anchor, list);
+            if from < to {
+                prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end));
+                prop_assert_eq!(archive.rank(window.rows[0].sort_key).unwrap(), from as u64);
+            }
+        }
+        prop_assert_eq!(archive.query_count().unwrap(), list.len() as u64);
+    }
+}

@@ -1,0 +1,147 @@
+//! What was removed is not in the file any more, in no byte of it.
+
+use std::path::Path;
+
+use super::*;
+use crate::mail::EmailId;
+
+fn line(id: &str, second: i64, to: &str, subject: &str) -> String {
+    format!(
+        r#"{{"id":"{id}","to":["{to}"],"created_at":"{}","subject":"{subject}","last_event":"sent","html":"<p>{subject}</p>","text":"{subject}"}}"#,
+        at(second)
+    )
+}
+
+/// Whether a file beside `path`, or that one itself, holds this text.
+fn holds(path: &Path, text: &str) -> bool {
+    let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
+    files
+        .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+        .any(|bytes| {
+            bytes
+                .windows(text.len())
+                .any(|found| found == text.as_bytes())
+        })
+}
+
+fn filled(path: &Path) -> Archive {
+    let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
+    let mail = |number: i64| match number % 10 {
+        3 => line(
+            &format!("c-{number}"),
+            number,
+            "Canary <canary@example.org>",
+            "the canary sings",
+        ),
+        _ => line(
+            &format!("o-{number}"),
+            number,
+            "other@example.com",
+            "nothing special",
+        ),
+    };
+    let lines: Vec<String> = (0..500).map(mail).collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(600), |_| ())
+        .unwrap();
+    let canary = ListingPage {
+        items: vec![item_with("c-3", Some(3), "the-canary-event")],
+        position: PagePosition::Unknown,
+        oldest_first: false,
+        requested: at(700).into(),
+    };
+    archive.merge_page(&canary).unwrap();
+    archive
+}
+
+#[test]
+fn purged_mail_is_erased_from_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let archive = filled(&path);
+    assert!(holds(&path, "canary"));
+    // An idle reader of this process does not keep the log from being emptied.
+    archive.window(&WindowAnchor::Newest, 5).unwrap();
+    let removal = PurgeTarget::To("CANARY@example.org".to_owned());
+    assert_eq!(
+        archive.count_purge(&removal).unwrap(),
+        49,
+        "the retrieved email has another recipient by now"
+    );
+    assert_eq!(archive.purge(&removal).unwrap(), (49, true));
+    assert_eq!(
+        archive
+            .purge(&PurgeTarget::To("a@example.com".to_owned()))
+            .unwrap(),
+        (1, true)
+    );
+    assert!(!holds(&path, "canary"), "not a byte of it");
+    assert_eq!(archive.query_count().unwrap(), 450);
+    assert_eq!(archive.info().unwrap().bodies, 450);
+    let again = archive
+        .import(
+            line("c-13", 13, "Canary <canary@example.org>", "again").as_bytes(),
+            at(800),
+            |_| (),
+        )
+        .unwrap();
+    assert_eq!((again.new, again.skipped), (0, 1));
+    assert!(
+        !holds(&path, "c-13"),
+        "it is known again by nothing that tells what it was"
+    );
+}
+
+#[test]
+fn expired_mail_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let now = at(403 + 3600);
+    let archive = filled(&path)
+        .with_retention(Some(jiff::SignedDuration::from_hours(1)), now)
+        .unwrap();
+    assert_eq!(archive.query_count().unwrap(), 97);
+    let oldest = archive.info().unwrap().oldest.unwrap();
+    assert_eq!(oldest.parsed, Some(at(403)));
+    drop(archive);
+    assert!(
+        !holds(&path, "the-canary-event"),
+        "the log beside the file is gone with the last who has it open"
+    );
+    assert!(SortKey::from_micros(NOON * 1_000_000).is_some());
+}
+
+#[test]
+fn purged_archive_covers_only_remaining_mail() {
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let items = (0..10)
+        .rev()
+        .map(|number| item_with(&format!("mail-{number}"), Some(number), "sent"))
+        .collect();
+    archive
+        .merge_page(&ListingPage {
+            items,
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(100).into(),
+        })
+        .unwrap();
+    archive
+        .record_end(
+            archive.coverage_state().unwrap().ranges[0].bottom,
+            None,
+            at(100).into(),
+        )
+        .unwrap();
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+    assert_eq!(archive.purge(&PurgeTarget::Before(at(4))).unwrap().0, 4);
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(4)))
+    );
+    assert_eq!(archive.purge(&PurgeTarget::Before(at(50))).unwrap().0, 6);
+    assert_eq!(
+        (archive.query_count().unwrap(), archive.coverage().unwrap()),
+        (0, Coverage::Unknown)
+    );
+    assert_eq!(archive.row(&EmailId::new("mail-9")).unwrap(), None);
+}

@@ -1,0 +1,282 @@
+//! Parses shorthand and box properties: sides, borders, clipping, and fonts.
+
+use cssparser::{Parser, Token};
+
+use super::computed::{Declaration, Length, LineHeight, ROOT_FONT_SIZE};
+use super::values::{ValueError, parse_color, parse_keyword, parse_length, skip_rest, value_error};
+
+/// Parses a property of the four sides: margin, padding or border.
+pub(super) fn parse_box_sides(
+    name: &str,
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let side = |name: &str| {
+        let sides = ["top", "right", "bottom", "left"];
+        let index = sides.iter().position(|side| *side == name);
+        index.ok_or_else(value_error)
+    };
+    let length = |input: &mut Parser<'_>| parse_length(input, quirks);
+    let (property, rest) = name.split_once('-').unwrap_or((name, ""));
+    match (property, rest.split_once('-').unwrap_or((rest, ""))) {
+        ("margin", ("", "")) => {
+            return parse_four_sides(input, length, out, Declaration::Margin);
+        }
+        ("padding", ("", "")) => {
+            return parse_four_sides(input, length, out, Declaration::Padding);
+        }
+        ("border", ("width", "")) => {
+            return parse_four_sides(input, parse_border_width, out, Declaration::BorderWidth);
+        }
+        ("border", ("style", "")) => {
+            return parse_four_sides(input, parse_border_style, out, Declaration::BorderVisible);
+        }
+        ("border", ("", "")) => return parse_border(input, &[0, 1, 2, 3], out),
+        ("border", (name, "")) => return parse_border(input, &[side(name)?], out),
+        ("margin", (name, "")) => out.push(Declaration::Margin(side(name)?, length(input)?)),
+        ("padding", (name, "")) => out.push(Declaration::Padding(side(name)?, length(input)?)),
+        ("border", (name, "width")) => {
+            let width = parse_border_width(input)?;
+            out.push(Declaration::BorderWidth(side(name)?, width));
+        }
+        ("border", (name, "style")) => {
+            let visible = parse_border_style(input)?;
+            out.push(Declaration::BorderVisible(side(name)?, visible));
+        }
+        _ => return Err(value_error()),
+    }
+    Ok(())
+}
+
+/// Parses one to four values for the sides, in CSS order.
+fn parse_four_sides<T: Copy>(
+    input: &mut Parser<'_>,
+    parse: impl Fn(&mut Parser<'_>) -> Result<T, ValueError>,
+    out: &mut Vec<Declaration>,
+    make: impl Fn(usize, T) -> Declaration,
+) -> Result<(), ValueError> {
+    let mut values = vec![parse(input)?];
+    while values.len() < 4 && !input.is_exhausted() {
+        values.push(parse(input)?);
+    }
+    let right = values.get(1).copied().unwrap_or(values[0]);
+    let bottom = values.get(2).copied().unwrap_or(values[0]);
+    let left = values.get(3).copied().unwrap_or(right);
+    out.extend(
+        [values[0], right, bottom, left]
+            .into_iter()
+            .enumerate()
+            .map(|(side, value)| make(side, value)),
+    );
+    Ok(())
+}
+
+fn parse_border_width(input: &mut Parser<'_>) -> Result<f32, ValueError> {
+    if let Ok(word) = input.try_parse(parse_keyword) {
+        return match &*word {
+            "thin" => Ok(1.0),
+            "medium" => Ok(3.0),
+            "thick" => Ok(5.0),
+            _ => Err(value_error()),
+        };
+    }
+    parse_length(input, true)?
+        .to_px(16.0, 0.0)
+        .ok_or_else(value_error)
+}
+
+fn parse_border_style(input: &mut Parser<'_>) -> Result<bool, ValueError> {
+    match &*parse_keyword(input)? {
+        "none" | "hidden" => Ok(false),
+        "solid" | "dashed" | "dotted" | "double" | "groove" | "ridge" | "inset" | "outset" => {
+            Ok(true)
+        }
+        _ => Err(value_error()),
+    }
+}
+
+fn parse_border(
+    input: &mut Parser<'_>,
+    sides: &[usize],
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let (mut width, mut visible) = (3.0, false);
+    while !input.is_exhausted() {
+        if let Ok(value) = input.try_parse(parse_border_width) {
+            width = value;
+        } else if let Ok(value) = input.try_parse(parse_border_style) {
+            visible = value;
+        } else if input.try_parse(|input| parse_color(input, true)).is_err() {
+            input.next()?;
+        }
+    }
+    for side in sides {
+        out.push(Declaration::BorderWidth(*side, width));
+        out.push(Declaration::BorderVisible(*side, visible));
+    }
+    Ok(())
+}
+
+/// Parses `clip`; true for `rect(0, 0, 0, 0)` and the like, which hides text visually.
+pub(super) fn is_clip_empty(input: &mut Parser<'_>) -> bool {
+    if input.expect_function_matching("rect").is_err() {
+        return false;
+    }
+    let small = input.parse_nested_block(|inner| {
+        let mut small = true;
+        while !inner.is_exhausted() {
+            if inner.try_parse(Parser::expect_comma).is_err() {
+                small &= parse_length(inner, true)?
+                    .to_px(16.0, 0.0)
+                    .is_some_and(|px| px <= 1.0);
+            }
+        }
+        Ok::<bool, ValueError>(small)
+    });
+    small.unwrap_or(false)
+}
+
+/// Parses `clip-path`; true for `inset(50%)` and more.
+pub(super) fn is_inset_empty(input: &mut Parser<'_>) -> bool {
+    if input.expect_function_matching("inset").is_err() {
+        return false;
+    }
+    let inset = input.parse_nested_block(|inner| {
+        let length = parse_length(inner, true);
+        skip_rest(inner);
+        length
+    });
+    matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
+}
+
+/// Parses `transform`; true for `scale(0)` and for moves far to the left or up.
+pub(super) fn is_transform_hiding(input: &mut Parser<'_>) -> bool {
+    let Ok(name) = input
+        .expect_function()
+        .map(|name| name.to_ascii_lowercase())
+    else {
+        return false;
+    };
+    let first = input.parse_nested_block(|inner| {
+        let first = parse_length(inner, true);
+        skip_rest(inner);
+        first
+    });
+    match first
+        .ok()
+        .and_then(|length| length.to_px(ROOT_FONT_SIZE, 0.0))
+    {
+        Some(factor) if name.starts_with("scale") => factor == 0.0,
+        Some(px) if name.starts_with("translate") => px < -1_000.0,
+        _ => false,
+    }
+}
+
+pub(super) fn parse_font_size(
+    input: &mut Parser<'_>,
+    quirks: bool,
+) -> Result<Declaration, ValueError> {
+    let keyword = |word: &str| {
+        Some(match word {
+            "xx-small" => Declaration::FontSize(Length::Px(9.0)),
+            "x-small" => Declaration::FontSize(Length::Px(10.0)),
+            "small" => Declaration::FontSize(Length::Px(13.0)),
+            "medium" => Declaration::FontSize(Length::Px(16.0)),
+            "large" => Declaration::FontSize(Length::Px(18.0)),
+            "x-large" => Declaration::FontSize(Length::Px(24.0)),
+            "xx-large" => Declaration::FontSize(Length::Px(32.0)),
+            "smaller" => Declaration::FontSizeFactor(1.0 / 1.2),
+            "larger" => Declaration::FontSizeFactor(1.2),
+            _ => return None,
+        })
+    };
+    if let Ok(word) = input.try_parse(parse_keyword) {
+        return keyword(&word).ok_or_else(value_error);
+    }
+    match parse_length(input, quirks)? {
+        Length::Auto => Err(value_error()),
+        Length::Px(px) if px < 0.0 => Err(value_error()),
+        length => Ok(Declaration::FontSize(length)),
+    }
+}
+
+pub(super) fn parse_font_weight(input: &mut Parser<'_>) -> Result<Declaration, ValueError> {
+    match input.next()?.clone() {
+        Token::Number { value, .. } if (1.0..=1000.0).contains(&value) => {
+            #[expect(clippy::cast_sign_loss, reason = "the range was just checked")]
+            let weight = value as u16;
+            Ok(Declaration::FontWeight(weight))
+        }
+        Token::Ident(word) => match &*word.to_ascii_lowercase() {
+            "normal" => Ok(Declaration::FontWeight(400)),
+            "bold" => Ok(Declaration::FontWeight(700)),
+            "bolder" => Ok(Declaration::RelativeFontWeight(true)),
+            "lighter" => Ok(Declaration::RelativeFontWeight(false)),
+            _ => Err(value_error()),
+        },
+        _ => Err(value_error()),
+    }
+}
+
+pub(super) fn parse_is_monospace(input: &mut Parser<'_>) -> bool {
+    let first = input.next().ok().cloned();
+    match first {
+        Some(Token::Ident(name) | Token::QuotedString(name)) => {
+            let name = name.to_ascii_lowercase();
+            ["mono", "courier", "consolas", "menlo", "monaco"]
+                .iter()
+                .any(|part| name.contains(part))
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn parse_font(
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let mut declarations = vec![
+        Declaration::FontWeight(400),
+        Declaration::Italic(false),
+        Declaration::LineHeight(LineHeight::Normal),
+    ];
+    loop {
+        if let Ok(size) = input.try_parse(|input| parse_font_size(input, quirks)) {
+            declarations.push(size);
+            break;
+        }
+        if let Ok(weight) = input.try_parse(parse_font_weight) {
+            declarations.push(weight);
+        } else if matches!(&*parse_keyword(input)?, "italic" | "oblique") {
+            declarations.push(Declaration::Italic(true));
+        }
+    }
+    if input.try_parse(|input| input.expect_delim('/')).is_ok() {
+        declarations.push(parse_line_height(input, quirks)?);
+    }
+    declarations.push(Declaration::Monospace(parse_is_monospace(input)));
+    out.append(&mut declarations);
+    Ok(())
+}
+
+pub(super) fn parse_line_height(
+    input: &mut Parser<'_>,
+    quirks: bool,
+) -> Result<Declaration, ValueError> {
+    if input
+        .try_parse(|input| input.expect_ident_matching("normal"))
+        .is_ok()
+    {
+        return Ok(Declaration::LineHeight(LineHeight::Normal));
+    }
+    if let Ok(factor) = input.try_parse(Parser::expect_number) {
+        return Ok(Declaration::LineHeight(LineHeight::Factor(factor.max(0.0))));
+    }
+    match parse_length(input, quirks)? {
+        Length::Auto => Err(value_error()),
+        Length::Percent(share) => Ok(Declaration::LineHeightLength(Length::Em(share))),
+        length => Ok(Declaration::LineHeightLength(length)),
+    }
+}

@@ -1,0 +1,176 @@
+//! Converts the number of an email to its UUID and back, so that no table of ids is kept.
+
+use super::rng::{Rng, Stream, mix64};
+
+/// Rounds of the Feistel network; the result looks random after four.
+const ROUNDS: usize = 4;
+
+/// Half of the bits of the lower half of a UUID that the variant leaves free.
+const HALF_BITS: u32 = 31;
+const HALF_MASK: u64 = (1 << HALF_BITS) - 1;
+
+/// A keyed bijection of 62-bit numbers to random-looking UUIDs of version 4.
+///
+/// The lower half of an id is the number after a 4-round Feistel network, the upper half is a check
+/// value that tells ids of this mailbox from other UUIDs.
+#[derive(Debug, Clone)]
+pub(super) struct IdCodec {
+    keys: [u64; ROUNDS],
+    check_key: u64,
+}
+
+/// Why no email can have an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdError {
+    /// It is not a UUID.
+    Malformed,
+    /// It is a UUID that this mailbox never uses for an email.
+    Unknown,
+}
+
+impl IdCodec {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, 0, Stream::Ids);
+        Self {
+            keys: std::array::from_fn(|_| rng.next_u64()),
+            check_key: rng.next_u64(),
+        }
+    }
+
+    /// Returns the id of an email.
+    pub(super) fn encode(&self, number: u64) -> String {
+        let (mut left, mut right) = (number >> HALF_BITS & HALF_MASK, number & HALF_MASK);
+        for key in self.keys {
+            (left, right) = (right, left ^ (mix64(right ^ key) & HALF_MASK));
+        }
+        let value = left << HALF_BITS | right;
+        format_uuid(self.check_bits(value), value)
+    }
+
+    /// Returns another UUID of the same email, for its message id.
+    pub(super) fn encode_message_id(&self, number: u64) -> String {
+        let value = mix64(number ^ self.check_key);
+        format_uuid(mix64(value), value)
+    }
+
+    /// Returns the number of the email with this id, in upper or lower case.
+    pub(super) fn decode(&self, id: &str) -> Result<u64, IdError> {
+        let (upper, lower) = parse_uuid(id).ok_or(IdError::Malformed)?;
+        let value = lower & !VARIANT_MASK;
+        if (upper, lower) != with_version_bits(self.check_bits(value), value) {
+            return Err(IdError::Unknown);
+        }
+        let (mut left, mut right) = (value >> HALF_BITS, value & HALF_MASK);
+        for key in self.keys.iter().rev() {
+            (left, right) = (right ^ (mix64(left ^ key) & HALF_MASK), left);
+        }
+        Ok(left << HALF_BITS | right)
+    }
+
+    const fn check_bits(&self, value: u64) -> u64 {
+        mix64(value ^ self.check_key)
+    }
+}
+
+const VERSION_MASK: u64 = 0xF000;
+const VARIANT_MASK: u64 = 0b11 << 62;
+
+/// Sets version and variant of a UUID of version 4.
+const fn with_version_bits(upper: u64, lower: u64) -> (u64, u64) {
+    (
+        upper & !VERSION_MASK | 0x4000,
+        lower & !VARIANT_MASK | 0b10 << 62,
+    )
+}
+
+fn format_uuid(upper: u64, lower: u64) -> String {
+    let (upper, lower) = with_version_bits(upper, lower);
+    let group = |half: u64, shift: u32| half >> shift & 0xFFFF;
+    let (node, clock) = (lower & 0xFFFF_FFFF_FFFF, group(lower, 48));
+    format!(
+        "{:08x}-{:04x}-{:04x}-{clock:04x}-{node:012x}",
+        upper >> 32,
+        group(upper, 16),
+        group(upper, 0)
+    )
+}
+
+fn parse_uuid(id: &str) -> Option<(u64, u64)> {
+    let dash = |index: usize| matches!(index, 8 | 13 | 18 | 23);
+    let is_shaped = id.len() == 36
+        && id.bytes().enumerate().all(|(i, b)| {
+            if dash(i) {
+                b == b'-'
+            } else {
+                b.is_ascii_hexdigit()
+            }
+        });
+    let bits = is_shaped.then(|| u128::from_str_radix(&id.replace('-', ""), 16).ok())??;
+    Some(((bits >> 64) as u64, bits as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ids_are_unique_uuids_of_version_4() {
+        let codec = IdCodec::new(1);
+        let ids: std::collections::BTreeSet<String> = (0..5000).map(|n| codec.encode(n)).collect();
+        assert_eq!(ids.len(), 5000);
+        for id in &ids {
+            assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
+            assert!(matches!(&id[19..20], "8" | "9" | "a" | "b"), "{id}");
+        }
+        assert_ne!(codec.encode(0), IdCodec::new(2).encode(0));
+        assert_ne!(codec.encode(0), codec.encode_message_id(0));
+    }
+
+    #[test]
+    fn malformed_id_differs_from_unknown_id() {
+        let codec = IdCodec::new(1);
+        for text in [
+            "",
+            "not-a-uuid",
+            "00000000-0000-4000-8000-00000000000",
+            "00000000-0000-4000-8000-00000000000g",
+            "+0000000-0000-4000-8000-000000000000",
+            "é0000000-0000-4000-8000-0000000000000",
+        ] {
+            assert_eq!(codec.decode(text), Err(IdError::Malformed), "{text}");
+        }
+        assert_eq!(
+            codec.decode("00000000-0000-4000-8000-000000000000"),
+            Err(IdError::Unknown)
+        );
+        assert_eq!(
+            codec.decode(&IdCodec::new(2).encode(7)),
+            Err(IdError::Unknown)
+        );
+        assert_eq!(
+            codec.decode(&codec.encode_message_id(7)),
+            Err(IdError::Unknown)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn encoded_number_decodes_to_itself(seed: u64, number in 0..1u64 << 62) {
+            let codec = IdCodec::new(seed);
+            let id = codec.encode(number);
+            prop_assert_eq!(codec.decode(&id), Ok(number));
+            prop_assert_eq!(codec.decode(&id.to_uppercase()), Ok(number));
+        }
+
+        #[test]
+        fn id_with_one_changed_digit_is_unknown(number in 0..10_000_u64, index in 0..36_usize) {
+            let codec = IdCodec::new(0);
+            let mut id = codec.encode(number).into_bytes();
+            prop_assume!(id[index] != b'-');
+            id[index] = if id[index] == b'0' { b'1' } else { b'0' };
+            let id = String::from_utf8(id).unwrap();
+            prop_assert_eq!(codec.decode(&id), Err(IdError::Unknown));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Draws screens that cover the mail: help, details of an error, saved views.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Paragraph, Wrap};
+use unicode_width::UnicodeWidthStr;
+
+use super::buffer::{draw_lines, inset};
+use super::render_ctx::{RenderCtx, Theme};
+use crate::app::Model;
+use crate::app::keymap::{HelpLine, help_lines};
+use crate::error::{Error, RequestDetails};
+
+/// Columns of the keys in the help.
+const MAX_KEYS_WIDTH: usize = 22;
+
+/// Draws the help.
+pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let columns = MAX_KEYS_WIDTH.min(usize::from(area.width) * 2 / 5);
+    let (theme, glyphs) = (ctx.theme, ctx.glyphs);
+    let line = |key: &str, style: Style, text: &str| {
+        Line::from(vec![
+            Span::styled(ctx.align_left(key, columns), style),
+            Span::raw(format!(" {text}")),
+        ])
+    };
+    let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
+    for help in help_lines(&model.keymap).into_iter().skip(scroll) {
+        lines.push(match help {
+            HelpLine::Title(title) => Line::styled(title, Theme::title()),
+            HelpLine::Blank => Line::default(),
+            HelpLine::Status(status) => {
+                let label = format!("{} {}", glyphs.status(&status), status.label());
+                line(&label, theme.status(&status), status.meaning())
+            }
+            HelpLine::Changed(text) => line(glyphs.changed, theme.new_mail(), text),
+            HelpLine::Gone(text) => line(glyphs.deleted, Style::new(), text),
+            HelpLine::Keys(keys, spec) => line(&keys, theme.accent(), spec.help),
+        });
+    }
+    draw_lines(&lines, inset(area, 2, 0), frame);
+}
+
+/// Draws everything that is known of an error, for a report to the support of the service.
+pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let mut lines = vec![
+        Line::styled("What failed", Theme::title()),
+        Line::default(),
+        Line::styled(&*error.message, ctx.theme.error()),
+    ];
+    if !error.hint.is_empty() {
+        lines.push(Line::raw(&*error.hint));
+    }
+    lines.push(Line::default());
+    let mut push = |label: &str, value: String| {
+        lines.push(Line::from(vec![
+            Span::styled(format!("{label:<14}"), Theme::chrome()),
+            Span::raw(value),
+        ]));
+    };
+    push("kind", error.kind.code().to_owned());
+    if let Some(details) = &error.details {
+        let RequestDetails {
+            endpoint,
+            status,
+            request_id,
+            attempts,
+        } = &**details;
+        let status = status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
+        let request_id = request_id.as_deref().unwrap_or("none");
+        push("request", (*endpoint).to_owned());
+        push("status", status);
+        push("request id", request_id.to_owned());
+        push("attempts", attempts.to_string());
+    }
+    if let Some(wait) = error.retry_after {
+        push("retry after", format!("{} s", wait.as_secs()));
+    }
+    frame.render_widget(
+        Paragraph::new(Text::from(lines)).wrap(Wrap { trim: true }),
+        inset(area, 2, 0),
+    );
+}
+
+/// Draws the list of saved views.
+pub fn draw_saved_views(
+    chosen: usize,
+    model: &Model,
+    area: Rect,
+    ctx: &RenderCtx,
+    frame: &mut Frame,
+) {
+    let area = inset(area, 1, 0);
+    let width = usize::from(area.width);
+    let views = model.saved_views();
+    let names = views.values().map(|view| view.name.width()).max();
+    let names = names.unwrap_or(0).min(width / 3);
+    let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];
+    for (nth, (number, view)) in views.iter().enumerate() {
+        let style = if nth == chosen {
+            Theme::selected(true)
+        } else {
+            Style::new()
+        };
+        let bar = ctx.glyphs.bar(nth == chosen);
+        let gap = names.saturating_sub(view.name.width()) + 2;
+        lines.push(Line::from(vec![
+            Span::styled(format!("{bar}{number}  "), ctx.theme.accent()),
+            Span::styled(ctx.truncate(&view.name, names), style),
+            Span::raw(" ".repeat(gap)),
+            Span::raw(ctx.truncate(&view.query, width.saturating_sub(names + 7))),
+        ]));
+    }
+    if views.is_empty() {
+        lines.push(Line::raw(
+            "No saved views. / filters the list, W saves the filter.",
+        ));
+    }
+    // On a low screen, the selected view is worth more than the title.
+    let scroll = model.view_chooser_scroll(area.height);
+    draw_lines(lines.iter().skip(scroll), area, frame);
+}
