@@ -17,7 +17,7 @@
 //! - An older response never overwrites a newer one: each has the time of its request.
 //! - Pages that shift, repeat or overlap during a sync are harmless: rows are merged by email id.
 //! - The screen holds one window of rows, however many emails there are.
-//! - "Nothing on disk" is one switch: the archive is then in memory.
+//! - "Nothing on disk" is one switch: the archive is then `SQLite` in memory.
 //!
 //! # Modules
 //!

@@ -1,6 +1,6 @@
 //! Checks the architecture: layers, file sizes, header comments, and what each module may use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,15 @@ const MAX_LINES: usize = 900;
 
 /// Files that may be longer because they are one table of data.
 const DATA_FILES: &[&str] = &[];
+
+/// Import circles inside a module that may stay, each with its reason.
+const ALLOWED_CYCLES: &[(&[&str], &str)] = &[(
+    &["app/commands", "app/history", "app/prompt"],
+    "the command table names the model's methods, and these files take commands as arguments",
+)];
+
+/// Files that own the state of a module: they may import what extends them.
+const STATE_OWNERS: &[&str] = &["app/model"];
 
 /// The product's source files; tests are in files of their own.
 fn sources() -> Vec<(PathBuf, String)> {
@@ -268,5 +277,205 @@ fn pure_modules_use_no_input_or_output() {
             }
         }
     }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// A file's module path below `src`, for example `["archive", "search", "plan"]`.
+fn module_path(path: &Path) -> Vec<String> {
+    let mut parts: Vec<String> = path
+        .components()
+        .map(|part| {
+            part.as_os_str()
+                .to_string_lossy()
+                .trim_end_matches(".rs")
+                .to_owned()
+        })
+        .collect();
+    if parts.last().is_some_and(|last| last == "mod") {
+        parts.pop();
+    }
+    parts
+}
+
+/// The paths of all `use` declarations, with groups written out: `use a::{b, c::d}` gives `a::b` and `a::c::d`.
+fn used_paths(text: &str) -> Vec<Vec<String>> {
+    fn expand(prefix: &[String], tree: &str, out: &mut Vec<Vec<String>>) {
+        let tree = tree.trim();
+        if let Some((head, group)) = tree.split_once('{') {
+            let mut prefix = prefix.to_vec();
+            prefix.extend(
+                head.split("::")
+                    .map(str::trim)
+                    .filter(|part| !part.is_empty())
+                    .map(str::to_owned),
+            );
+            let (mut depth, mut start) = (0, 0);
+            for (at, c) in group.char_indices() {
+                match c {
+                    '{' => depth += 1,
+                    '}' if depth == 0 => {
+                        expand(&prefix, &group[start..at], out);
+                        break;
+                    }
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => {
+                        expand(&prefix, &group[start..at], out);
+                        start = at + 1;
+                    }
+                    _ => {}
+                }
+            }
+        } else if !tree.is_empty() {
+            let path = tree.split(" as ").next().unwrap_or(tree);
+            out.push(
+                prefix
+                    .iter()
+                    .cloned()
+                    .chain(path.split("::").map(|part| part.trim().to_owned()))
+                    .collect(),
+            );
+        }
+    }
+    let product = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let mut paths = Vec::new();
+    for declaration in product.split(';') {
+        let found = declaration
+            .rmatch_indices("use ")
+            .find(|(at, _)| declaration[..*at].ends_with(['\n', ' ', ')']) || *at == 0);
+        if let Some((at, _)) = found {
+            let line = declaration[..at]
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .trim();
+            if line.is_empty() || line == "pub" || line.starts_with("pub(") {
+                expand(&[], &declaration[at + 4..], &mut paths);
+            }
+        }
+    }
+    paths
+}
+
+/// Which file imports which inside each top-level module. The file that owns a folder (`mod.rs`, or the file named like the
+/// folder) is left out: it declares its children, and they use its types. A name that such a file hands on counts for the
+/// file that defines it.
+fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let files: BTreeMap<Vec<String>, String> = sources()
+        .into_iter()
+        .map(|(path, text)| (module_path(&path), text))
+        .collect();
+    let owners: BTreeSet<Vec<String>> = files
+        .keys()
+        .filter(|path| {
+            files
+                .keys()
+                .any(|other| other.len() > path.len() && other.starts_with(path))
+        })
+        .cloned()
+        .collect();
+    let resolve = |here: &[String], path: &[String]| -> Vec<String> {
+        let mut base = here.to_vec();
+        let mut parts = path.iter();
+        let mut rest: Vec<String> = Vec::new();
+        match parts.next().map(String::as_str) {
+            Some("crate") => base.clear(),
+            Some("self") => {}
+            Some("super") => {
+                base.pop();
+            }
+            Some(other) => rest.push(other.to_owned()),
+            None => {}
+        }
+        for part in parts {
+            if part == "super" {
+                base.pop();
+            } else {
+                rest.push(part.clone());
+            }
+        }
+        base.extend(rest);
+        base
+    };
+    // What an owner hands on: its path and a name -> the path of the definition.
+    let mut handed_on: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for owner in &owners {
+        for path in used_paths(&files[owner]) {
+            let full = resolve(owner, &path);
+            if let Some(name) = full.last() {
+                let mut alias = owner.clone();
+                alias.push(name.clone());
+                handed_on.insert(alias, full);
+            }
+        }
+    }
+    let is_owner = |path: &Vec<String>| {
+        owners.contains(path) || STATE_OWNERS.contains(&path.join("/").as_str())
+    };
+    let mut graph: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
+    for (here, text) in &files {
+        if here.len() < 2 || is_owner(here) {
+            continue;
+        }
+        for path in used_paths(text) {
+            let mut full = resolve(here, &path);
+            while let Some(next) = handed_on.get(&full).filter(|next| **next != full) {
+                full = next.clone();
+            }
+            let target = (2..=full.len())
+                .rev()
+                .map(|n| full[..n].to_vec())
+                .find(|prefix| files.contains_key(prefix));
+            if let Some(target) =
+                target.filter(|target| target != here && target[0] == here[0] && !is_owner(target))
+            {
+                graph.entry(here.clone()).or_default().insert(target);
+            }
+        }
+    }
+    graph
+}
+
+#[test]
+fn files_of_a_module_import_in_one_direction() {
+    let graph = imports();
+    let reachable = |from: &Vec<String>| {
+        let (mut seen, mut queue) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(file) = queue.pop() {
+            for next in graph.get(&file).into_iter().flatten() {
+                if seen.insert(next.clone()) {
+                    queue.push(next.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reach: BTreeMap<_, _> = graph
+        .keys()
+        .map(|file| (file.clone(), reachable(file)))
+        .collect();
+    let mut cycles: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (file, far) in &reach {
+        if far.contains(file) {
+            let circle: Vec<String> = far
+                .iter()
+                .filter(|other| reach.get(*other).is_some_and(|back| back.contains(file)))
+                .map(|path| path.join("/"))
+                .collect();
+            cycles.insert(circle);
+        }
+    }
+    let allowed = |circle: &Vec<String>| {
+        ALLOWED_CYCLES
+            .iter()
+            .any(|(files, _)| files.iter().eq(circle.iter()))
+    };
+    let broken: Vec<String> = cycles
+        .iter()
+        .filter(|circle| !allowed(circle))
+        .map(|circle| circle.join(" <-> "))
+        .collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

@@ -360,9 +360,13 @@ commands! {
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.
-#[expect(clippy::enum_glob_use, reason = "a list of names reads best")]
 mod hints {
-    use super::Command::{self, *};
+    use super::Command::{
+        self, Accept, Back, Cancel, CloseLayer, Confirm, CycleLayout, DeleteView, Filter, Find,
+        FullReader, FullTimes, LoadOlder, NextBodyView, NextEmail, NextItem, NextMatch, NextRow,
+        Oldest, Open, PanRight, PreviousEmail, RecipientSummary, Refresh, SaveView, SavedViews,
+        ScrollDown, ScrollToEnd, SwitchPane, Undo,
+    };
 
     pub const LIST: &[Command] = &[
         Open,

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use crate::query::{
-    EmailPart, Field, Node, ParseContext, ParsedQuery, Query, SortOrder, Term, parse,
-};
+use crate::query::{ParseContext, ParsedQuery, Query, SortOrder, parse};
 
 /// A search of the list. Without a word in it, every email is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,26 +71,12 @@ impl Filter {
 
     /// Whether what it finds hangs on bodies or tags, which are not known of every email.
     pub fn needs_bodies(&self) -> bool {
-        needs_bodies(&self.query.filter)
+        self.query.needs_bodies()
     }
 
     /// Whether it leaves the list as it is without it.
     pub fn is_empty(&self) -> bool {
         self.query.is_match_all() && self.query.sort == SortOrder::Newest
-    }
-}
-
-fn needs_bodies(node: &Node) -> bool {
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(needs_bodies),
-        Node::Not(node) => needs_bodies(node),
-        Node::Term(
-            Term::Word(_)
-            | Term::Text(Field::Body, _)
-            | Term::Tag { .. }
-            | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag),
-        ) => true,
-        Node::Term(_) => false,
     }
 }
 

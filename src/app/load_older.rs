@@ -43,7 +43,8 @@ impl Model {
         self.list
             .filter()
             .query()
-            .earliest_match()
+            .time_bounds()
+            .oldest
             .zip(reach)
             .is_some_and(|(since, reach)| reach < since)
     }

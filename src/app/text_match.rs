@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::query::normalize::is_unspaced_script;
-use crate::query::{Field, Query, SearchText};
+use crate::query::{Field, Query, SearchText, find_substrings, find_word_runs};
 use crate::render::{Body, BodyLine, SpanRole};
 
 /// What is looked for in a body.
@@ -28,14 +28,14 @@ impl SearchPattern {
     /// Where it stands in `text`, in order and without overlaps.
     fn find_in(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = match self {
-            Self::Text(needle) => needle.find_substrings(text),
+            Self::Text(needle) => find_substrings(needle, text),
             Self::Filter(query) => {
                 let sought = query.highlight_terms();
                 let of_bodies = sought
                     .into_iter()
                     .filter(|(field, _)| matches!(field, None | Some(Field::Body)));
                 of_bodies
-                    .flat_map(|(_, needle)| needle.find_word_runs(text))
+                    .flat_map(|(_, needle)| find_word_runs(needle, text))
                     .collect()
             }
         };

@@ -419,7 +419,7 @@ impl ValueCache {
         if let Some(existing) = self.senders.get(sender) {
             return Ok(existing.clone());
         }
-        let value = search::label(transaction, search::STORED_SENDER, sender)?
+        let value = search::intern(transaction, search::STORED_SENDER, sender)?
             .map_or_else(|| Value::Text(sender.to_owned()), Value::Integer);
         self.senders.insert(sender.to_owned(), value.clone());
         Ok(value)

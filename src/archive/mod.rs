@@ -40,7 +40,7 @@ pub(crate) use listing::sort_key::{RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
-pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount, needs_bodies};
+pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
 use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
@@ -48,8 +48,7 @@ use storage::{schema, sql};
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
-// The names under which `search` imports them.
-use codec::{body as body_codec, row as row_codec, time as time_codec};
+use codec::time as time_codec;
 
 pub use crate::config::ArchiveLocation;
 use crate::error::Error;

@@ -119,36 +119,14 @@ pub(crate) const TOP: SortKey = SortKey(i64::MAX);
 pub(crate) const BOTTOM: SortKey = SortKey(i64::MIN);
 
 impl Archive {
-    /// Loads at most `rows` rows at `anchor`. A window at an end of the list is filled from the other side.
+    /// Loads at most `limit` rows at `anchor`. A window at an end of the list is filled from the other side.
     ///
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn window(&self, anchor: &WindowAnchor, rows: usize) -> Result<RowWindow, Error> {
+    pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow, Error> {
         self.connections.read(|connection| {
-            let rows = match *anchor {
-                WindowAnchor::Newest => load_below(connection, TOP, rows)?,
-                WindowAnchor::Oldest => load_above(connection, BOTTOM, rows)?,
-                WindowAnchor::Above(key) => load_above(connection, key, rows)?,
-                WindowAnchor::Below(key) => load_below(connection, key, rows)?,
-                WindowAnchor::Around {
-                    sort_key: key,
-                    above,
-                } => load_around(connection, key, above, rows)?,
-                WindowAnchor::AtTime(micros) => {
-                    load_around(connection, SortKey::newest_at(micros), 0, rows)?
-                }
-            };
-            let exists = |query: &str, row: Option<&EmailRow>| {
-                row.map_or(Ok(false), |row| {
-                    sql::value(connection, query, [row.sort_key])
-                })
-            };
-            Ok(RowWindow {
-                more_above: exists(ANY_ABOVE, rows.first())?,
-                more_below: exists(ANY_BELOW, rows.last())?,
-                rows,
-            })
+            read_window(&AllRows { connection }, Direction::Older, anchor, limit)
         })
     }
 
@@ -230,37 +208,178 @@ pub(crate) fn observed_status(last_event: Option<String>, seen_at: i64) -> Obser
     }
 }
 
-/// Loads rows that are older than `key`, newest first.
-fn load_below(connection: &Connection, key: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
-    let params = params![key, to_limit(rows)];
-    sql::all(connection, BELOW, params, read_short_row)
+/// A direction through the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Older,
+    Newer,
 }
 
-/// Loads the nearest rows that are newer than `key`, newest first.
-fn load_above(connection: &Connection, key: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
-    let params = params![key, to_limit(rows)];
-    let mut found = sql::all(connection, ABOVE, params, read_short_row)?;
-    found.reverse();
-    Ok(found)
+impl Direction {
+    pub(super) const fn reverse(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
+
+    /// Returns the key past the last email in this direction.
+    pub(super) const fn end(self) -> SortKey {
+        match self {
+            Self::Older => BOTTOM,
+            Self::Newer => TOP,
+        }
+    }
+
+    /// Checks whether `key` comes before `other`.
+    pub(super) fn precedes(self, key: SortKey, other: SortKey) -> bool {
+        match self {
+            Self::Older => key > other,
+            Self::Newer => key < other,
+        }
+    }
+
+    fn next_key(self, key: SortKey) -> SortKey {
+        match self {
+            Self::Older => key.next_older(),
+            Self::Newer => key.next_newer(),
+        }
+    }
 }
 
-fn load_around(
-    connection: &Connection,
+/// A list of rows that can be read in both directions.
+pub(super) trait RowSource {
+    /// Loads at most `limit` rows past `from`, nearest first.
+    fn rows(
+        &self,
+        direction: Direction,
+        from: SortKey,
+        limit: usize,
+    ) -> Result<Vec<EmailRow>, Error>;
+
+    /// Checks whether there is a row past `from`.
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error>;
+}
+
+/// Every email of the archive.
+struct AllRows<'a> {
+    connection: &'a Connection,
+}
+
+impl RowSource for AllRows<'_> {
+    fn rows(
+        &self,
+        direction: Direction,
+        from: SortKey,
+        limit: usize,
+    ) -> Result<Vec<EmailRow>, Error> {
+        let query = match direction {
+            Direction::Older => BELOW,
+            Direction::Newer => ABOVE,
+        };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        sql::all(self.connection, query, params![from, limit], |row| {
+            let mut row = read_row(row)?;
+            row.summary.truncate_for_list();
+            Ok(row)
+        })
+    }
+
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
+        let query = match direction {
+            Direction::Older => ANY_BELOW,
+            Direction::Newer => ANY_ABOVE,
+        };
+        sql::value(self.connection, query, [from])
+    }
+}
+
+/// Reads a window of a list whose top to bottom direction is `forward`.
+pub(super) fn read_window(
+    source: &impl RowSource,
+    forward: Direction,
+    anchor: &WindowAnchor,
+    limit: usize,
+) -> Result<RowWindow, Error> {
+    let back = forward.reverse();
+    match *anchor {
+        WindowAnchor::Newest => read_from(source, forward, forward, back.end(), limit),
+        WindowAnchor::Oldest => read_from(source, forward, back, forward.end(), limit),
+        WindowAnchor::Above(key) => read_from(source, forward, back, key, limit),
+        WindowAnchor::Below(key) => read_from(source, forward, forward, key, limit),
+        WindowAnchor::Around { sort_key, above } => {
+            read_around(source, forward, sort_key, above, limit)
+        }
+        WindowAnchor::AtTime(micros) => {
+            let key = match forward {
+                Direction::Older => SortKey::newest_at(micros),
+                Direction::Newer => SortKey::oldest_at(micros),
+            };
+            read_around(source, forward, key, 0, limit)
+        }
+    }
+}
+
+/// Reads the rows past `from` in one direction.
+fn read_from(
+    source: &impl RowSource,
+    forward: Direction,
+    direction: Direction,
+    from: SortKey,
+    limit: usize,
+) -> Result<RowWindow, Error> {
+    let mut rows = source.rows(direction, from, limit.saturating_add(1))?;
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    // Nothing is behind an end of the list, and to find that out may cost as much as the rows.
+    let behind = direction.reverse();
+    let has_behind = match rows.first() {
+        Some(nearest) if from != behind.end() => source.has_row(behind, nearest.sort_key)?,
+        _ => false,
+    };
+    if direction == forward {
+        return Ok(RowWindow {
+            rows,
+            more_above: has_behind,
+            more_below: has_more,
+        });
+    }
+    rows.reverse();
+    Ok(RowWindow {
+        rows,
+        more_above: has_more,
+        more_below: has_behind,
+    })
+}
+
+/// Reads `lead` rows before `key` and the others from it on; one side fills up for the other.
+fn read_around(
+    source: &impl RowSource,
+    forward: Direction,
     key: SortKey,
     lead: usize,
-    rows: usize,
-) -> Result<Vec<EmailRow>, Error> {
-    let edge = key.next_newer();
-    let lead = lead.min(rows.saturating_sub(1));
-    let older = load_below(connection, edge, rows - lead)?;
-    let mut found = load_above(connection, edge.next_older(), rows - older.len())?;
-    found.extend(older);
-    if found.len() < rows
-        && let Some(last) = found.last().map(|row| row.sort_key)
+    limit: usize,
+) -> Result<RowWindow, Error> {
+    let back = forward.reverse();
+    let edge = back.next_key(key);
+    let lead = lead.min(limit.saturating_sub(1));
+    let mut after = source.rows(forward, edge, limit - lead)?;
+    let mut rows = source.rows(back, forward.next_key(edge), limit - after.len())?;
+    rows.reverse();
+    rows.append(&mut after);
+    if rows.len() < limit
+        && let Some(last) = rows.last().map(|row| row.sort_key)
     {
-        found.extend(load_below(connection, last, rows - found.len())?);
+        rows.extend(source.rows(forward, last, limit - rows.len())?);
     }
-    Ok(found)
+    let has_row = |direction, row: Option<&EmailRow>| {
+        row.map_or(Ok(false), |row| source.has_row(direction, row.sort_key))
+    };
+    Ok(RowWindow {
+        more_above: has_row(back, rows.first())?,
+        more_below: has_row(forward, rows.last())?,
+        rows,
+    })
 }
 
 /// Reads a row of [`select_rows!`].
@@ -277,15 +396,4 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
         to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
     })
-}
-
-/// Reads a row and shortens it for a window.
-fn read_short_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
-    let mut row = read_row(row)?;
-    row.summary.truncate_for_list();
-    Ok(row)
-}
-
-fn to_limit(rows: usize) -> i64 {
-    i64::try_from(rows).unwrap_or(i64::MAX)
 }

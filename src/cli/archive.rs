@@ -13,7 +13,7 @@ use super::open_archive;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
-    OnMismatch, PurgeTarget, RepairOutcome, is_unusable, needs_bodies,
+    OnMismatch, PurgeTarget, RepairOutcome, is_unusable,
 };
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -351,7 +351,7 @@ fn purge_emails(
 ) -> Result<(), CommandExit> {
     let (removal, which) = purge_target(purge, settings, now)?;
     if let PurgeTarget::Matching(query) = &removal
-        && needs_bodies(query)
+        && query.needs_bodies()
     {
         let BodyAvailability { fetched, emails } = archive.body_availability()?;
         if fetched < emails {

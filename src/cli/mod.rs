@@ -121,11 +121,18 @@ fn with_profile(
     context: CommandContext<'_>,
     command: impl FnOnce(&mut ProfileContext<'_>) -> Result<(), CommandExit>,
 ) -> Result<(), CommandExit> {
-    let settings = resolve_settings(context.global, context.env, context.out)?;
+    let CommandContext {
+        global,
+        env,
+        clock,
+        out,
+        ..
+    } = context;
+    let settings = resolve_settings(global, env, out)?;
     command(&mut ProfileContext {
         settings: &settings,
-        clock: context.clock,
-        out: context.out,
+        clock,
+        out,
     })
 }
 

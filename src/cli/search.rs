@@ -12,7 +12,7 @@ use super::freshness::OldestConfirmation;
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
 use super::{block_on, freshness, open_archive, sync, table};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount};
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
@@ -280,7 +280,7 @@ fn describe_scope(
             ", with gaps; --back 30d fetches the last 30 days first".to_owned()
         }
     };
-    let inside = if needs_bodies(query) {
+    let inside = if query.needs_bodies() {
         format!(
             "; bodies and tags of {} are known",
             archive.body_availability()?.fetched

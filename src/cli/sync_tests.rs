@@ -18,7 +18,11 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Redirected,
         ErrorKind::InvalidRequest,
     ];
-    assert!(stays.into_iter().all(ErrorKind::is_service_error));
+    assert!(
+        stays
+            .into_iter()
+            .all(crate::error::ErrorKind::is_service_error)
+    );
     let ends = [
         ErrorKind::KeyMissing,
         ErrorKind::KeyRejected,
@@ -27,7 +31,11 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Io,
         ErrorKind::Internal,
     ];
-    assert!(!ends.into_iter().any(ErrorKind::is_service_error));
+    assert!(
+        !ends
+            .into_iter()
+            .any(crate::error::ErrorKind::is_service_error)
+    );
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl ConfigReader<'_> {
                 "default_profile" => {
                     default = self
                         .read_profile_name(value)
-                        .map(|name| (name, value.span()))
+                        .map(|name| (name, value.span()));
                 }
                 "profiles" => {
                     for (name, profile) in self.expect_table(value).into_iter().flatten() {
@@ -278,7 +278,7 @@ impl ConfigReader<'_> {
                     }
                 }
                 "ca_file" => {
-                    profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text))
+                    profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text));
                 }
                 "api_key" => {
                     let location = self.file_and_line(&key.span());

@@ -1,25 +1,23 @@
-//! `Query`: what is looked for, as a tree that has one shape for one meaning.
+//! `Query`: a parsed search as a tree. Equal meanings have equal trees.
 
 use jiff::Timestamp;
 
 use crate::mail::Status;
 
-use super::{SearchText, TimeRange};
+use super::date::TimeRange;
+use super::normalize::SearchText;
 
-/// What is looked for, and in which order it is shown.
+/// A filter and the order of its matches.
 ///
 /// Its `Display` is the canonical text: parsing it gives the same query again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// What an email must be like.
     pub(crate) filter: Node,
-    /// The order of what is found.
     pub(crate) sort: SortOrder,
 }
 
 impl Query {
-    /// The query that every email matches, newest first: the text without a word.
-    #[must_use]
+    /// Returns the query of the empty text: every email, newest first.
     pub(crate) const fn match_all() -> Self {
         Self {
             filter: Node::And(Vec::new()),
@@ -27,88 +25,136 @@ impl Query {
         }
     }
 
-    /// Before which time no email matches, if there is such a time.
-    #[must_use]
-    pub(crate) fn earliest_match(&self) -> Option<Timestamp> {
-        earliest_match(&self.filter, true)
+    /// Checks whether every email matches.
+    pub(crate) fn is_match_all(&self) -> bool {
+        self.filter == Node::And(Vec::new())
     }
 
-    /// Whether what it finds may change with the status of an email.
-    #[must_use]
+    /// Returns the times between which all matches were created.
+    pub(crate) fn time_bounds(&self) -> TimeBounds {
+        time_bounds(&self.filter, true)
+    }
+
+    /// Checks whether a new status of an email may change the result.
     pub(crate) fn depends_on_status(&self) -> bool {
-        depends_on_status(&self.filter)
+        self.has_term(Term::depends_on_status)
     }
 
-    /// The query for every email that this one may find once its status is another, newest first: the same
-    /// without the conditions on the status.
-    #[must_use]
+    /// Checks whether the query reads bodies or tags. A word does.
+    pub(crate) fn needs_bodies(&self) -> bool {
+        self.has_term(|term| matches!(term, Term::Word(_)) || term.is_unknown_until_fetched())
+    }
+
+    fn has_term(&self, condition: impl Fn(&Term) -> bool) -> bool {
+        let mut found = false;
+        self.filter
+            .visit_terms(0, &mut |term, _| found |= condition(term));
+        found
+    }
+
+    /// Removes the conditions on the status, and the sort order.
+    ///
+    /// The result matches every email that this query may match once its status changes.
     pub(crate) fn without_status(&self) -> Self {
         Self {
             filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())),
             sort: SortOrder::Newest,
         }
     }
+}
 
-    /// Whether every email matches.
-    #[must_use]
-    pub(crate) fn is_match_all(&self) -> bool {
-        self.filter == Node::And(Vec::new())
+/// Takes each condition on the status as met, or below a negation as not met.
+///
+/// `None` is a condition that every email meets, or none if not `positive`.
+fn without_status(node: &Node, positive: bool) -> Option<Node> {
+    match (node, positive) {
+        (Node::And(nodes) | Node::Or(nodes), _) => {
+            let rest: Vec<Node> = nodes
+                .iter()
+                .filter_map(|node| without_status(node, positive))
+                .collect();
+            let is_and = matches!(node, Node::And(_));
+            let is_open = if is_and == positive {
+                rest.is_empty()
+            } else {
+                rest.len() < nodes.len()
+            };
+            (!is_open).then(|| {
+                if is_and {
+                    Node::all(rest)
+                } else {
+                    Node::any(rest)
+                }
+            })
+        }
+        (Node::Not(inner), _) => without_status(inner, !positive).map(Node::negated),
+        (Node::Term(term), _) => (!term.depends_on_status()).then(|| node.clone()),
     }
 }
 
-fn depends_on_status(node: &Node) -> bool {
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(depends_on_status),
-        Node::Not(inner) => depends_on_status(inner),
-        Node::Term(term) => matches!(term, Term::Status(_) | Term::Is(_) | Term::SeenChange(_)),
+/// The times between which all matches of a query were created; `None` is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TimeBounds {
+    pub(crate) oldest: Option<Timestamp>,
+    pub(crate) newest: Option<Timestamp>,
+}
+
+impl TimeBounds {
+    fn since(oldest: Timestamp) -> Self {
+        Self {
+            oldest: Some(oldest),
+            newest: None,
+        }
+    }
+
+    fn until(newest: Timestamp) -> Self {
+        Self {
+            oldest: None,
+            newest: Some(newest),
+        }
+    }
+
+    fn intersection(self, other: Self) -> Self {
+        Self {
+            oldest: self.oldest.max(other.oldest),
+            newest: [self.newest, other.newest].into_iter().flatten().min(),
+        }
+    }
+
+    fn union(self, other: Self) -> Self {
+        Self {
+            oldest: self.oldest.min(other.oldest),
+            newest: self.newest.zip(other.newest).map(|(a, b)| a.max(b)),
+        }
     }
 }
 
-/// The node with each condition on the status taken for met (`None`: everything meets it), or for not met
-/// where that is not `wanted`, below a negation.
-fn without_status(node: &Node, wanted: bool) -> Option<Node> {
-    let kept = |nodes: &[Node]| -> Vec<Node> {
+fn time_bounds(node: &Node, positive: bool) -> TimeBounds {
+    let members = |nodes: &[Node]| {
         nodes
             .iter()
-            .filter_map(|node| without_status(node, wanted))
-            .collect()
+            .map(|node| time_bounds(node, positive))
+            .collect::<Vec<_>>()
+            .into_iter()
     };
-    match (node, wanted) {
-        (Node::And(nodes), true) => Some(kept(nodes))
-            .filter(|kept| !kept.is_empty())
-            .map(Node::all),
-        (Node::Or(nodes), false) => Some(kept(nodes))
-            .filter(|kept| !kept.is_empty())
-            .map(Node::any),
-        (Node::And(nodes), false) => Some(kept(nodes))
-            .filter(|kept| kept.len() == nodes.len())
-            .map(Node::all),
-        (Node::Or(nodes), true) => Some(kept(nodes))
-            .filter(|kept| kept.len() == nodes.len())
-            .map(Node::any),
-        (Node::Not(inner), _) => without_status(inner, !wanted).map(Node::negated),
-        (Node::Term(Term::Status(_) | Term::Is(_) | Term::SeenChange(_)), _) => None,
-        (Node::Term(_), _) => Some(node.clone()),
-    }
-}
-
-fn earliest_match(node: &Node, wanted: bool) -> Option<Timestamp> {
-    match (node, wanted) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes
-            .iter()
-            .filter_map(|node| earliest_match(node, wanted))
-            .max(),
-        (Node::Or(nodes), true) | (Node::And(nodes), false) => {
-            let sides: Option<Vec<Timestamp>> = nodes
-                .iter()
-                .map(|node| earliest_match(node, wanted))
-                .collect();
-            sides?.into_iter().min()
+    match (node, positive) {
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => {
+            members(nodes).fold(TimeBounds::default(), TimeBounds::intersection)
         }
-        (Node::Not(inner), _) => earliest_match(inner, !wanted),
-        (Node::Term(Term::After(moment) | Term::On(moment)), true)
-        | (Node::Term(Term::Before(moment)), false) => Some(moment.start),
-        (Node::Term(_), _) => None,
+        (Node::Or(nodes), true) | (Node::And(nodes), false) => {
+            members(nodes).reduce(TimeBounds::union).unwrap_or_default()
+        }
+        (Node::Not(inner), _) => time_bounds(inner, !positive),
+        (Node::Term(Term::After(range)), true) | (Node::Term(Term::Before(range)), false) => {
+            TimeBounds::since(range.start)
+        }
+        (Node::Term(Term::Before(range)), true) | (Node::Term(Term::After(range)), false) => {
+            TimeBounds::until(range.start)
+        }
+        (Node::Term(Term::On(range)), true) => {
+            TimeBounds::since(range.start).intersection(TimeBounds::until(range.end))
+        }
+        (Node::Term(_), _) => TimeBounds::default(),
     }
 }
 
@@ -123,15 +169,12 @@ pub(crate) enum Node {
     And(Vec<Node>),
     /// At least one of these.
     Or(Vec<Node>),
-    /// Not this.
     Not(Box<Node>),
-    /// One thing to look for.
     Term(Term),
 }
 
 impl Node {
-    /// All of `nodes`.
-    #[must_use]
+    /// Joins nodes with `and`.
     pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         for node in nodes {
@@ -143,8 +186,7 @@ impl Node {
         take_single(&mut members).unwrap_or(Self::And(members))
     }
 
-    /// At least one of `nodes`.
-    #[must_use]
+    /// Joins nodes with `or`.
     pub(crate) fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         for node in nodes {
@@ -156,29 +198,39 @@ impl Node {
         take_single(&mut members).unwrap_or(Self::Or(members))
     }
 
-    /// Not this node.
-    #[must_use]
+    /// Negates the node.
     pub(crate) fn negated(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
             Self::And(_) | Self::Or(_) | Self::Term(_) => Self::Not(Box::new(self)),
         }
     }
-}
 
-/// The only member, taken out, if there is just one.
-fn take_single(members: &mut Vec<Node>) -> Option<Node> {
-    if members.len() == 1 {
-        members.pop()
-    } else {
-        None
+    /// Calls `visit` for each term, with the number of negations around it.
+    pub(crate) fn visit_terms<'a>(
+        &'a self,
+        negations: usize,
+        visit: &mut impl FnMut(&'a Term, usize),
+    ) {
+        match self {
+            Self::And(nodes) | Self::Or(nodes) => nodes
+                .iter()
+                .for_each(|node| node.visit_terms(negations, visit)),
+            Self::Not(inner) => inner.visit_terms(negations + 1, visit),
+            Self::Term(term) => visit(term, negations),
+        }
     }
 }
 
-/// One thing to look for.
+fn take_single(members: &mut Vec<Node>) -> Option<Node> {
+    (members.len() == 1).then(|| members.pop()).flatten()
+}
+
+/// A condition without `and`, `or` and `not`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Term {
-    /// A part of an address or of the subject, the start of a word in a known body, or the whole id.
+    /// A part of an address or the subject, the start of a word in a known body, or the
+    /// whole id.
     Word(SearchText),
     /// A part of one field.
     Text(Field, SearchText),
@@ -188,39 +240,47 @@ pub(crate) enum Term {
     Domain(SearchText),
     /// One of these statuses. Never empty.
     Status(Vec<Status>),
-    /// A class of emails.
     Is(EmailClass),
-    /// A part that the email has.
     Has(EmailPart),
-    /// A tag of this name and, if one is given, of this value. Both are whole, not parts.
+    /// A tag with this whole name and, if one is given, this whole value.
     Tag {
-        /// The name; without a `=`, which ends it in the text.
+        /// Without a `=`, which ends it in the text.
         name: SearchText,
-        /// The value.
         value: Option<SearchText>,
     },
-    /// Accepted by the service at the start of the moment or later.
+    /// Accepted by the service at the start of the range or later.
     After(TimeRange),
-    /// Accepted before the start of the moment.
+    /// Accepted before the start of the range.
     Before(TimeRange),
-    /// Accepted from the start of the moment until its end.
+    /// Accepted within the range.
     On(TimeRange),
-    /// Its status was observed to change at the start of the moment or later.
+    /// Its status was observed to change at the start of the range or later.
     SeenChange(TimeRange),
+}
+
+impl Term {
+    fn depends_on_status(&self) -> bool {
+        matches!(self, Self::Status(_) | Self::Is(_) | Self::SeenChange(_))
+    }
+
+    /// Checks whether the term is unknown until bodies and tags are fetched.
+    pub(crate) fn is_unknown_until_fetched(&self) -> bool {
+        use EmailPart::{Body, Html, Tag, Text};
+        matches!(
+            self,
+            Self::Text(Field::Body, _) | Self::Tag { .. } | Self::Has(Text | Html | Body | Tag)
+        )
+    }
 }
 
 /// A field of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Field {
-    /// A recipient: a part of name or address, as in every address field.
+    /// A part of a recipient's name or address, as in every address field.
     To,
-    /// The sender.
     From,
-    /// A copy recipient.
     Cc,
-    /// A blind-copy recipient.
     Bcc,
-    /// Where answers go.
     ReplyTo,
     /// Any of the five above.
     Any,
@@ -228,137 +288,66 @@ pub(crate) enum Field {
     Subject,
     /// The start of a word in the text or the visible html.
     Body,
-    /// The beginning of the id.
+    /// The start of the id.
     Id,
-    /// The beginning of the message id, with or without its angle brackets.
+    /// The start of the message id, with or without its angle brackets.
     MessageId,
 }
 
-/// A class of emails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum EmailClass {
-    /// Bounced, complained, failed, suppressed or delayed: [`Status::is_trouble`].
-    Trouble,
-    /// Still waiting for its send time.
-    Scheduled,
-    /// The service no longer lists it.
-    Gone,
+/// Defines an enum of keywords, each with its description for users.
+macro_rules! keywords {
+    ($(#[$meta:meta])* $name:ident { $($(#[$default:meta])? $variant:ident = $keyword:literal, $description:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub(crate) enum $name { $($(#[$default])? $variant),+ }
+
+        impl $name {
+            pub(crate) const ALL: [Self; [$($keyword),+].len()] = [$(Self::$variant),+];
+
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $keyword),+ }
+            }
+
+            const fn description(self) -> &'static str {
+                match self { $(Self::$variant => $description),+ }
+            }
+
+            /// Returns every keyword with its description.
+            pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+                Self::ALL.into_iter().map(|value| (value.as_str(), value.description()))
+            }
+        }
+    };
 }
 
-impl EmailClass {
-    /// Every class.
-    pub(crate) const ALL: [Self; 3] = [Self::Trouble, Self::Scheduled, Self::Gone];
-
-    /// The word in a query.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Trouble => "trouble",
-            Self::Scheduled => "scheduled",
-            Self::Gone => "gone",
-        }
-    }
-
-    /// What it means, for a person.
-    #[must_use]
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Trouble => "bounced, complained, failed, suppressed or delayed",
-            Self::Scheduled => "waits for its send time",
-            Self::Gone => "the service no longer has it",
-        }
-    }
-}
-
-/// A part that an email can have or lack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum EmailPart {
-    /// A copy recipient.
-    Cc,
-    /// A blind-copy recipient.
-    Bcc,
-    /// An address for answers.
-    ReplyTo,
-    /// A plain-text part.
-    Text,
-    /// An html part.
-    Html,
-    /// Either part.
-    Body,
-    /// A tag.
-    Tag,
-}
-
-impl EmailPart {
-    /// Every part.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Cc,
-        Self::Bcc,
-        Self::ReplyTo,
-        Self::Text,
-        Self::Html,
-        Self::Body,
-        Self::Tag,
-    ];
-
-    /// The word in a query.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cc => "cc",
-            Self::Bcc => "bcc",
-            Self::ReplyTo => "reply-to",
-            Self::Text => "text",
-            Self::Html => "html",
-            Self::Body => "body",
-            Self::Tag => "tag",
-        }
-    }
-
-    /// What it means, for a person.
-    #[must_use]
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Cc => "went to somebody in copy",
-            Self::Bcc => "went to somebody in blind copy",
-            Self::ReplyTo => "wants answers at another address",
-            Self::Text => "has a plain-text part",
-            Self::Html => "has an html part",
-            Self::Body => "has a text or an html part",
-            Self::Tag => "carries a tag",
-        }
+keywords! {
+    /// A class of emails. `Trouble` is [`Status::is_problem`].
+    EmailClass {
+        Trouble = "trouble", "bounced, complained, failed, suppressed or delayed";
+        Scheduled = "scheduled", "waits for its send time";
+        Gone = "gone", "the service no longer has it";
     }
 }
 
-/// The order of what is found, by the service's own order of emails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) enum SortOrder {
-    /// Newest first.
-    #[default]
-    Newest,
-    /// Oldest first.
-    Oldest,
+keywords! {
+    /// A part that an email can have or lack.
+    EmailPart {
+        Cc = "cc", "has a cc recipient";
+        Bcc = "bcc", "has a bcc recipient";
+        ReplyTo = "reply-to", "has a reply-to address";
+        Text = "text", "has a plain-text part";
+        Html = "html", "has an html part";
+        Body = "body", "has a text or an html part";
+        Tag = "tag", "has a tag";
+    }
 }
 
-impl SortOrder {
-    /// Both orders.
-    pub(crate) const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
-
-    /// The word in a query.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
-
-    /// What it means, for a person.
-    #[must_use]
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Newest => "newest first",
-            Self::Oldest => "oldest first",
-        }
+keywords! {
+    /// The order of the matches, by the service's own order of emails.
+    #[derive(Default)]
+    SortOrder {
+        #[default]
+        Newest = "newest", "newest first";
+        Oldest = "oldest", "oldest first";
     }
 }

@@ -1,167 +1,274 @@
-//! What could be typed next: operators, statuses, times, and what the archive knows.
+//! Completion at the cursor: operators, statuses, dates, and values that the archive knows.
 
 use std::ops::Range;
 
 use crate::mail::{SafeText, Status};
+use crate::text::format::plural;
 
-use super::lex::{TokenKind, lex};
-use super::print::quote_value as printed;
-use super::{EmailClass, EmailPart, Field, Operator, SortOrder, date, normalize};
+use super::ast::{EmailClass, EmailPart, Field, SortOrder};
+use super::date::DATE_KEYWORDS;
+use super::normalize::normalize;
+use super::operators::{Operator, quote_value};
+use super::parse::{TokenKind, lex};
 
 /// How many values of the archive are offered at once.
 const MAX_SUGGESTIONS: usize = 20;
 
-/// From how many letters on a plain word is taken for the beginning of a status or a recipient.
+/// Shorter words are not completed to statuses and recipients.
 const MIN_VALUE_CHARS: usize = 2;
 
-/// Something that could stand at the cursor.
+/// Examples of ages, with their description.
+const AGES: [(&str, &str); 3] = [
+    ("2h", "two hours ago"),
+    ("7d", "seven days ago"),
+    ("3w", "three weeks ago"),
+];
+
+/// A replacement of the text at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Completion {
     /// The bytes of the text that it replaces.
     pub(crate) range: Range<usize>,
-    /// What stands there then, quoted if it must be.
+    /// The new text, quoted if it must be.
     pub(crate) text: String,
-    /// What it means.
     pub(crate) description: String,
-    /// How it is used, from the person's own mail if there is some; empty for a value.
+    /// A query with it, from the user's own mail if there is some; empty for a value.
     pub(crate) example: String,
 }
 
-/// The values that the archive knows.
-pub(crate) trait SuggestionSource {
-    /// The values of `source` that hold `part` (compared as [`fold::fold`]ed text; everything holds
-    /// the empty part), the most frequent first, at most `limit`. Called while a person types.
-    fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion>;
+impl Completion {
+    fn new(range: &Range<usize>, text: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            range: range.clone(),
+            text: text.into(),
+            description: description.into(),
+            example: String::new(),
+        }
+    }
 }
 
-/// Nothing is known.
+/// A store of values that emails have.
+pub(crate) trait SuggestionSource {
+    /// Returns at most `limit` values that contain `part`, the most frequent first.
+    ///
+    /// `part` is normalised; every value contains the empty part. Called while the user types.
+    fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion>;
+}
+
+/// The source without values.
 impl SuggestionSource for () {
     fn suggest(&self, _: SuggestionField<'_>, _: &str, _: usize) -> Vec<Suggestion> {
         Vec::new()
     }
 }
 
-/// Where the values come from.
+/// The kind of the suggested values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SuggestionField<'a> {
-    /// Bare addresses in this field.
+    /// Addresses in this field, without names.
     Address(Field),
     /// Domains of recipients.
     Domain,
-    /// Names of tags.
     TagName,
     /// Values of the tag of this name.
     TagValue(&'a str),
-    /// Statuses that occur.
     Status,
 }
 
-/// A value that the archive knows.
+/// A value that emails have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
-    /// The value.
     pub(crate) text: SafeText,
-    /// In how many emails.
+    /// How many emails have it.
     pub(crate) emails: u64,
 }
 
-/// What could stand where the cursor (a byte offset) is, the best first.
-#[must_use]
-pub(crate) fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
+/// Returns the completions at the cursor (a byte offset), the best first.
+pub(crate) fn complete(
+    text: &str,
+    cursor: usize,
+    source: &dyn SuggestionSource,
+) -> Vec<Completion> {
     let cursor = text.floor_char_boundary(cursor);
+    let completer = Completer {
+        text,
+        cursor,
+        source,
+    };
     let (tokens, _) = lex(text);
-    let under = tokens
+    let at_cursor = tokens
         .iter()
         .find(|token| token.range.start < cursor && cursor <= token.range.end);
-    let Some(token) = under else {
-        return complete_name(cursor..cursor, "", known);
+    let Some(token) = at_cursor else {
+        return completer.complete_name(cursor..cursor);
     };
     match &token.kind {
         TokenKind::OpenParen | TokenKind::CloseParen | TokenKind::Minus => {
-            complete_name(cursor..cursor, "", known)
+            completer.complete_name(cursor..cursor)
         }
         TokenKind::Quoted(_) => Vec::new(),
-        TokenKind::Operator(_, value) if cursor < value.range.start => complete_name(
-            token.range.start..value.range.start,
-            &text[token.range.start..cursor],
-            known,
-        ),
+        TokenKind::Operator(_, value) if cursor < value.range.start => {
+            completer.complete_name(token.range.start..value.range.start)
+        }
         TokenKind::Operator(operator, value) => {
-            complete_value(*operator, text, value.range.clone(), cursor, known)
+            completer.complete_value(*operator, value.range.clone())
         }
         TokenKind::Word | TokenKind::InvalidSyntax => {
-            // A bracket or a dash that has nothing behind it yet is a word, but not for long.
+            // A parenthesis or a dash at the end is a word until an operand follows.
             let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
-            if let Some((name, begun)) = typed.split_once(':')
+            if let Some((name, value)) = typed.split_once(':')
                 && let Some(operator) = Operator::from_name(name)
             {
-                let value = cursor - begun.len()..token.range.end;
-                return complete_value(operator, text, value, cursor, known);
+                return completer.complete_value(operator, cursor - value.len()..token.range.end);
             }
             let end = text[cursor..token.range.end]
                 .find(':')
                 .map_or(token.range.end, |colon| cursor + colon + 1);
-            complete_name(cursor - typed.len()..end, typed, known)
+            completer.complete_name(cursor - typed.len()..end)
         }
     }
 }
 
-/// Operators whose name begins as `typed`, then statuses and the like that do, then recipients that hold it.
-fn complete_name(
-    range: Range<usize>,
-    typed: &str,
-    known: &dyn SuggestionSource,
-) -> Vec<Completion> {
-    let typed = normalize::normalize(typed);
-    let operators = Operator::all()
-        .filter(|operator| operator.name().starts_with(&typed))
-        .map(|operator| Completion {
-            range: range.clone(),
-            text: format!("{}:", operator.name()),
-            description: operator.description().to_owned(),
-            example: example_query(operator, known),
-        });
-    let mut offered: Vec<Completion> = operators.collect();
-    if typed.chars().count() >= MIN_VALUE_CHARS {
-        // Who types what became of an email looks for those emails, and seldom for the word in them.
-        let statuses = Status::KNOWN
-            .iter()
-            .map(|status| (Operator::Status, status.label(), status.meaning()));
-        let words = statuses.chain(
-            EmailClass::ALL
-                .into_iter()
-                .map(|is| (Operator::Is, is.as_str(), is.description())),
-        );
-        offered.extend(words.filter(|(_, word, _)| word.starts_with(&typed)).map(
-            |(operator, word, meaning)| Completion {
-                range: range.clone(),
-                text: format!("{}:{word}", operator.name()),
-                description: meaning.to_owned(),
-                example: String::new(),
-            },
-        ));
-        let recipients =
-            known.suggest(SuggestionField::Address(Field::To), &typed, MAX_SUGGESTIONS);
-        offered.extend(recipients.into_iter().map(|recipient| Completion {
-            range: range.clone(),
-            text: format!("to:{}", printed(&recipient.text)),
-            description: format_email_count(recipient.emails),
-            example: String::new(),
+struct Completer<'a> {
+    text: &'a str,
+    cursor: usize,
+    source: &'a dyn SuggestionSource,
+}
+
+impl Completer<'_> {
+    /// Offers operators and keywords that start as typed, then recipients with it.
+    fn complete_name(&self, range: Range<usize>) -> Vec<Completion> {
+        let typed = normalize(&self.text[range.start..self.cursor]);
+        let mut completions: Vec<Completion> = Operator::all()
+            .filter(|operator| operator.name().starts_with(&typed))
+            .map(|operator| Completion {
+                example: self.example_query(operator),
+                ..Completion::new(
+                    &range,
+                    format!("{}:", operator.name()),
+                    operator.description(),
+                )
+            })
+            .collect();
+        if typed.chars().count() < MIN_VALUE_CHARS {
+            return completions;
+        }
+        // A user who types the name of a status wants its emails, and seldom those with the word.
+        let keywords = status_descriptions()
+            .map(|(word, description)| ("status", word, description))
+            .chain(EmailClass::descriptions().map(|(word, description)| ("is", word, description)))
+            .filter(|(_, word, _)| word.starts_with(&typed));
+        completions.extend(keywords.map(|(operator, word, description)| {
+            Completion::new(&range, format!("{operator}:{word}"), description)
         }));
+        let field = SuggestionField::Address(Field::To);
+        let recipients = self.source.suggest(field, &typed, MAX_SUGGESTIONS);
+        completions.extend(recipients.into_iter().map(|recipient| {
+            let text = format!("to:{}", quote_value(&recipient.text));
+            Completion::new(&range, text, plural(recipient.emails, "email"))
+        }));
+        completions
     }
-    offered
+
+    fn example_query(&self, operator: Operator) -> String {
+        let own = suggestion_field(operator)
+            .and_then(|field| self.source.suggest(field, "", 1).into_iter().next());
+        own.map_or_else(
+            || operator.example().to_owned(),
+            |own| format!("{}:{}", operator.name(), quote_value(&own.text)),
+        )
+    }
+
+    /// Offers values of the operator for the value at `range`.
+    fn complete_value(&self, operator: Operator, range: Range<usize>) -> Vec<Completion> {
+        let typed = self.text[range.start..self.cursor].trim_start_matches('"');
+        match operator {
+            Operator::Status => self.complete_status(range),
+            Operator::Is => complete_keywords(&range, typed, EmailClass::descriptions()),
+            Operator::Has => complete_keywords(&range, typed, EmailPart::descriptions()),
+            Operator::Sort => complete_keywords(&range, typed, SortOrder::descriptions()),
+            Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
+                let dates = DATE_KEYWORDS
+                    .into_iter()
+                    .map(|(word, _, description)| (word, description));
+                complete_keywords(&range, typed, dates.chain(AGES))
+            }
+            Operator::Tag => match typed.split_once('=') {
+                Some((name, part)) => {
+                    let field = SuggestionField::TagValue(name);
+                    let part = part.trim_start_matches('"');
+                    self.complete_stored(field, part, &range, |value| format!("{name}={value}"))
+                }
+                None => {
+                    self.complete_stored(SuggestionField::TagName, typed, &range, str::to_owned)
+                }
+            },
+            Operator::Text(_) | Operator::Recipient | Operator::Domain => {
+                suggestion_field(operator).map_or_else(Vec::new, |field| {
+                    self.complete_stored(field, typed, &range, str::to_owned)
+                })
+            }
+        }
+    }
+
+    /// Completes the status at the cursor; those before and after its commas stay.
+    fn complete_status(&self, value: Range<usize>) -> Vec<Completion> {
+        let start = self.text[value.start..self.cursor]
+            .rfind([',', '"'])
+            .map_or(value.start, |separator| value.start + separator + 1);
+        let end = self.text[self.cursor..value.end]
+            .find([',', '"'])
+            .map_or(value.end, |separator| self.cursor + separator);
+        let typed = &self.text[start..self.cursor];
+        let mut completions = complete_keywords(&(start..end), typed, status_descriptions());
+        let stored =
+            self.complete_stored(SuggestionField::Status, typed, &(start..end), str::to_owned);
+        completions.extend(
+            stored.into_iter().filter(|completion| {
+                status_descriptions().all(|(label, _)| label != completion.text)
+            }),
+        );
+        completions
+    }
+
+    /// Offers values of the archive; `spell` writes a value as it is typed.
+    fn complete_stored(
+        &self,
+        field: SuggestionField<'_>,
+        part: &str,
+        range: &Range<usize>,
+        spell: impl Fn(&str) -> String,
+    ) -> Vec<Completion> {
+        self.source
+            .suggest(field, &normalize(part), MAX_SUGGESTIONS)
+            .into_iter()
+            .map(|value| {
+                let text = quote_value(&spell(&value.text));
+                Completion::new(range, text, plural(value.emails, "email"))
+            })
+            .collect()
+    }
 }
 
-fn example_query(operator: Operator, known: &dyn SuggestionSource) -> String {
-    let own = suggestion_field(operator)
-        .and_then(|source| known.suggest(source, "", 1).into_iter().next());
-    own.map_or_else(
-        || operator.example().to_owned(),
-        |own| format!("{}:{}", operator.name(), printed(&own.text)),
-    )
+fn complete_keywords<'a>(
+    range: &Range<usize>,
+    typed: &str,
+    keywords: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<Completion> {
+    let typed = normalize(typed);
+    keywords
+        .filter(|(word, _)| word.starts_with(&typed))
+        .map(|(word, description)| Completion::new(range, word, description))
+        .collect()
 }
 
-/// Where the archive has values for an operator, if it has.
+fn status_descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Status::KNOWN
+        .iter()
+        .map(|status| (status.label(), status.meaning()))
+}
+
+/// Returns the kind of values that the archive has for an operator.
 const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>> {
     match operator {
         Operator::Text(
@@ -183,158 +290,6 @@ const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>
     }
 }
 
-/// Values of the operator that hold or begin as what is typed of the value at `range`.
-fn complete_value(
-    operator: Operator,
-    text: &str,
-    range: Range<usize>,
-    cursor: usize,
-    known: &dyn SuggestionSource,
-) -> Vec<Completion> {
-    let typed = text[range.start..cursor].trim_start_matches('"');
-    let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| {
-        complete_keywords(&range, typed, offers)
-    };
-    match operator {
-        Operator::Status => complete_status(text, range, cursor, known),
-        Operator::Is => fixed(
-            &mut EmailClass::ALL
-                .into_iter()
-                .map(|is| (is.as_str(), is.description())),
-        ),
-        Operator::Has => fixed(
-            &mut EmailPart::ALL
-                .into_iter()
-                .map(|has| (has.as_str(), has.description())),
-        ),
-        Operator::Sort => fixed(
-            &mut SortOrder::ALL
-                .into_iter()
-                .map(|sort| (sort.as_str(), sort.description())),
-        ),
-        Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
-            let spans = [
-                ("2h", "two hours ago"),
-                ("7d", "seven days ago"),
-                ("3w", "three weeks ago"),
-            ];
-            fixed(
-                &mut date::DATE_KEYWORDS
-                    .iter()
-                    .map(|(word, _, meaning)| (*word, *meaning))
-                    .chain(spans),
-            )
-        }
-        Operator::Tag => match typed.split_once('=') {
-            Some((name, part)) => {
-                let part = part.trim_start_matches('"');
-                stored_completions(
-                    known.suggest(
-                        SuggestionField::TagValue(name),
-                        &normalize::normalize(part),
-                        MAX_SUGGESTIONS,
-                    ),
-                    &range,
-                    |text| format!("{name}={text}"),
-                )
-            }
-            None => stored_completions(
-                known.suggest(
-                    SuggestionField::TagName,
-                    &normalize::normalize(typed),
-                    MAX_SUGGESTIONS,
-                ),
-                &range,
-                str::to_owned,
-            ),
-        },
-        Operator::Text(_) | Operator::Recipient | Operator::Domain => suggestion_field(operator)
-            .map(|source| {
-                stored_completions(
-                    known.suggest(source, &normalize::normalize(typed), MAX_SUGGESTIONS),
-                    &range,
-                    str::to_owned,
-                )
-            })
-            .unwrap_or_default(),
-    }
-}
-
-/// Statuses stand between commas; only the one under the cursor is replaced.
-fn complete_status(
-    text: &str,
-    value: Range<usize>,
-    cursor: usize,
-    known: &dyn SuggestionSource,
-) -> Vec<Completion> {
-    let start = text[value.start..cursor]
-        .rfind([',', '"'])
-        .map_or(value.start, |at| value.start + at + 1);
-    let end = text[cursor..value.end]
-        .find([',', '"'])
-        .map_or(value.end, |at| cursor + at);
-    let typed = &text[start..cursor];
-    let mut offers = Status::KNOWN
-        .iter()
-        .map(|status| (status.label(), status.meaning()));
-    let mut offered = complete_keywords(&(start..end), typed, &mut offers);
-    let others = known.suggest(
-        SuggestionField::Status,
-        &normalize::normalize(typed),
-        MAX_SUGGESTIONS,
-    );
-    let unknown = others.into_iter().filter(|other| {
-        Status::KNOWN
-            .iter()
-            .all(|known| known.label() != &*other.text)
-    });
-    offered.extend(stored_completions(
-        unknown.collect(),
-        &(start..end),
-        str::to_owned,
-    ));
-    offered
-}
-
-fn complete_keywords<'a>(
-    range: &Range<usize>,
-    typed: &str,
-    offers: &mut dyn Iterator<Item = (&'a str, &'a str)>,
-) -> Vec<Completion> {
-    let typed = normalize::normalize(typed);
-    let fitting = offers.filter(|(word, _)| word.starts_with(&typed));
-    fitting
-        .map(|(word, meaning)| Completion {
-            range: range.clone(),
-            text: word.to_owned(),
-            description: meaning.to_owned(),
-            example: String::new(),
-        })
-        .collect()
-}
-
-fn stored_completions(
-    values: Vec<Suggestion>,
-    range: &Range<usize>,
-    spelled: impl Fn(&str) -> String,
-) -> Vec<Completion> {
-    let completion = |known: Suggestion| Completion {
-        range: range.clone(),
-        text: printed(&spelled(&known.text)),
-        description: format_email_count(known.emails),
-        example: String::new(),
-    };
-    values.into_iter().map(completion).collect()
-}
-
-fn format_email_count(emails: u64) -> String {
-    if emails == 1 {
-        "1 email".to_owned()
-    } else {
-        format!("{emails} emails")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,13 +298,8 @@ mod tests {
     struct Archive;
 
     impl SuggestionSource for Archive {
-        fn suggest(
-            &self,
-            source: SuggestionField<'_>,
-            part: &str,
-            limit: usize,
-        ) -> Vec<Suggestion> {
-            let values: &[(&str, u64)] = match source {
+        fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+            let values: &[(&str, u64)] = match field {
                 SuggestionField::Address(Field::To) => {
                     &[("ana@example.com", 12), ("joana@example.org", 1)]
                 }
@@ -360,11 +310,11 @@ mod tests {
                 SuggestionField::TagValue(_) => &[],
                 SuggestionField::Status => &[("delivered", 30), ("teleported", 2)],
             };
-            let holding = values
+            let containing = values
                 .iter()
                 .filter(|(text, _)| text.contains(part))
                 .take(limit);
-            holding
+            containing
                 .map(|&(text, emails)| Suggestion {
                     text: SafeText::new(text),
                     emails,
@@ -373,41 +323,36 @@ mod tests {
         }
     }
 
-    /// What the text becomes, for each offer, with the cursor at the bar.
-    fn offered(text: &str) -> Vec<String> {
+    /// Applies each completion to the text with the cursor at the bar.
+    fn completed(text: &str) -> Vec<String> {
         let cursor = text.find('|').unwrap();
         let text = text.replace('|', "");
-        let offers = complete(&text, cursor, &Archive).into_iter();
-        offers
-            .map(|offer| {
+        complete(&text, cursor, &Archive)
+            .into_iter()
+            .map(|completion| {
                 format!(
                     "{}{}{}",
-                    &text[..offer.range.start],
-                    offer.text,
-                    &text[offer.range.end..]
+                    &text[..completion.range.start],
+                    completion.text,
+                    &text[completion.range.end..]
                 )
             })
             .collect()
     }
 
     #[test]
-    fn an_offer_fits_what_is_typed() {
-        for (text, becomes) in [
+    #[rustfmt::skip] // one text a line
+    fn completions_continue_the_typed_text() {
+        for (text, expected) in [
             ("se|", vec!["seen-change:", "status:sent"]),
-            (
-                "x -s|",
-                vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"],
-            ),
+            ("x -s|", vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"]),
             ("(st|", vec!["(status:"]),
             ("sta|:bounced", vec!["status:bounced"]),
             ("ANA|", vec!["to:ana@example.com", "to:joana@example.org"]),
             ("-bounc|ed x", vec!["-status:bounced x"]),
             ("trou|", vec!["is:trouble"]),
             ("to:joa|", vec!["to:joana@example.org"]),
-            (
-                "to:| x",
-                vec!["to:ana@example.com x", "to:joana@example.org x"],
-            ),
+            ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
             ("cc:\"bill|", vec!["cc:billing@acme.example"]),
             ("to:\"|", vec!["to:ana@example.com", "to:joana@example.org"]),
             ("recipient:joa|", vec!["recipient:joana@example.org"]),
@@ -415,62 +360,44 @@ mod tests {
             ("tag:p|", vec!["tag:plan"]),
             ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),
             ("tag:plan=\"pro m|", vec!["tag:\"plan=pro max\""]),
-            (
-                "status:|",
-                Status::KNOWN
-                    .iter()
-                    .map(Status::label)
-                    .chain(["teleported"])
-                    .collect(),
-            ),
+            ("status:|", Status::KNOWN.iter().map(Status::label).chain(["teleported"]).collect()),
             ("status:Bou|", vec!["status:bounced"]),
-            (
-                "status:sent,de|,opened x",
-                vec![
-                    "status:sent,delayed,opened x",
-                    "status:sent,delivered,opened x",
-                ],
-            ),
+            ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x", ]),
             ("is:|", vec!["is:trouble", "is:scheduled", "is:gone"]),
             ("has:b|", vec!["has:bcc", "has:body"]),
             ("sort:|", vec!["sort:newest", "sort:oldest"]),
-            (
-                "after:t|",
-                vec![
-                    "after:today",
-                    "after:this-week",
-                    "after:this-month",
-                    "after:tue",
-                    "after:thu",
-                ],
-            ),
+            ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu", ]),
             ("subject:rec|", vec![]),
             ("foo:b|", vec![]),
             ("\"st|", vec![]),
         ] {
-            let becomes: Vec<String> = match text {
-                "status:|" => becomes
+            let expected: Vec<String> = match text {
+                "status:|" => expected
                     .iter()
                     .map(|word| format!("status:{word}"))
                     .collect(),
-                _ => becomes.into_iter().map(str::to_owned).collect(),
+                _ => expected.into_iter().map(str::to_owned).collect(),
             };
-            assert_eq!(offered(text), becomes, "{text}");
+            assert_eq!(completed(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn where_nothing_is_typed_every_operator_is_explained_by_the_persons_own_mail() {
+    fn empty_word_offers_all_operators_with_examples() {
         for text in ["", "a ", "(", "(a or (", "a -"] {
-            let offers = complete(text, text.len(), &Archive);
-            assert_eq!(offers.len(), Operator::all().count());
+            let completions = complete(text, text.len(), &Archive);
+            assert_eq!(completions.len(), Operator::all().count());
             assert!(
-                offers
+                completions
                     .iter()
-                    .all(|offer| !offer.description.is_empty() && !offer.example.is_empty())
+                    .all(|completion| !completion.description.is_empty()
+                        && !completion.example.is_empty())
             );
             assert_eq!(
-                (offers[0].text.as_str(), offers[0].example.as_str()),
+                (
+                    completions[0].text.as_str(),
+                    completions[0].example.as_str()
+                ),
                 ("to:", "to:ana@example.com")
             );
         }

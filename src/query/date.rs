@@ -1,4 +1,4 @@
-//! Words for times, read in the person's zone against a now that is handed in.
+//! Date expressions such as `today` and `7d`, resolved in a time zone against a given time.
 
 use std::fmt;
 
@@ -6,12 +6,10 @@ use jiff::civil::{Date, DateTime, Weekday};
 use jiff::fmt::strtime;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 
-/// A time as it is said, before anybody asked which one it is.
+/// A date as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum DateExpr {
-    /// `today`.
     Today,
-    /// `yesterday`.
     Yesterday,
     /// `mon`, `tuesday`, ..: the most recent such day; today, if it is one.
     Weekday(Weekday),
@@ -19,9 +17,7 @@ pub(crate) enum DateExpr {
     ThisWeek,
     /// `last-week`: Monday to Sunday before this week.
     LastWeek,
-    /// `this-month`.
     ThisMonth,
-    /// `last-month`.
     LastMonth,
     /// `2026`.
     Year(i16),
@@ -31,140 +27,93 @@ pub(crate) enum DateExpr {
     Day(Date),
     /// `2026-11-02T09:30`: that minute.
     Minute(DateTime),
-    /// `2h`, `7d`, `3w`: so long ago. Days and weeks keep the time of day when the clocks change.
+    /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
 
-/// The unit of a [`When::Ago`].
+/// The unit of a [`DateExpr::Relative`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RelativeUnit {
-    /// `h`.
     Hours,
-    /// `d`.
     Days,
-    /// `w`.
     Weeks,
 }
 
-/// A time as it was said and which one it was.
+/// A date expression and the time that it means.
 ///
-/// Both ends are whole seconds, so that a query asked twice in a second is the same query.
+/// Both ends are whole seconds, so that a query parsed twice in a second is the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TimeRange {
-    /// As it was said.
     pub(crate) expr: DateExpr,
-    /// The first instant of it.
+    /// The first instant of the range.
     pub(crate) start: Timestamp,
-    /// The first instant after it; the start, for a time without a length.
+    /// The first instant after the range; the start, for an age.
     pub(crate) end: Timestamp,
 }
 
-/// Every word for a time that is not a date, with what it means.
+/// Every word for a date, with its description for users.
+#[rustfmt::skip] // one word a line
 pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
     ("today", DateExpr::Today, "since midnight"),
     ("yesterday", DateExpr::Yesterday, "the day before today"),
     ("this-week", DateExpr::ThisWeek, "from Monday"),
-    (
-        "last-week",
-        DateExpr::LastWeek,
-        "Monday to Sunday before this week",
-    ),
-    (
-        "this-month",
-        DateExpr::ThisMonth,
-        "from the first of this month",
-    ),
-    (
-        "last-month",
-        DateExpr::LastMonth,
-        "the whole month before this one",
-    ),
-    (
-        "mon",
-        DateExpr::Weekday(Weekday::Monday),
-        "the most recent Monday",
-    ),
-    (
-        "tue",
-        DateExpr::Weekday(Weekday::Tuesday),
-        "the most recent Tuesday",
-    ),
-    (
-        "wed",
-        DateExpr::Weekday(Weekday::Wednesday),
-        "the most recent Wednesday",
-    ),
-    (
-        "thu",
-        DateExpr::Weekday(Weekday::Thursday),
-        "the most recent Thursday",
-    ),
-    (
-        "fri",
-        DateExpr::Weekday(Weekday::Friday),
-        "the most recent Friday",
-    ),
-    (
-        "sat",
-        DateExpr::Weekday(Weekday::Saturday),
-        "the most recent Saturday",
-    ),
-    (
-        "sun",
-        DateExpr::Weekday(Weekday::Sunday),
-        "the most recent Sunday",
-    ),
+    ("last-week", DateExpr::LastWeek, "Monday to Sunday before this week"),
+    ("this-month", DateExpr::ThisMonth, "from the first of this month"),
+    ("last-month", DateExpr::LastMonth, "the whole month before this one"),
+    ("mon", DateExpr::Weekday(Weekday::Monday), "the most recent Monday"),
+    ("tue", DateExpr::Weekday(Weekday::Tuesday), "the most recent Tuesday"),
+    ("wed", DateExpr::Weekday(Weekday::Wednesday), "the most recent Wednesday"),
+    ("thu", DateExpr::Weekday(Weekday::Thursday), "the most recent Thursday"),
+    ("fri", DateExpr::Weekday(Weekday::Friday), "the most recent Friday"),
+    ("sat", DateExpr::Weekday(Weekday::Saturday), "the most recent Saturday"),
+    ("sun", DateExpr::Weekday(Weekday::Sunday), "the most recent Sunday"),
+];
+
+/// Every unit of an age, with its letter.
+const UNITS: [(RelativeUnit, char); 3] = [
+    (RelativeUnit::Hours, 'h'),
+    (RelativeUnit::Days, 'd'),
+    (RelativeUnit::Weeks, 'w'),
 ];
 
 impl DateExpr {
-    /// Reads a time; case does not matter.
-    #[must_use]
+    /// Parses a date; case does not matter.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
-        let word = |(word, when, _): &(&str, Self, &str)| (*word == text).then_some(*when);
         DATE_KEYWORDS
             .iter()
-            .find_map(word)
+            .find_map(|(word, expr, _)| (*word == text).then_some(*expr))
             .or_else(|| parse_weekday_name(&text))
             .or_else(|| parse_relative(&text))
             .or_else(|| parse_iso_date(&text))
     }
 
-    /// Which time this is at `now`; `None` if the calendar does not reach so far.
+    /// Returns the time that is meant at `now`; `None` if it is outside the calendar.
     ///
-    /// An [`When::Ago`] is an instant without a length.
-    #[must_use]
+    /// A [`DateExpr::Relative`] is an instant without a length.
     pub(crate) fn resolve(self, now: &Zoned) -> Option<TimeRange> {
         let today = now.date();
-        let week = |weeks_back: i64| -> Option<(Date, Date)> {
-            let monday = today
-                .checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days())
-                .ok()?;
-            let start = monday.checked_sub(weeks_back.weeks()).ok()?;
-            Some((start, start.checked_add(1.week()).ok()?))
+        let days_ago = |days: i8| today.checked_sub(i64::from(days).days()).ok();
+        let monday = || days_ago(today.weekday().to_monday_zero_offset());
+        let day = |date: Date| Some((date, date.tomorrow().ok()?));
+        let week = |monday: Date| Some((monday, monday.checked_add(1.week()).ok()?));
+        let month = |date: Date| {
+            let first = date.first_of_month();
+            Some((first, first.checked_add(1.month()).ok()?))
         };
-        let month = |of: Date| {
-            Some((
-                of.first_of_month(),
-                of.first_of_month().checked_add(1.month()).ok()?,
-            ))
-        };
-        let day = |of: Date| Some((of, of.tomorrow().ok()?));
         let (first, after) = match self {
             Self::Today => day(today)?,
             Self::Yesterday => day(today.yesterday().ok()?)?,
-            Self::Weekday(weekday) => day(today
-                .checked_sub(i64::from(today.weekday().since(weekday)).days())
-                .ok()?)?,
-            Self::ThisWeek => week(0)?,
-            Self::LastWeek => week(1)?,
+            Self::Weekday(weekday) => day(days_ago(today.weekday().since(weekday))?)?,
+            Self::ThisWeek => week(monday()?)?,
+            Self::LastWeek => week(monday()?.checked_sub(1.week()).ok()?)?,
             Self::ThisMonth => month(today)?,
             Self::LastMonth => month(today.first_of_month().yesterday().ok()?)?,
             Self::Year(year) => (
                 Date::new(year, 1, 1).ok()?,
                 Date::new(year.checked_add(1)?, 1, 1).ok()?,
             ),
-            Self::Month(year, of) => month(Date::new(year, of, 1).ok()?)?,
+            Self::Month(year, number) => month(Date::new(year, number, 1).ok()?)?,
             Self::Day(date) => day(date)?,
             Self::Minute(minute) => {
                 let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
@@ -175,11 +124,8 @@ impl DateExpr {
                 });
             }
             Self::Relative(count, unit) => {
-                let instant = now
-                    .checked_sub(relative_span(count, unit)?)
-                    .ok()?
-                    .timestamp();
-                let start = Timestamp::from_second(instant.as_second()).ok()?;
+                let instant = now.checked_sub(relative_span(count, unit)?).ok()?;
+                let start = Timestamp::from_second(instant.timestamp().as_second()).ok()?;
                 return Some(TimeRange {
                     expr: self,
                     start,
@@ -195,14 +141,13 @@ impl DateExpr {
         })
     }
 
-    /// As [`When::at`], but an [`When::Ago`] is the whole day in which that instant lay.
-    #[must_use]
+    /// Resolves like [`DateExpr::resolve`], but an age to its whole day.
     pub(crate) fn resolve_range(self, now: &Zoned) -> Option<TimeRange> {
-        let moment = self.resolve(now)?;
+        let range = self.resolve(now)?;
         if !matches!(self, Self::Relative(..)) {
-            return Some(moment);
+            return Some(range);
         }
-        let day = moment.start.to_zoned(now.time_zone().clone()).date();
+        let day = range.start.to_zoned(now.time_zone().clone()).date();
         Some(TimeRange {
             expr: self,
             ..Self::Day(day).resolve(now)?
@@ -228,36 +173,29 @@ fn parse_weekday_name(text: &str) -> Option<DateExpr> {
 }
 
 fn parse_relative(text: &str) -> Option<DateExpr> {
-    let (unit, digits) = [
-        (RelativeUnit::Hours, 'h'),
-        (RelativeUnit::Days, 'd'),
-        (RelativeUnit::Weeks, 'w'),
-    ]
-    .into_iter()
-    .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
-    let count = digits
-        .bytes()
-        .all(|b| b.is_ascii_digit())
-        .then(|| digits.parse().ok())??;
+    let (unit, digits) = UNITS
+        .into_iter()
+        .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
+    let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+    let count = is_number.then(|| digits.parse().ok())??;
     Some(DateExpr::Relative(count, unit))
 }
 
-/// Dates in this one spelling: what else ISO 8601 allows (`20261102`, week dates) is more likely an
-/// order number.
+/// Parses dates in one spelling of ISO 8601.
+///
+/// The others (`20261102`, week dates) are more likely order numbers.
 fn parse_iso_date(text: &str) -> Option<DateExpr> {
-    let shape: String = text
-        .chars()
-        .map(|c| if c.is_ascii_digit() { '0' } else { c })
-        .collect();
-    match shape.as_str() {
-        "0000" => format!("{text}-01-01")
-            .parse()
-            .ok()
-            .map(|first: Date| DateExpr::Year(first.year())),
-        "0000-00" => format!("{text}-01")
-            .parse()
-            .ok()
-            .map(|first: Date| DateExpr::Month(first.year(), first.month())),
+    let digit_to_zero = |c: char| if c.is_ascii_digit() { '0' } else { c };
+    let pattern: String = text.chars().map(digit_to_zero).collect();
+    match pattern.as_str() {
+        "0000" => {
+            let first: Date = format!("{text}-01-01").parse().ok()?;
+            Some(DateExpr::Year(first.year()))
+        }
+        "0000-00" => {
+            let first: Date = format!("{text}-01").parse().ok()?;
+            Some(DateExpr::Month(first.year(), first.month()))
+        }
         "0000-00-00" => text.parse().ok().map(DateExpr::Day),
         "0000-00-00t00:00" => text.parse().ok().map(DateExpr::Minute),
         _ => None,
@@ -272,11 +210,10 @@ impl fmt::Display for DateExpr {
             Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
             Self::Minute(minute) => write!(f, "{}", minute.strftime("%Y-%m-%dT%H:%M")),
             Self::Relative(count, unit) => {
-                let letter = match unit {
-                    RelativeUnit::Hours => 'h',
-                    RelativeUnit::Days => 'd',
-                    RelativeUnit::Weeks => 'w',
-                };
+                let (_, letter) = UNITS
+                    .iter()
+                    .find(|(known, _)| known == unit)
+                    .expect("every unit is in the table");
                 write!(f, "{count}{letter}")
             }
             Self::Today
@@ -288,8 +225,8 @@ impl fmt::Display for DateExpr {
             | Self::LastMonth => {
                 let (word, ..) = DATE_KEYWORDS
                     .iter()
-                    .find(|(_, when, _)| when == self)
-                    .expect("every word for a time is in the table");
+                    .find(|(_, expr, _)| expr == self)
+                    .expect("every word for a date is in the table");
                 f.write_str(word)
             }
         }
@@ -301,7 +238,7 @@ mod tests {
     use super::*;
     use jiff::tz::TimeZone;
 
-    /// In Berlin the clocks go back on 25 October 2026 at three and forward on 28 March 2027 at two.
+    /// Clocks go back on 25 October 2026 at three, forward on 28 March 2027 at two.
     fn berlin(civil: &str) -> Zoned {
         civil
             .parse::<DateTime>()
@@ -310,20 +247,21 @@ mod tests {
             .unwrap()
     }
 
-    fn stretch(text: &str, now: &Zoned) -> (String, String) {
-        let moment = DateExpr::parse(text)
-            .and_then(|when| when.resolve_range(now))
-            .unwrap_or_else(|| panic!("no time: {text}"));
-        let local = |at: Timestamp| {
-            at.to_zoned(now.time_zone().clone())
+    fn local_range(text: &str, now: &Zoned) -> (String, String) {
+        let range = DateExpr::parse(text)
+            .and_then(|expr| expr.resolve_range(now))
+            .unwrap_or_else(|| panic!("no date: {text}"));
+        let local = |instant: Timestamp| {
+            instant
+                .to_zoned(now.time_zone().clone())
                 .strftime("%Y-%m-%dT%H:%M %z")
                 .to_string()
         };
-        (local(moment.start), local(moment.end))
+        (local(range.start), local(range.end))
     }
 
     #[test]
-    fn what_is_said_on_a_friday_morning() {
+    fn words_and_ages_resolve_on_a_friday_morning() {
         let friday = berlin("2026-11-20T09:41:07");
         for (text, start, end) in [
             ("today", "2026-11-20", "2026-11-21"),
@@ -346,7 +284,7 @@ mod tests {
         ] {
             let midnight = |date: &str| berlin(date).strftime("%Y-%m-%dT%H:%M %z").to_string();
             assert_eq!(
-                stretch(text, &friday),
+                local_range(text, &friday),
                 (midnight(start), midnight(end)),
                 "{text}"
             );
@@ -354,26 +292,26 @@ mod tests {
     }
 
     #[test]
-    fn days_have_23_24_or_25_hours_and_a_missing_minute_is_the_one_that_came_instead() {
+    fn clock_changes_shorten_and_lengthen_days() {
         let pair = |start: &str, end: &str| (start.to_owned(), end.to_owned());
         let now = berlin("2027-04-01T12:00");
         assert_eq!(
-            stretch("2026-10-25", &now),
+            local_range("2026-10-25", &now),
             pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100")
         );
         assert_eq!(
-            stretch("2027-03-28", &now),
+            local_range("2027-03-28", &now),
             pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200")
         );
         assert_eq!(
-            stretch("2026-10-25T02:30", &now),
+            local_range("2026-10-25T02:30", &now),
             pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200")
         );
         assert_eq!(
-            stretch("2027-03-28T02:30", &now),
+            local_range("2027-03-28T02:30", &now),
             pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200")
         );
-        let ago = |text: &str, now: &str| {
+        let age_start = |text: &str, now: &str| {
             DateExpr::parse(text)
                 .unwrap()
                 .resolve(&berlin(now))
@@ -381,13 +319,16 @@ mod tests {
                 .start
                 .to_string()
         };
-        assert_eq!(ago("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
-        assert_eq!(ago("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
-        assert_eq!(ago("1w", "2027-03-29T09:00:00.75"), "2027-03-22T08:00:00Z");
+        assert_eq!(age_start("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
+        assert_eq!(age_start("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
+        assert_eq!(
+            age_start("1w", "2027-03-29T09:00:00.75"),
+            "2027-03-22T08:00:00Z"
+        );
     }
 
     #[test]
-    fn what_is_no_time() {
+    fn other_text_is_no_date() {
         for text in [
             "",
             "2026-11-2",
@@ -408,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calendar_ends_without_a_panic() {
+    fn dates_outside_the_calendar_resolve_to_none() {
         let now = berlin("2026-11-20T09:41");
         for text in [
             "9999-12-31",
@@ -421,7 +362,7 @@ mod tests {
         ] {
             assert_eq!(
                 DateExpr::parse(text)
-                    .and_then(|when| when.resolve_range(&now))
+                    .and_then(|expr| expr.resolve_range(&now))
                     .is_some(),
                 text == "0000",
                 "{text}"

@@ -1,111 +1,103 @@
-//! Where a needle stands in text as it is shown, so that it can be marked there.
+//! Matches of a query within displayed text, for highlighting.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::normalize::normalize_chars;
-use super::{Field, Node, Query, SearchText, Term};
+use super::ast::{Field, Query, Term};
+use super::normalize::{SearchText, normalize_chars};
 
-impl SearchText {
-    /// Where it is a part of `text`, as in addresses and subjects: ranges of bytes, in order.
-    #[must_use]
-    pub(crate) fn find_substrings(&self, text: &str) -> Vec<Range<usize>> {
-        let traced = NormalizedText::new(text);
-        self.substrings_in(&traced.text)
-            .map(|part| traced.original_range(part))
-            .collect()
-    }
+/// Finds `search` in an address or a subject: ranges of bytes, in order.
+pub(crate) fn find_substrings(search: &SearchText, text: &str) -> Vec<Range<usize>> {
+    let normalized = NormalizedText::new(text);
+    search
+        .substrings_in(&normalized.text)
+        .map(|range| normalized.original_range(range))
+        .collect()
+}
 
-    /// Where it begins words of `text`, as in bodies: ranges of bytes, in order.
-    #[must_use]
-    pub(crate) fn find_word_runs(&self, text: &str) -> Vec<Range<usize>> {
-        let traced = NormalizedText::new(text);
-        self.word_runs_in(&traced.text)
-            .map(|run| traced.original_range(run))
-            .collect()
-    }
+/// Finds starts of words in a body: ranges of bytes, in order.
+pub(crate) fn find_word_runs(search: &SearchText, text: &str) -> Vec<Range<usize>> {
+    let normalized = NormalizedText::new(text);
+    search
+        .word_runs_in(&normalized.text)
+        .map(|range| normalized.original_range(range))
+        .collect()
 }
 
 impl Query {
-    /// The text that is looked for, with the field if it is looked for in just one. What the query
-    /// wants absent is not among it: there is nothing to mark.
-    #[must_use]
+    /// Returns the text to highlight, with the field if it is searched for in just one.
+    ///
+    /// Negated text is left out: no match contains it.
     pub(crate) fn highlight_terms(&self) -> Vec<(Option<Field>, &SearchText)> {
-        let mut sought = Vec::new();
-        collect_highlight_terms(&self.filter, &mut sought);
-        sought
+        let mut found = Vec::new();
+        self.filter
+            .visit_terms(0, &mut |term, negations| match term {
+                Term::Word(text) if negations == 0 => found.push((None, text)),
+                Term::Text(field, text) if negations == 0 => found.push((Some(*field), text)),
+                _ => {}
+            });
+        found
     }
 }
 
-fn collect_highlight_terms<'a>(node: &'a Node, sought: &mut Vec<(Option<Field>, &'a SearchText)>) {
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes
-            .iter()
-            .for_each(|node| collect_highlight_terms(node, sought)),
-        Node::Term(Term::Word(needle)) => sought.push((None, needle)),
-        Node::Term(Term::Text(field, needle)) => sought.push((Some(*field), needle)),
-        Node::Not(_) | Node::Term(_) => {}
-    }
-}
-
-/// Folded text that knows what it was made from.
+/// Normalised text that knows its original ranges.
 struct NormalizedText {
     text: String,
-    /// Where in the folded text something begins, and the bytes that it was made from.
+    /// Starts in the normalised text, each with the original bytes of the character.
     origins: Vec<(usize, Range<usize>)>,
 }
 
 impl NormalizedText {
-    /// Folds letter by letter: no rule of folding reaches across them, but that blanks join.
+    /// Normalises each grapheme by itself: no rule reaches across, but spaces join.
     fn new(text: &str) -> Self {
-        let mut folded = String::with_capacity(text.len());
+        let mut normalized = String::with_capacity(text.len());
         let mut origins = Vec::new();
-        for (start, letter) in text.grapheme_indices(true) {
-            let before = folded.len();
-            for c in normalize_chars(letter) {
+        for (start, grapheme) in text.grapheme_indices(true) {
+            let before = normalized.len();
+            for c in normalize_chars(grapheme) {
                 if !c.is_whitespace() {
-                    folded.push(c);
-                } else if !folded.is_empty() && !folded.ends_with(' ') {
-                    folded.push(' ');
+                    normalized.push(c);
+                } else if !normalized.is_empty() && !normalized.ends_with(' ') {
+                    normalized.push(' ');
                 }
             }
-            if folded.len() > before {
-                origins.push((before, start..start + letter.len()));
+            if normalized.len() > before {
+                origins.push((before, start..start + grapheme.len()));
             }
         }
         Self {
-            text: folded,
+            text: normalized,
             origins,
         }
     }
 
-    fn original_range(&self, folded: Range<usize>) -> Range<usize> {
-        let at = |position: usize| {
+    fn original_range(&self, normalized: Range<usize>) -> Range<usize> {
+        let origin = |position: usize| {
             let after = self
                 .origins
                 .partition_point(|(start, _)| *start <= position);
             self.origins[after.saturating_sub(1)].1.clone()
         };
-        at(folded.start).start..at(folded.end - 1).end
+        origin(normalized.start).start..origin(normalized.end - 1).end
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::language::context;
     use super::super::normalize::normalize;
     use super::super::parse;
+    use super::super::tests::arbitrary::context;
     use super::*;
     use proptest::prelude::*;
 
-    fn needle(text: &str) -> SearchText {
+    fn search_text(text: &str) -> SearchText {
         SearchText::new(text).unwrap()
     }
 
     #[test]
-    fn a_mark_covers_what_was_folded() {
-        for (looked_for, text, marked) in [
+    fn match_covers_all_original_bytes() {
+        for (search, text, expected) in [
             (
                 "lopez",
                 "Ana LÓPEZ, lo\u{301}pez",
@@ -119,21 +111,19 @@ mod tests {
             ("fin", "ﬁne", vec!["ﬁn"]),
             ("x", "abc", vec![]),
         ] {
-            let found: Vec<&str> = needle(looked_for)
-                .find_substrings(text)
+            let found: Vec<&str> = find_substrings(&search_text(search), text)
                 .into_iter()
                 .map(|range| &text[range])
                 .collect();
-            assert_eq!(found, marked, "{looked_for} in {text}");
+            assert_eq!(found, expected, "{search} in {text}");
         }
     }
 
     #[test]
-    fn in_bodies_only_beginnings_of_words_are_marked() {
+    fn bodies_match_only_starts_of_words() {
         let text = "Hello Ana,\nthe ordér: reorder, order!";
-        let found = |looked_for: &str| {
-            needle(looked_for)
-                .find_word_runs(text)
+        let found = |search: &str| {
+            find_word_runs(&search_text(search), text)
                 .into_iter()
                 .map(|range| &text[range])
                 .collect::<Vec<_>>()
@@ -145,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_sought() {
+    fn negated_text_is_not_highlighted() {
         let query = parse(
             "receipt -order (to:ana or status:bounced) -(subject:x -b)",
             &context(),
@@ -154,17 +144,17 @@ mod tests {
         assert_eq!(
             query.highlight_terms(),
             [
-                (None, &needle("receipt")),
-                (Some(Field::To), &needle("ana"))
+                (None, &search_text("receipt")),
+                (Some(Field::To), &search_text("ana"))
             ]
         );
     }
 
     proptest! {
         #[test]
-        fn folding_letter_by_letter_is_folding(text in any::<String>()) {
-            let traced = NormalizedText::new(&text);
-            prop_assert_eq!(traced.text.trim_end(), normalize(&text));
+        fn normalizing_graphemes_equals_normalizing_text(text in any::<String>()) {
+            let normalized = NormalizedText::new(&text);
+            prop_assert_eq!(normalized.text.trim_end(), normalize(&text));
         }
     }
 }

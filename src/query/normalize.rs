@@ -1,13 +1,11 @@
-//! What text is reduced to before it is compared, so that case, accents and layout do not matter.
+//! Text normalisation before comparison: case, accents, width and spaces do not matter.
 
 use std::ops::Range;
 
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use unicode_width::UnicodeWidthChar;
 
-/// Text to look for: as it was typed and as it is compared.
-///
-/// It always has something to compare, so a needle never matches by being empty.
+/// Text to search for: as it was typed and normalised. Neither is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SearchText {
     text: String,
@@ -15,92 +13,86 @@ pub(crate) struct SearchText {
 }
 
 impl SearchText {
-    /// Takes `text`, with each run of blanks as one and none around it; `None` if nothing is left
-    /// to compare (blanks, invisible characters, accents without a letter).
-    #[must_use]
+    /// Collapses the spaces of `text` and normalises it.
+    ///
+    /// Returns `None` if nothing is left to compare (spaces, invisible characters, accents without
+    /// a letter).
     pub(crate) fn new(text: &str) -> Option<Self> {
-        let folded = normalize(text);
-        if folded.is_empty() {
+        let normalized = normalize(text);
+        if normalized.is_empty() {
             return None;
         }
         let mut spaced = SpaceCollapser::with_capacity(text.len());
         text.chars().for_each(|c| spaced.push(c));
         Some(Self {
             text: spaced.text,
-            normalized: folded,
+            normalized,
         })
     }
 
-    /// As it was typed.
-    #[must_use]
+    /// Returns the text as it was typed.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// As it is compared with [`fold`]ed text.
-    #[must_use]
     pub(crate) fn normalized(&self) -> &str {
         &self.normalized
     }
 
-    /// Whether the needle is a part of `folded` text.
-    #[must_use]
-    pub(crate) fn is_substring_of(&self, folded: &str) -> bool {
-        folded.contains(&self.normalized)
+    /// Checks whether this is a part of `normalized` text.
+    pub(crate) fn is_substring_of(&self, normalized: &str) -> bool {
+        normalized.contains(&self.normalized)
     }
 
-    /// Whether a run of [`words`] of `folded` text begins with the words of the needle: all but the
-    /// last of them whole, the last as a beginning. This is how a full-text index of words finds it.
-    #[must_use]
-    pub(crate) fn matches_words_of(&self, folded: &str) -> bool {
-        self.word_runs_in(folded).next().is_some()
+    /// Checks whether adjacent words of `normalized` text match the words of this text.
+    ///
+    /// The last word matches by its start, all others as a whole, as in a full-text index.
+    pub(crate) fn matches_words_of(&self, normalized: &str) -> bool {
+        self.word_runs_in(normalized).next().is_some()
     }
 
-    /// Where the needle is a part of `folded` text.
-    pub(super) fn substrings_in(&self, folded: &str) -> impl Iterator<Item = Range<usize>> {
-        folded
+    /// Finds this text in `normalized` text.
+    pub(super) fn substrings_in(&self, normalized: &str) -> impl Iterator<Item = Range<usize>> {
+        normalized
             .match_indices(&self.normalized)
             .map(|(start, part)| start..start + part.len())
     }
 
-    /// Where runs of words begin with the words of the needle.
-    pub(super) fn word_runs_in(&self, folded: &str) -> impl Iterator<Item = Range<usize>> {
-        let wanted: Vec<&str> = split_words(&self.normalized).collect();
-        let there: Vec<Range<usize>> = word_ranges(folded).collect();
-        (0..there.len()).filter_map(move |at| {
-            let (last, whole) = wanted.split_last()?;
-            let run = there.get(at..at + wanted.len())?;
-            let same = whole
+    /// Finds the adjacent words that match as in [`SearchText::matches_words_of`].
+    pub(super) fn word_runs_in(&self, normalized: &str) -> impl Iterator<Item = Range<usize>> {
+        let words: Vec<&str> = split_words(&self.normalized).collect();
+        let ranges: Vec<Range<usize>> = word_ranges(normalized).collect();
+        (0..ranges.len()).filter_map(move |first| {
+            let (last, whole) = words.split_last()?;
+            let run = ranges.get(first..first + words.len())?;
+            let is_same = whole
                 .iter()
                 .zip(run)
-                .all(|(word, range)| *word == &folded[range.clone()]);
+                .all(|(word, range)| *word == &normalized[range.clone()]);
             let end = &run[whole.len()];
-            (same && folded[end.clone()].starts_with(last))
+            (is_same && normalized[end.clone()].starts_with(last))
                 .then(|| run[0].start..end.start + last.len())
         })
     }
 }
 
-/// Folds `text`: compatibility forms, case, accents, runs of blanks and invisible characters are
-/// levelled, and the blanks around it are dropped. Folding twice is folding once.
+/// Normalises `text` for comparison.
 ///
-/// Accents are the marks of scripts that can be read without them. Marks that spell (the vowels of
-/// Thai or Devanagari, the voicing of kana) stay, since without them it is another word.
-#[must_use]
+/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising twice is normalising once. Accents are the marks of scripts that can be read without
+/// them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
+/// without them it is another word.
 pub(crate) fn normalize(text: &str) -> String {
-    let mut folded = SpaceCollapser::with_capacity(text.len());
+    let mut out = SpaceCollapser::with_capacity(text.len());
     let mut rest = text;
-    // Most text is ASCII but for a sign here and there. No mark that stays joins an ASCII letter, so
-    // what is between can be levelled by itself.
+    // Most text is ASCII with a few other characters. No mark that stays joins an ASCII letter, so
+    // each run of other characters can be normalised by itself.
     while !rest.is_empty() {
         let (plain, after) = rest.split_at(
             rest.bytes()
                 .position(|byte| !byte.is_ascii())
                 .unwrap_or(rest.len()),
         );
-        plain
-            .chars()
-            .for_each(|c| folded.push(c.to_ascii_lowercase()));
+        plain.chars().for_each(|c| out.push(c.to_ascii_lowercase()));
         let (other, after) = after.split_at(
             after
                 .bytes()
@@ -108,14 +100,14 @@ pub(crate) fn normalize(text: &str) -> String {
                 .unwrap_or(after.len()),
         );
         if !other.is_empty() {
-            normalize_chars(other).for_each(|c| folded.push(c));
+            normalize_chars(other).for_each(|c| out.push(c));
         }
         rest = after;
     }
-    folded.text
+    out.text
 }
 
-/// Folds all but the blanks.
+/// Normalises all but the spaces.
 pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
     let letters = DecomposingNormalizerBorrowed::new_nfkd()
         .normalize_iter(text.chars())
@@ -125,29 +117,31 @@ pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
     ComposingNormalizerBorrowed::new_nfc().normalize_iter(letters)
 }
 
-/// The words of folded text, as they are compared in bodies: runs of letters, digits and their
-/// marks; of a script that is written without blanks, each character is a word.
-pub(crate) fn split_words(folded: &str) -> impl Iterator<Item = &str> {
-    word_ranges(folded).map(|range| &folded[range])
+/// Splits normalised text into words: runs of letters, digits and their marks.
+///
+/// In a script that is written without spaces each character is a word.
+pub(crate) fn split_words(normalized: &str) -> impl Iterator<Item = &str> {
+    word_ranges(normalized).map(|range| &normalized[range])
 }
 
-/// Where the [`words`] of folded text stand.
-pub(super) fn word_ranges(folded: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
+fn word_ranges(normalized: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
     std::iter::from_fn(move || {
-        let start = at + folded[at..].find(is_word_char)?;
-        let rest = &folded[start..];
+        let start = end + normalized[end..].find(is_word_char)?;
+        let rest = &normalized[start..];
         let first = rest.chars().next()?;
-        let alone = is_unspaced_script(first).then(|| first.len_utf8());
-        at = start
-            + alone
-                .or_else(|| rest.find(|c| !is_word_char(c) || is_unspaced_script(c)))
-                .unwrap_or(rest.len());
-        Some(start..at)
+        let length = if is_unspaced_script(first) {
+            first.len_utf8()
+        } else {
+            rest.find(|c| !is_word_char(c) || is_unspaced_script(c))
+                .unwrap_or(rest.len())
+        };
+        end = start + length;
+        Some(start..end)
     })
 }
 
-/// Text with each run of blanks as one, and none around it.
+/// Joins characters to a text without repeated, leading and trailing spaces.
 struct SpaceCollapser {
     text: String,
     pending_space: bool,
@@ -173,15 +167,18 @@ impl SpaceCollapser {
     }
 }
 
-/// Lower case by way of upper case, which levels what has no lower case of its own: `ß` and `ss`,
-/// `ς` and `σ`, `ı` and `i`.
+/// Maps to lower case by way of upper case.
+///
+/// This makes equal: `ß` and `ss`, `ς` and `σ`, `ı` and `i`.
 fn fold_case(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
 }
 
-/// Letters that Unicode does not take apart, though people type them without their stroke.
+/// Replaces letters with a stroke, which Unicode does not decompose.
+///
+/// Users type them without it.
 fn replace_stroke_letters(c: char) -> impl Iterator<Item = char> {
     let (first, second) = match c {
         'ø' => ('o', None),
@@ -196,7 +193,7 @@ fn replace_stroke_letters(c: char) -> impl Iterator<Item = char> {
     std::iter::once(first).chain(second)
 }
 
-/// Combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and those of symbols.
+/// Checks for marks of Latin, Greek, Cyrillic, Hebrew, Arabic and symbols.
 const fn is_accent(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}' | '\u{483}'..='\u{489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}'
@@ -205,19 +202,19 @@ const fn is_accent(c: char) -> bool {
         | '\u{610}'..='\u{61A}' | '\u{640}' | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6DC}')
 }
 
-/// Joiners, padding and hints for breaking a line, which nobody types when searching.
+/// Checks for joiners, padding and line-break hints, which no user types.
 const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
 
-/// Marks without a width belong to the letter before them.
+/// Checks for letters, digits and the marks without a width that belong to them.
 fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || (c > '\u{2FF}' && c.width() == Some(0))
 }
 
-/// Whether a character is of a script that is written without blanks: Thai, Lao, Tibetan, Burmese,
-/// Khmer, kana and Chinese characters.
-#[must_use]
+/// Checks for scripts that are written without spaces.
+///
+/// Thai, Lao, Tibetan, Burmese, Khmer, kana and Chinese characters.
 pub(crate) const fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}'
@@ -231,8 +228,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn case_accents_and_layout_do_not_matter() {
-        for (text, folded) in [
+    fn case_accents_and_spaces_do_not_matter() {
+        for (text, normalized) in [
             ("Ana LÓPEZ", "ana lopez"),
             ("Ünïcödé", "unicode"),
             ("STRASSE Straße ẞ", "strasse strasse ss"),
@@ -251,26 +248,26 @@ mod tests {
             ),
             ("\u{301}\u{200B}", ""),
         ] {
-            assert_eq!(normalize(text), folded, "{text}");
+            assert_eq!(normalize(text), normalized, "{text}");
         }
     }
 
     #[test]
     fn words_are_runs_of_letters_and_single_unspaced_characters() {
-        let of = |text: &str| split_words(text).map(str::to_owned).collect::<Vec<_>>();
+        let words = |text: &str| split_words(text).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
-            of("don't reply-to: ana@example.com, 4821"),
+            words("don't reply-to: ana@example.com, 4821"),
             ["don", "t", "reply", "to", "ana", "example", "com", "4821"]
         );
-        assert_eq!(of("ご注文no1"), ["ご", "注", "文", "no1"]);
-        assert_eq!(of("हिन्दी।"), ["हिन्दी"]);
-        assert_eq!(of(" :) "), [""; 0]);
+        assert_eq!(words("ご注文no1"), ["ご", "注", "文", "no1"]);
+        assert_eq!(words("हिन्दी।"), ["हिन्दी"]);
+        assert_eq!(words(" :) "), [""; 0]);
     }
 
     #[test]
-    fn a_needle_starts_words_in_a_body() {
+    fn search_text_matches_starts_of_words() {
         let body = normalize("Your receipt No. 4821: ご注文の確認 (Straße)");
-        for (needle, found) in [
+        for (text, found) in [
             ("rec", true),
             ("eceipt", false),
             ("your receipt", true),
@@ -283,22 +280,22 @@ mod tests {
             (":", false),
         ] {
             assert_eq!(
-                SearchText::new(needle).unwrap().matches_words_of(&body),
+                SearchText::new(text).unwrap().matches_words_of(&body),
                 found,
-                "{needle}"
+                "{text}"
             );
         }
     }
 
     proptest! {
         #[test]
-        fn folding_twice_is_folding_once(text in any::<String>()) {
+        fn normalizing_twice_is_normalizing_once(text in any::<String>()) {
             let once = normalize(&text);
             prop_assert_eq!(normalize(&once), once);
         }
 
         #[test]
-        fn text_in_pieces_folds_as_a_whole(text in prop::collection::vec(prop_oneof![
+        fn text_in_parts_normalizes_as_a_whole(text in prop::collection::vec(prop_oneof![
             any::<char>(),
             prop::char::range(' ', '~'),
             prop::char::range('\u{300}', '\u{36F}'),
@@ -311,9 +308,9 @@ mod tests {
         }
 
         #[test]
-        fn upper_case_and_decomposed_text_fold_alike(text in "[a-zà-öù-ÿα-ωа-яё0-9 ]{0,20}") {
-            let apart: String = DecomposingNormalizerBorrowed::new_nfd().normalize(&text).into_owned();
-            prop_assert_eq!(normalize(&apart), normalize(&text));
+        fn upper_case_and_decomposed_text_normalize_alike(text in "[a-zà-öù-ÿα-ωа-яё0-9 ]{0,20}") {
+            let decomposed: String = DecomposingNormalizerBorrowed::new_nfd().normalize(&text).into_owned();
+            prop_assert_eq!(normalize(&decomposed), normalize(&text));
             prop_assert_eq!(normalize(&text.to_uppercase()), normalize(&text));
         }
     }

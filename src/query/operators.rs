@@ -1,218 +1,348 @@
-//! The operators: one table of names, meanings and examples that the parser, the completion and the
-//! help all read.
+//! Operators: one table of names, descriptions and examples, their values parsed, and back to text.
 
-use super::Field;
+use std::fmt;
 
-/// What stands before a colon.
+use jiff::Zoned;
+
+use crate::mail::{SafeText, Status};
+
+use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
+use super::date::{DateExpr, TimeRange};
+use super::normalize::{SearchText, normalize};
+
+/// The name before a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Operator {
-    /// A part of one field: `to:`, `subject:`, ..
     Text(Field),
-    /// `recipient:`.
     Recipient,
-    /// `domain:`.
     Domain,
-    /// `status:`.
     Status,
-    /// `is:`.
     Is,
-    /// `has:`.
     Has,
-    /// `tag:`.
     Tag,
-    /// `after:`.
     After,
-    /// `before:`.
     Before,
-    /// `on:`.
     On,
-    /// `seen-change:`.
     SeenChange,
-    /// `sort:`.
     Sort,
 }
 
-/// Operator, name, meaning, example; in the order in which they are offered.
-const OPERATORS: [(Operator, &str, &str, &str); 21] = [
-    (
-        Operator::Text(Field::To),
-        "to",
-        "part of a recipient's name or address",
-        "to:ana@example.com",
-    ),
-    (
-        Operator::Text(Field::From),
-        "from",
-        "part of the sender's name or address",
-        "from:billing",
-    ),
-    (
-        Operator::Text(Field::Subject),
-        "subject",
-        "part of the subject",
-        "subject:\"your receipt\"",
-    ),
-    (
-        Operator::Status,
-        "status",
-        "what became of it; several with commas",
-        "status:bounced,delayed",
-    ),
-    (
-        Operator::Is,
-        "is",
-        "trouble, still scheduled, or gone from the service",
-        "is:trouble",
-    ),
-    (
-        Operator::Domain,
-        "domain",
-        "a recipient's whole domain",
-        "domain:example.org",
-    ),
-    (Operator::After, "after", "sent then or later", "after:7d"),
-    (
-        Operator::Before,
-        "before",
-        "sent earlier than that",
-        "before:2026-11-02",
-    ),
-    (
-        Operator::On,
-        "on",
-        "sent in that day, week, month or minute",
-        "on:yesterday",
-    ),
-    (
-        Operator::Tag,
-        "tag",
-        "a tag, with its value if you like",
-        "tag:category=receipt",
-    ),
-    (
-        Operator::Text(Field::Body),
-        "body",
-        "start of a word in the body, where it was read",
-        "body:refund",
-    ),
-    (
-        Operator::Text(Field::Any),
-        "any",
-        "part of any address: to, from, cc, bcc, reply-to",
-        "any:ana",
-    ),
-    (
-        Operator::Recipient,
-        "recipient",
-        "a recipient's whole address: to, cc or bcc",
-        "recipient:ana@example.com",
-    ),
-    (
-        Operator::Text(Field::Cc),
-        "cc",
-        "part of a copy recipient",
-        "cc:team@example.org",
-    ),
-    (
-        Operator::Text(Field::Bcc),
-        "bcc",
-        "part of a blind-copy recipient",
-        "bcc:archive",
-    ),
-    (
-        Operator::Text(Field::ReplyTo),
-        "reply-to",
-        "part of the address for answers",
-        "reply-to:help",
-    ),
-    (Operator::Has, "has", "has such a part", "has:cc"),
-    (
-        Operator::SeenChange,
-        "seen-change",
-        "its status was seen to change then or later",
-        "seen-change:1d",
-    ),
-    (
-        Operator::Text(Field::Id),
-        "id",
-        "beginning of the id",
-        "id:49a3999c",
-    ),
-    (
-        Operator::Text(Field::MessageId),
-        "message-id",
-        "beginning of the message id",
-        "message-id:111-222-333",
-    ),
-    (
-        Operator::Sort,
-        "sort",
-        "newest or oldest first",
-        "sort:oldest",
-    ),
-];
+struct OperatorSpec {
+    operator: Operator,
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+}
 
-impl Operator {
-    /// Every operator, the most useful first.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        OPERATORS.iter().map(|row| row.0)
-    }
-
-    /// The operator of that name; case does not matter.
-    #[must_use]
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        OPERATORS
-            .iter()
-            .find(|row| row.1.eq_ignore_ascii_case(name))
-            .map(|row| row.0)
-    }
-
-    /// Its name, without the colon.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        self.spec().1
-    }
-
-    /// What it looks for, for a person.
-    #[must_use]
-    pub(crate) fn description(self) -> &'static str {
-        self.spec().2
-    }
-
-    /// A query that uses it.
-    #[must_use]
-    pub(crate) fn example(self) -> &'static str {
-        self.spec().3
-    }
-
-    fn spec(self) -> &'static (Self, &'static str, &'static str, &'static str) {
-        OPERATORS
-            .iter()
-            .find(|row| row.0 == self)
-            .expect("every operator has its row in the table")
+const fn spec(
+    operator: Operator,
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> OperatorSpec {
+    OperatorSpec {
+        operator,
+        name,
+        description,
+        example,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::language::context;
-    use super::super::parse;
-    use super::*;
+/// Every operator, in the order in which completion offers them.
+#[rustfmt::skip] // one operator a line
+const OPERATORS: [OperatorSpec; 21] = [
+    spec(Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
+    spec(Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
+    spec(Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
+    spec(Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
+    spec(Operator::Is, "is", "trouble, still scheduled, or gone from the service", "is:trouble"),
+    spec(Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
+    spec(Operator::After, "after", "sent then or later", "after:7d"),
+    spec(Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),
+    spec(Operator::On, "on", "sent in that day, week, month or minute", "on:yesterday"),
+    spec(Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
+    spec(Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
+    spec(Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
+    spec(Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
+    spec(Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),
+    spec(Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
+    spec(Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
+    spec(Operator::Has, "has", "has this part", "has:cc"),
+    spec(Operator::SeenChange, "seen-change", "its status was seen to change then or later", "seen-change:1d"),
+    spec(Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
+    spec(Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
+    spec(Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
+];
 
-    #[test]
-    fn every_example_is_a_query_of_its_operator() {
-        for operator in Operator::all() {
-            let parsed = parse(operator.example(), &context());
-            assert_eq!(parsed.diagnostics, [], "{operator:?}");
-            assert!(
-                operator
-                    .example()
-                    .starts_with(&format!("{}:", operator.name()))
-            );
-            assert_eq!(
-                Operator::from_name(&operator.name().to_uppercase()),
-                Some(operator)
-            );
+impl Operator {
+    /// Returns every operator, the most useful first.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        OPERATORS.iter().map(|spec| spec.operator)
+    }
+
+    /// Finds the operator of that name; case does not matter.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        OPERATORS
+            .iter()
+            .find(|spec| spec.name.eq_ignore_ascii_case(name))
+            .map(|spec| spec.operator)
+    }
+
+    /// Returns its name without the colon.
+    pub(crate) fn name(self) -> &'static str {
+        self.spec().name
+    }
+
+    pub(crate) fn description(self) -> &'static str {
+        self.spec().description
+    }
+
+    /// Returns a query that uses it.
+    pub(crate) fn example(self) -> &'static str {
+        self.spec().example
+    }
+
+    fn spec(self) -> &'static OperatorSpec {
+        OPERATORS
+            .iter()
+            .find(|spec| spec.operator == self)
+            .expect("every operator is in the table")
+    }
+}
+
+/// The message for text without a character that can be compared.
+pub(super) const NO_TEXT: &str = "no text to search for";
+
+/// The meaning of an operator with its value.
+pub(super) enum ParsedValue {
+    Term(Term),
+    Sort(SortOrder),
+}
+
+/// Parses the value of `operator`; the error is a message for the user.
+pub(super) fn parse_value(
+    operator: Operator,
+    text: &str,
+    now: &Zoned,
+) -> Result<ParsedValue, String> {
+    let search_text = |text: &str| SearchText::new(text).ok_or_else(|| NO_TEXT.to_owned());
+    let instant = || parse_time(text, now, DateExpr::resolve);
+    let term = match operator {
+        Operator::Text(field) => Term::Text(field, search_text(text)?),
+        Operator::Recipient => Term::Recipient(search_text(text)?),
+        Operator::Domain => Term::Domain(search_text(
+            text.trim_start_matches(|c: char| c == '@' || c.is_whitespace()),
+        )?),
+        Operator::Status => Term::Status(parse_statuses(text)?),
+        Operator::Is => Term::Is(parse_keyword(text, EmailClass::ALL, EmailClass::as_str)?),
+        Operator::Has => Term::Has(parse_keyword(text, EmailPart::ALL, EmailPart::as_str)?),
+        Operator::Tag => {
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            Term::Tag {
+                name: search_text(name)?,
+                value: SearchText::new(value),
+            }
+        }
+        Operator::After => Term::After(instant()?),
+        Operator::Before => Term::Before(instant()?),
+        Operator::On => Term::On(parse_time(text, now, DateExpr::resolve_range)?),
+        Operator::SeenChange => Term::SeenChange(instant()?),
+        Operator::Sort => {
+            let sort = parse_keyword(text, SortOrder::ALL, SortOrder::as_str)?;
+            return Ok(ParsedValue::Sort(sort));
+        }
+    };
+    Ok(ParsedValue::Term(term))
+}
+
+/// Returns a message for each status that this version does not know.
+///
+/// Such a status is searched for, since the service may have new ones, but more often it is a typo.
+pub(super) fn status_warnings(term: &Term) -> Vec<String> {
+    let Term::Status(statuses) = term else {
+        return Vec::new();
+    };
+    statuses.iter().filter_map(unknown_status_message).collect()
+}
+
+fn unknown_status_message(status: &Status) -> Option<String> {
+    let Status::Other(word) = status else {
+        return None;
+    };
+    let start = normalize(word);
+    let similar = Status::KNOWN
+        .iter()
+        .find(|known| known.label().starts_with(&start));
+    Some(match similar {
+        Some(known) => format!("unknown status `{word}`: did you mean {}?", known.label()),
+        None => format!("unknown status `{word}`: known are {}", known_statuses()),
+    })
+}
+
+fn known_statuses() -> String {
+    join_with(" and ", Status::KNOWN.iter().map(Status::label))
+}
+
+fn parse_statuses(text: &str) -> Result<Vec<Status>, String> {
+    let mut statuses = Vec::new();
+    for status in text.split(',').filter_map(parse_status) {
+        if !statuses.contains(&status) {
+            statuses.push(status);
         }
     }
+    if statuses.is_empty() {
+        return Err(format!("no status given: known are {}", known_statuses()));
+    }
+    Ok(statuses)
+}
+
+/// Parses a status by its label or the service's own word; keeps any other word.
+fn parse_status(text: &str) -> Option<Status> {
+    let word = SearchText::new(&SafeText::new(text))?;
+    let known = Status::KNOWN
+        .into_iter()
+        .chain([Status::Unknown])
+        .find(|known| known.label() == word.normalized());
+    Some(
+        known.unwrap_or_else(|| match Status::parse(word.normalized()) {
+            Status::Other(_) | Status::Unknown => Status::Other(SafeText::new(word.text())),
+            known => known,
+        }),
+    )
+}
+
+fn parse_keyword<T: Copy, const N: usize>(
+    text: &str,
+    all: [T; N],
+    as_str: fn(T) -> &'static str,
+) -> Result<T, String> {
+    let normalized = normalize(text);
+    all.into_iter()
+        .find(|value| as_str(*value) == normalized)
+        .ok_or_else(|| {
+            format!(
+                "expected {}",
+                join_with(" or ", all.into_iter().map(as_str))
+            )
+        })
+}
+
+fn parse_time(
+    text: &str,
+    now: &Zoned,
+    resolve: fn(DateExpr, &Zoned) -> Option<TimeRange>,
+) -> Result<TimeRange, String> {
+    let date = DateExpr::parse(text.trim()).ok_or(
+        "expected a date such as 2026-11-02 or 2026-11-02T09:30, \
+         a word such as today, mon, last-week, or an age such as 2h, 7d, 3w",
+    )?;
+    resolve(date, now).ok_or_else(|| "date out of range".to_owned())
+}
+
+/// Joins words as in `a, b or c`, with ` or ` as the last separator.
+fn join_with(last_separator: &str, words: impl IntoIterator<Item = &'static str>) -> String {
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{}{last_separator}{last}", others.join(", "))
+        }
+        _ => words.concat(),
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.filter)?;
+        match self.sort {
+            SortOrder::Newest => Ok(()),
+            SortOrder::Oldest if self.is_match_all() => f.write_str("sort:oldest"),
+            SortOrder::Oldest => f.write_str(" sort:oldest"),
+        }
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::And(nodes) => {
+                for (index, node) in nodes.iter().enumerate() {
+                    let space = if index > 0 { " " } else { "" };
+                    match node {
+                        Self::Or(_) => write!(f, "{space}({node})")?,
+                        Self::And(_) | Self::Not(_) | Self::Term(_) => write!(f, "{space}{node}")?,
+                    }
+                }
+                Ok(())
+            }
+            Self::Or(nodes) => {
+                for (index, node) in nodes.iter().enumerate() {
+                    let keyword = if index > 0 { " or " } else { "" };
+                    write!(f, "{keyword}{node}")?;
+                }
+                Ok(())
+            }
+            Self::Not(node) => match &**node {
+                Self::And(_) | Self::Or(_) => write!(f, "-({node})"),
+                Self::Not(_) | Self::Term(_) => write!(f, "-{node}"),
+            },
+            Self::Term(term) => write!(f, "{term}"),
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operator, value) = match self {
+            Self::Word(word) => return f.write_str(&quote_word(word.text())),
+            Self::Text(field, text) => (Operator::Text(*field), text.text().to_owned()),
+            Self::Recipient(address) => (Operator::Recipient, address.text().to_owned()),
+            Self::Domain(domain) => (Operator::Domain, domain.text().to_owned()),
+            Self::Status(statuses) => {
+                let labels: Vec<&str> = statuses.iter().map(Status::label).collect();
+                (Operator::Status, labels.join(","))
+            }
+            Self::Is(class) => (Operator::Is, class.as_str().to_owned()),
+            Self::Has(part) => (Operator::Has, part.as_str().to_owned()),
+            Self::Tag { name, value: None } => (Operator::Tag, name.text().to_owned()),
+            Self::Tag {
+                name,
+                value: Some(value),
+            } => (Operator::Tag, format!("{}={}", name.text(), value.text())),
+            Self::After(range) => (Operator::After, range.expr.to_string()),
+            Self::Before(range) => (Operator::Before, range.expr.to_string()),
+            Self::On(range) => (Operator::On, range.expr.to_string()),
+            Self::SeenChange(range) => (Operator::SeenChange, range.expr.to_string()),
+        };
+        write!(f, "{}:{}", operator.name(), quote_value(&value))
+    }
+}
+
+/// Writes the value of an operator, in quotes if it needs them.
+pub(super) fn quote_value(text: &str) -> String {
+    let needs_quotes =
+        text.is_empty() || text.contains(|c: char| c.is_whitespace() || "\"()".contains(c));
+    if needs_quotes {
+        quote(text)
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Writes a word, in quotes if it would otherwise be parsed as syntax.
+fn quote_word(text: &str) -> String {
+    let is_keyword = ["and", "or", "not"]
+        .iter()
+        .any(|keyword| text.eq_ignore_ascii_case(keyword));
+    let is_operator = text
+        .split_once(':')
+        .is_some_and(|(name, _)| Operator::from_name(name).is_some());
+    if is_keyword || is_operator || text.starts_with('-') {
+        quote(text)
+    } else {
+        quote_value(text)
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

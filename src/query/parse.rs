@@ -1,23 +1,26 @@
-//! Text to query. It never fails: what is not syntax is a word, and a note says why.
+//! Parser from text to query. It never fails: what is not syntax is a word, and a diagnostic says why.
 
 use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::lex::{OperatorValue, Token, TokenKind, lex};
-use super::value::{self, ParsedValue};
-use super::{Node, Operator, Query, SearchText, SortOrder, Term};
+use super::ast::{Node, Query, SortOrder, Term};
+use super::normalize::SearchText;
+use super::operators::{NO_TEXT, Operator, ParsedValue, parse_value, status_warnings};
+
+/// Groups nested deeper than this are text, so that no input can exhaust the stack.
+const MAX_DEPTH: usize = 40;
 
 /// What the meaning of a text depends on.
 #[derive(Debug, Clone)]
 pub struct ParseContext {
-    /// The time, in the zone in which the person counts days.
+    /// The current time, in the zone in which days are counted.
     pub(crate) now: Zoned,
 }
 
 impl ParseContext {
-    /// The instant `now` as seen in `zone`.
+    /// Returns the context for the instant `now` in `zone`.
     #[must_use]
     pub fn new(now: Timestamp, zone: TimeZone) -> Self {
         Self {
@@ -26,93 +29,324 @@ impl ParseContext {
     }
 }
 
-/// A text that was read.
+/// A query with the syntax of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedQuery {
-    /// What it means.
+    /// What the text means.
     pub query: Query,
-    /// What each part of the text is, in order; only blanks lie between them.
+    /// The parts of the text, in order; only spaces lie between them.
     pub(crate) spans: Vec<SyntaxSpan>,
-    /// What is not read as it may be meant, in order. A command that destroys something should
-    /// refuse a query with notes.
+    /// Messages in order of the text. A command that deletes should refuse such a query.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl ParsedQuery {
-    /// What is wrong where the cursor is; it also counts as in a range when it is right behind it.
-    #[must_use]
+    /// Finds the diagnostic at the cursor; right behind its range counts too.
     pub(crate) fn diagnostic_at(&self, cursor: usize) -> Option<&Diagnostic> {
         self.diagnostics
             .iter()
-            .find(|note| note.range.start <= cursor && cursor <= note.range.end)
+            .find(|diagnostic| diagnostic.range.start <= cursor && cursor <= diagnostic.range.end)
     }
 }
 
-/// A stretch of the text and how to colour it.
+/// A part of the text and its role, for highlighting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxSpan {
-    /// Its bytes.
     pub(crate) range: Range<usize>,
-    /// What it is.
     pub(crate) role: SyntaxRole,
 }
 
-/// What a stretch of the text is.
+/// What a part of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyntaxRole {
     /// The name of an operator with its colon.
     Operator,
-    /// What the operator looks for.
+    /// The value of an operator.
     Value,
     /// A word or a quoted phrase.
     Word,
-    /// `and`, `or`, `not`, `-` or a bracket.
+    /// `and`, `or`, `not`, `-` or a parenthesis.
     Keyword,
-    /// What is not read as it may be meant; a [`Note`] says why.
+    /// Text that may be misread; a [`Diagnostic`] says why.
     Error,
 }
 
-/// Something that is not read as it may be meant, in words for the person who typed it.
+/// A message about text that may be misread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The bytes of the text that it is about.
+    /// The bytes that it is about.
     pub(crate) range: Range<usize>,
-    /// A message without a capital and a full stop, safe to show.
+    /// Without a capital and a full stop, safe to show.
     pub(crate) message: String,
-    /// Whether it may come right when the text goes on: a hint for who still types, and no mistake.
+    /// Whether more text may resolve it: a hint while the user types, not an error.
     pub(crate) is_incomplete: bool,
 }
 
-/// Reads `text`.
+impl Diagnostic {
+    fn new(range: Range<usize>, message: impl Into<String>) -> Self {
+        Self {
+            range,
+            message: message.into(),
+            is_incomplete: false,
+        }
+    }
+}
+
+/// A token of the text. Tokens are in order and only spaces lie between them.
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) range: Range<usize>,
+    pub(super) kind: TokenKind,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum TokenKind {
+    /// The start of a group that is not empty.
+    OpenParen,
+    /// The end of an open group.
+    CloseParen,
+    /// A `-` directly in front of its operand.
+    Minus,
+    /// A word without quotes, perhaps a keyword.
+    Word,
+    /// A word that looks like syntax; a diagnostic says why it is none.
+    InvalidSyntax,
+    /// Quoted text, unescaped and without its quotes.
+    Quoted(String),
+    /// An operator with its value, which is not empty.
+    Operator(Operator, OperatorValue),
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct OperatorValue {
+    /// The bytes of the value with its quotes.
+    pub(super) range: Range<usize>,
+    /// Unescaped and without quotes.
+    pub(super) text: String,
+}
+
+/// Splits `text` into tokens, and reports what looks like syntax but is not.
+pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
+    let mut lexer = Lexer {
+        text,
+        open_parens: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    while let Some(spaces) = text[start..].find(|c: char| !c.is_whitespace()) {
+        start += spaces;
+        let (end, kind) = lexer.lex_token(start);
+        tokens.push(Token {
+            range: start..end,
+            kind,
+        });
+        start = end;
+    }
+    for open in std::mem::take(&mut lexer.open_parens) {
+        lexer.report_unclosed(open, "missing \")\": the group extends to the end");
+    }
+    (tokens, lexer.diagnostics)
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    /// The starts of the groups that are still open.
+    open_parens: Vec<usize>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+struct QuotedText {
+    end: usize,
+    text: String,
+    is_closed: bool,
+}
+
+impl Lexer<'_> {
+    fn lex_token(&mut self, start: usize) -> (usize, TokenKind) {
+        let mut chars = self.text[start..].chars();
+        match chars.next() {
+            Some('(') => self.lex_paren(start),
+            Some(')') if self.open_parens.pop().is_some() => (start + 1, TokenKind::CloseParen),
+            Some(')') => {
+                self.report(start..start + 1, "no matching \"(\": searched for as text");
+                (self.word_end(start), TokenKind::InvalidSyntax)
+            }
+            Some('-')
+                if chars
+                    .next()
+                    .is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) =>
+            {
+                (start + 1, TokenKind::Minus)
+            }
+            Some('"') => match self.lex_quoted(start) {
+                Some(quoted) => (quoted.end, TokenKind::Quoted(quoted.text)),
+                None => (self.word_end(start), TokenKind::Word),
+            },
+            _ => match self.find_operator(start) {
+                Some((operator, value)) => self.lex_operator(operator, start, value),
+                None => (self.word_end(start), TokenKind::Word),
+            },
+        }
+    }
+
+    fn lex_paren(&mut self, start: usize) -> (usize, TokenKind) {
+        let inside = self.text[start + 1..].trim_start();
+        if let Some(after) = inside.strip_prefix(')') {
+            let end = self.text.len() - after.len();
+            self.report(start..end, "empty group: searched for as text");
+            return (end, TokenKind::InvalidSyntax);
+        }
+        let reason = if inside.is_empty() {
+            "no matching \")\""
+        } else if self.open_parens.len() == MAX_DEPTH {
+            "groups are nested too deeply"
+        } else {
+            self.open_parens.push(start);
+            return (start + 1, TokenKind::OpenParen);
+        };
+        self.report(start..start + 1, format!("{reason}: searched for as text"));
+        (self.word_end(start), TokenKind::InvalidSyntax)
+    }
+
+    /// Finds the operator at `start`, and the start of its value.
+    fn find_operator(&self, start: usize) -> Option<(Operator, usize)> {
+        let rest = &self.text[start..];
+        let colon = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
+        let operator = Operator::from_name(&rest[..colon])?;
+        rest[colon..]
+            .starts_with(':')
+            .then_some((operator, start + colon + 1))
+    }
+
+    /// Reads an operator with its value, or a word if there is no value.
+    fn lex_operator(
+        &mut self,
+        operator: Operator,
+        start: usize,
+        value_start: usize,
+    ) -> (usize, TokenKind) {
+        let bare = value_start..self.word_end(value_start);
+        let quote_start = match (operator, self.text[bare.clone()].split_once('=')) {
+            (Operator::Tag, Some((name, _))) if !name.starts_with('"') => {
+                value_start + name.len() + 1
+            }
+            _ => value_start,
+        };
+        let (range, text) = if let Some(quoted) = self.lex_quoted(quote_start) {
+            let text = self.text[value_start..quote_start].to_owned() + &quoted.text;
+            (value_start..quoted.end, text)
+        } else if bare.is_empty() || self.text[value_start..].starts_with('"') {
+            let (name, example) = (operator.name(), operator.example());
+            self.report(
+                start..value_start,
+                format!("`{name}:` needs a value, for example {example}: searched for as text"),
+            );
+            return (bare.end, TokenKind::InvalidSyntax);
+        } else {
+            (bare.clone(), self.text[bare].to_owned())
+        };
+        (
+            range.end,
+            TokenKind::Operator(operator, OperatorValue { range, text }),
+        )
+    }
+
+    /// Reads the quoted text at `start`, if there is any that is not empty.
+    fn lex_quoted(&mut self, start: usize) -> Option<QuotedText> {
+        let inside = self.text[start..].strip_prefix('"')?;
+        let quoted = unquote(inside, start + 1);
+        if quoted.text.trim().is_empty() {
+            return None;
+        }
+        if !quoted.is_closed {
+            self.report_unclosed(start, "missing closing quote: the text extends to the end");
+        }
+        Some(quoted)
+    }
+
+    /// Finds the end of the word at `start`: a space, or the `)` of an open group.
+    /// Parentheses that open within the word are part of it.
+    fn word_end(&self, start: usize) -> usize {
+        let mut own_parens = 0_usize;
+        for (offset, c) in self.text[start..].char_indices() {
+            match c {
+                '(' => own_parens += 1,
+                ')' if own_parens > 0 => own_parens -= 1,
+                ')' if !self.open_parens.is_empty() => return start + offset,
+                c if c.is_whitespace() => return start + offset,
+                _ => {}
+            }
+        }
+        self.text.len()
+    }
+
+    fn report(&mut self, range: Range<usize>, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(range, message));
+    }
+
+    fn report_unclosed(&mut self, start: usize, message: &str) {
+        self.diagnostics.push(Diagnostic {
+            is_incomplete: true,
+            ..Diagnostic::new(start..start + 1, message)
+        });
+    }
+}
+
+fn unquote(inside: &str, start: usize) -> QuotedText {
+    let mut text = String::new();
+    let mut chars = inside.char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        match c {
+            '"' => {
+                return QuotedText {
+                    end: start + offset + 1,
+                    text,
+                    is_closed: true,
+                };
+            }
+            '\\' => {
+                let escaped = chars.next_if(|(_, next)| matches!(next, '"' | '\\'));
+                text.push(escaped.map_or(c, |(_, escaped)| escaped));
+            }
+            _ => text.push(c),
+        }
+    }
+    QuotedText {
+        end: start + inside.len(),
+        text,
+        is_closed: false,
+    }
+}
+
+/// Parses `text`.
 #[must_use]
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
-    let (tokens, notes) = lex(text);
+    let (tokens, diagnostics) = lex(text);
     let mut parser = Parser {
         text,
         now: &context.now,
         tokens,
         position: 0,
         spans: Vec::new(),
-        diagnostics: notes,
+        diagnostics,
         sort: SortOrder::default(),
     };
     let filter = parser
         .parse_or()
         .unwrap_or_else(|| Query::match_all().filter);
-    let Parser {
-        spans,
-        diagnostics: mut notes,
-        sort,
-        ..
-    } = parser;
-    notes.sort_by_key(|note| note.range.start);
-    for note in &mut notes {
-        note.is_incomplete |= note.range.end == text.len();
+    let mut diagnostics = parser.diagnostics;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.range.start);
+    for diagnostic in &mut diagnostics {
+        diagnostic.is_incomplete |= diagnostic.range.end == text.len();
     }
     ParsedQuery {
-        query: Query { filter, sort },
-        spans,
-        diagnostics: notes,
+        query: Query {
+            filter,
+            sort: parser.sort,
+        },
+        spans: parser.spans,
+        diagnostics,
     }
 }
 
@@ -127,22 +361,18 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// What stands in brackets, or the whole text: sides between `or`. `None` if there is no
-    /// condition in it, as in `sort:oldest`.
+    /// Parses a group or the whole text: operands of `or`.
+    /// Returns `None` if there is no condition in it, as in `sort:oldest`.
     fn parse_or(&mut self) -> Option<Node> {
-        let mut sides = Vec::from_iter(self.parse_and());
+        let mut nodes = Vec::from_iter(self.parse_and());
         while self.is_keyword("or") {
             self.consume(SyntaxRole::Keyword);
-            sides.extend(self.parse_and());
+            nodes.extend(self.parse_and());
         }
-        if sides.is_empty() {
-            None
-        } else {
-            Some(Node::any(sides))
-        }
+        (!nodes.is_empty()).then(|| Node::any(nodes))
     }
 
-    /// Operands side by side.
+    /// Parses operands side by side.
     fn parse_and(&mut self) -> Option<Node> {
         let mut nodes = Vec::from_iter(self.parse_not());
         loop {
@@ -153,21 +383,17 @@ impl Parser<'_> {
             }
             nodes.extend(self.parse_not());
         }
-        if nodes.is_empty() {
-            None
-        } else {
-            Some(Node::all(nodes))
-        }
+        (!nodes.is_empty()).then(|| Node::all(nodes))
     }
 
-    /// One condition with the negations in front of it.
+    /// Parses one condition with the negations in front of it.
     fn parse_not(&mut self) -> Option<Node> {
         let mut negated = false;
-        let mut dashed = false;
+        let mut has_minus = false;
         loop {
             if self.tokens.get(self.position)?.kind == TokenKind::Minus {
-                dashed = true;
-            } else if dashed || !self.is_keyword("not") {
+                has_minus = true;
+            } else if has_minus || !self.is_keyword("not") {
                 break;
             }
             self.consume(SyntaxRole::Keyword);
@@ -184,11 +410,8 @@ impl Parser<'_> {
             TokenKind::OpenParen => {
                 self.consume(SyntaxRole::Keyword);
                 let node = self.parse_or();
-                if self
-                    .tokens
-                    .get(self.position)
-                    .is_some_and(|token| token.kind == TokenKind::CloseParen)
-                {
+                let next = self.tokens.get(self.position);
+                if next.is_some_and(|token| token.kind == TokenKind::CloseParen) {
                     self.consume(SyntaxRole::Keyword);
                 }
                 node
@@ -201,8 +424,8 @@ impl Parser<'_> {
                 let (operator, range, text) = (*operator, range.clone(), text.clone());
                 self.parse_operator(operator, range, &text)
             }
-            // The others do not stand here: a group is closed by whoever opened it, and a minus was
-            // taken with what it negates.
+            // The other two cannot be here: the group that is open takes its `)`, and a minus was
+            // taken with its operand.
             TokenKind::Word | TokenKind::CloseParen | TokenKind::Minus => {
                 self.parse_word(range.clone(), &self.text[range], SyntaxRole::Word)
             }
@@ -213,17 +436,13 @@ impl Parser<'_> {
     }
 
     fn parse_word(&mut self, range: Range<usize>, word: &str, role: SyntaxRole) -> Option<Node> {
-        let Some(needle) = SearchText::new(word) else {
-            self.diagnostics.push(Diagnostic {
-                range,
-                message: "nothing here can be looked for".to_owned(),
-                is_incomplete: false,
-            });
+        let Some(word) = SearchText::new(word) else {
+            self.diagnostics.push(Diagnostic::new(range, NO_TEXT));
             self.consume(SyntaxRole::Error);
             return None;
         };
         self.consume(role);
-        Some(Node::Term(Term::Word(needle)))
+        Some(Node::Term(Term::Word(word)))
     }
 
     fn parse_operator(
@@ -238,52 +457,46 @@ impl Parser<'_> {
             range: token.start..value.start,
             role: SyntaxRole::Operator,
         });
-        let note = |words| Diagnostic {
-            range: value.clone(),
-            message: words,
-            is_incomplete: false,
-        };
-        let (node, notes) = match value::parse_value(operator, text, self.now) {
+        let (node, messages) = match parse_value(operator, text, self.now) {
             Ok(ParsedValue::Sort(sort)) => {
                 self.sort = sort;
                 (None, Vec::new())
             }
             Ok(ParsedValue::Term(term)) => {
-                let notes = value::status_warnings(&term, note);
-                (Some(Node::Term(term)), notes)
+                let messages = status_warnings(&term);
+                (Some(Node::Term(term)), messages)
             }
-            Err(words) => {
+            Err(message) => {
                 let word = SearchText::new(&self.text[token]);
-                (
-                    word.map(|needle| Node::Term(Term::Word(needle))),
-                    vec![note(words)],
-                )
+                (word.map(|word| Node::Term(Term::Word(word))), vec![message])
             }
         };
-        let role = if notes.is_empty() {
+        let role = if messages.is_empty() {
             SyntaxRole::Value
         } else {
             SyntaxRole::Error
         };
+        let diagnostics = messages
+            .into_iter()
+            .map(|message| Diagnostic::new(value.clone(), message));
+        self.diagnostics.extend(diagnostics);
         self.spans.push(SyntaxSpan { range: value, role });
-        self.diagnostics.extend(notes);
         node
     }
 
-    /// Whether the token here is this connective and has something to connect: a dangling one is a
-    /// word.
-    fn is_keyword(&self, word: &str) -> bool {
+    /// Checks whether the token is this keyword with an operand, and so no word.
+    fn is_keyword(&self, keyword: &str) -> bool {
         let Some(token) = self.tokens.get(self.position) else {
             return false;
         };
         token.kind == TokenKind::Word
-            && self.text[token.range.clone()].eq_ignore_ascii_case(word)
+            && self.text[token.range.clone()].eq_ignore_ascii_case(keyword)
             && self.starts_operand(self.position + 1)
     }
 
-    fn starts_operand(&self, at: usize) -> bool {
+    fn starts_operand(&self, position: usize) -> bool {
         self.tokens
-            .get(at)
+            .get(position)
             .is_some_and(|token| token.kind != TokenKind::CloseParen)
     }
 

@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use crate::query::{Field, Query};
+use crate::query::{Field, Query, find_substrings};
 
 /// Removes columns at the left and right of `area`.
 pub const fn inset(area: Rect, left: u16, right: u16) -> Rect {
@@ -77,7 +77,7 @@ pub fn highlight_matches(
 ) {
     for (field, term) in query.highlight_terms() {
         if field.is_none_or(|field| fields.contains(&field)) {
-            let ranges = term.find_substrings(text);
+            let ranges = find_substrings(term, text);
             style_ranges(text, &ranges, 0, Theme::highlight(false), area, frame);
         }
     }

@@ -243,8 +243,8 @@ fn the_file_is_found_edited_and_checked() {
     assert_snapshot!(sentbox.told("config check"), @r#"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
-    stderr: sentbox: view 2, Odd: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
-    stderr: sentbox: view 2, Odd: this bracket is not closed; it reaches to the end
+    stderr: sentbox: view 2, Odd: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
+    stderr: sentbox: view 2, Odd: missing ")": the group extends to the end
     exit code 0
     "#);
     std::fs::write(

@@ -97,7 +97,7 @@ fn json_is_verbatim_and_csv_is_safe() {
 fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.told("search after:someday"), @r"
-    stderr: sentbox: someday: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: someday: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
     stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");

@@ -141,7 +141,7 @@ fn doubtful_purge_query_removes_nothing() {
     exit code 2
     ");
     insta::assert_snapshot!(sentbox.told("archive purge not before:never --yes"), @r"
-    stderr: sentbox: this query is not clear, so nothing was removed: never: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: this query is not clear, so nothing was removed: never: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
     stderr:    hint: sentbox search shows what a query finds
     exit code 2
     ");

@@ -395,7 +395,7 @@ pub fn seen(status: &Status) -> ObservedStatus {
 pub fn body(email: &Email) -> Body {
     let line = |text: String| BodyLine {
         spans: vec![BodySpan {
-            text: text.into(),
+            text,
             style: SpanStyle::default(),
         }],
         ..BodyLine::default()

@@ -1,156 +1,153 @@
-//! `Index`: what makes an email findable, written beside it.
+//! The search index: written with the emails, kept up to date, erased and compared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rusqlite::{Connection, Transaction, params};
 
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
-use super::tokens::{TokenBuffer, kind};
+use super::tokens::{
+    RetrievedTexts, TokenBuffer, interned_token, prefix, status_token, tag_name_token,
+    tag_value_token,
+};
 use crate::api::wire;
-use crate::archive::SortKey;
+use crate::archive::codec::body::CompressedBody;
+use crate::archive::codec::row::{RowFields, row_columns, summary_columns};
+use crate::archive::window::{BOTTOM, TOP};
+use crate::archive::{SortKey, sql};
 use crate::error::Error;
-use crate::mail::{Address, Summary, Tag};
-use crate::query::BodyTexts;
+use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
-use crate::render;
 
-/// The index, in one transaction; it remembers the labels that it has met.
+/// `SQLite` keeps no more bytes of a token.
+const MAX_TOKEN_BYTES: usize = 32_768;
+
+/// Bits of a sort key below a rowid.
 ///
-/// The index gathers what is added to it in memory, and writes a segment when the transaction ends; or
-/// at once when `SQLite` prepares to undo a statement in part, as it does for each one that sets
-/// triggers off. So no such statement runs between two emails here.
+/// A rowid is half a second: seldom too few for the emails between two others, never a large number.
+const ROWID_SHIFT: u32 = 29;
+
+/// How many more rowids than needed are freed where there are too few.
+const SLACK: i64 = 64;
+
+pub(super) const ROWID_AT_OR_NEWER: &str = "SELECT fts_rowid FROM mail WHERE sort_key <= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1";
+pub(super) const ROWID_AT_OR_OLDER: &str = "SELECT fts_rowid FROM mail WHERE sort_key >= ?1 AND fts_rowid IS NOT NULL ORDER BY sort_key LIMIT 1";
+pub(super) const HAS_ROWID: &str =
+    "SELECT 1 FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
+pub(super) const NEXT_ROWID: &str =
+    "SELECT sort_key, fts_rowid FROM mail WHERE fts_rowid > ?1 ORDER BY fts_rowid LIMIT 1";
+pub(super) const KEYS_FROM_ROWID: &str =
+    "SELECT fts_rowid, sort_key FROM mail WHERE fts_rowid >= ?1 ORDER BY fts_rowid";
+const SET_ROWID: &str = "UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1";
+pub(super) const DIRTY_KEYS: &str =
+    "SELECT sort_key FROM dirty WHERE sort_key BETWEEN ?1 AND ?2 ORDER BY sort_key";
+pub(super) const ROW_TO_INDEX: &str = concat!(
+    "SELECT fts_rowid, status_changes, json, dictionary_id, ",
+    row_columns!(),
+    " FROM mail JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) WHERE mail.sort_key = ?1"
+);
+
+/// The index in one transaction, with the interned values that it has met.
+///
+/// FTS5 collects added rows in memory and writes a segment when the transaction ends; or at once when
+/// `SQLite` prepares to undo a statement in part, as it does for each one that fires triggers. So no
+/// such statement runs between two emails here.
 pub(in crate::archive) struct Index<'a> {
     connection: &'a Connection,
-    /// Whether a value that has no label gets one.
+    /// Whether new values are interned.
     may_intern: bool,
     interned: HashMap<(String, String), Option<i64>>,
     tokens: TokenBuffer,
 }
 
-/// What is known of an email beyond its summary.
-#[derive(Default)]
-pub(super) struct IndexExtras<'a> {
+/// What the index knows of an email.
+struct IndexedEmail<'a> {
+    summary: &'a Summary,
     /// Whether its status was seen to change.
-    pub(super) status_changed: bool,
-    /// The answer of the retrieve operation.
-    pub(super) email: Option<&'a wire::Email>,
+    status_changed: bool,
+    /// The whole email, if it was retrieved.
+    email: Option<&'a wire::Email>,
 }
 
 impl<'a> Index<'a> {
-    pub(in crate::archive) fn new(change: &'a Transaction<'a>) -> Self {
-        Self {
-            connection: change,
-            may_intern: true,
-            interned: HashMap::new(),
-            tokens: TokenBuffer::new(),
-        }
+    pub(in crate::archive) fn new(transaction: &'a Transaction<'a>) -> Self {
+        Self::from_connection(transaction, true)
     }
 
-    /// The index without writing to it, for [`tokens`](Self::tokens).
-    pub(super) fn read_only(connection: &'a Connection) -> Self {
+    fn from_connection(connection: &'a Connection, may_intern: bool) -> Self {
         Self {
             connection,
-            may_intern: false,
+            may_intern,
             interned: HashMap::new(),
             tokens: TokenBuffer::new(),
         }
     }
 
-    /// The tokens that an email should have, with blanks between them.
-    pub(super) fn expected_tokens(
-        &mut self,
-        mail: &Summary,
-        changed: bool,
-        whole: Option<&wire::Email>,
-    ) -> Result<&str, Error> {
-        self.build_tokens(
-            mail,
-            &IndexExtras {
-                status_changed: changed,
-                email: whole,
-            },
-        )?;
-        Ok(self.tokens.as_str())
-    }
-
-    /// Adds an email that was not there before. Of those added in one transaction the newest comes
-    /// first: the index writes a segment for each step back.
+    /// Adds a new email, in one transaction the newest first.
+    ///
+    /// FTS5 writes a segment for each smaller rowid.
     pub(in crate::archive) fn insert(
         &mut self,
-        place: SortKey,
-        slot: i64,
+        key: SortKey,
+        rowid: i64,
         summary: &wire::Summary,
-        whole: Option<&str>,
+        json: Option<&str>,
     ) -> Result<(), Error> {
-        let whole = whole.and_then(|json| wire::Email::parse(json).ok());
-        let mail = Summary::from(summary);
-        self.build_tokens(
-            &mail,
-            &IndexExtras {
-                status_changed: false,
-                email: whole.as_ref(),
-            },
+        let email = json.and_then(|json| wire::Email::parse(json).ok());
+        let summary = Summary::from(summary);
+        self.build_tokens(&IndexedEmail {
+            summary: &summary,
+            status_changed: false,
+            email: email.as_ref(),
+        })?;
+        self.execute(
+            "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
+            params![rowid, self.tokens.as_str()],
         )?;
-        self.connection
-            .prepare_cached("INSERT INTO search (rowid, tokens) VALUES (?1, ?2)")?
-            .execute(params![slot, self.tokens.as_str()])?;
-        if whole.is_some() {
-            // Its body has announced itself, and is in the index now.
-            self.connection
-                .prepare_cached("DELETE FROM dirty WHERE sort_key = ?1")?
-                .execute([place])?;
+        if email.is_some() {
+            // A trigger marked it when its body was inserted, and it is indexed now.
+            self.execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
         }
-        if is_out_of_order(place, &mail) {
-            self.connection
-                .prepare_cached("INSERT INTO out_of_order VALUES (?1)")?
-                .execute([place])?;
+        if is_out_of_order(key, &summary) {
+            self.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
         }
         Ok(())
     }
 
-    /// Puts an email in place of what the index knew of it.
-    pub(super) fn replace(
-        &mut self,
-        place: SortKey,
-        slot: i64,
-        mail: &Summary,
-        beyond: &IndexExtras<'_>,
-    ) -> Result<(), Error> {
-        self.build_tokens(mail, beyond)?;
-        let sql = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
-        self.connection
-            .prepare_cached(sql)?
-            .execute(params![slot, self.tokens.as_str()])?;
-        let displaced = is_out_of_order(place, mail);
-        let sql = if displaced {
+    /// Replaces the tokens of an email. Costs a look-up more than [`Index::insert`].
+    fn replace(&mut self, key: SortKey, rowid: i64, email: &IndexedEmail<'_>) -> Result<(), Error> {
+        self.build_tokens(email)?;
+        self.execute(
+            "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
+            params![rowid, self.tokens.as_str()],
+        )?;
+        let sql = if is_out_of_order(key, email.summary) {
             "INSERT OR IGNORE INTO out_of_order VALUES (?1)"
         } else {
             "DELETE FROM out_of_order WHERE sort_key = ?1"
         };
-        self.connection.prepare_cached(sql)?.execute([place])?;
+        self.execute(sql, [key])
+    }
+
+    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), Error> {
+        self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
 
-    fn build_tokens(&mut self, mail: &Summary, beyond: &IndexExtras<'_>) -> Result<(), Error> {
+    fn build_tokens(&mut self, email: &IndexedEmail<'_>) -> Result<(), Error> {
+        let summary = email.summary;
         self.tokens.clear();
-        self.tokens.push_summary(mail, beyond.status_changed);
-        self.intern(interned::STATUS, mail.status.label())?;
-        self.push_shared_address(interned::FROM, kind::SENDER, &mail.from)?;
-        for address in &mail.reply_to {
-            self.push_shared_address(interned::REPLY_TO, kind::RECIPIENT, address)?;
+        self.tokens.push_summary(summary, email.status_changed);
+        self.intern(interned::STATUS, summary.status.label())?;
+        self.push_shared_address(interned::FROM, prefix::SENDER, &summary.from)?;
+        for address in &summary.reply_to {
+            self.push_shared_address(interned::REPLY_TO, prefix::RECIPIENT, address)?;
         }
-        if let Some(email) = beyond.email {
-            let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
-            let html = email.html.as_deref().map(render::extract_text);
-            self.tokens.push_retrieved(
-                &BodyTexts {
-                    text: email.text.as_deref(),
-                    html: html.as_deref(),
-                },
-                &tags,
-            );
-            for tag in &tags {
+        if let Some(email) = email.email {
+            let retrieved = RetrievedTexts::from_email(email);
+            self.tokens.push_retrieved(&retrieved);
+            for tag in &retrieved.tags {
                 self.intern(interned::TAG, &tag.name)?;
                 self.intern(&interned::tag_value_kind(&tag.name), &tag.value)?;
             }
@@ -158,39 +155,311 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// An address that many emails share: its label, or its grams if there are too many of those.
+    /// Adds the id of an address, or its trigrams if too many are interned.
     fn push_shared_address(
         &mut self,
-        of: &str,
-        kind: char,
+        kind: &str,
+        prefix: char,
         address: &Address,
     ) -> Result<(), Error> {
-        let folded = normalize(&address.to_string());
-        match self.intern(of, &folded)? {
-            Some(nth) => self.tokens.push_interned(nth),
-            None => self.tokens.push_trigrams(kind, &folded),
+        let normalized = normalize(&address.to_string());
+        match self.intern(kind, &normalized)? {
+            Some(id) => self.tokens.push_interned(id),
+            None => self.tokens.push_trigrams(prefix, &normalized),
         }
         Ok(())
     }
 
-    fn intern(&mut self, of: &str, text: &str) -> Result<Option<i64>, Error> {
-        let key = (of.to_owned(), text.to_owned());
-        if let Some(known) = self.interned.get(&key) {
+    fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>, Error> {
+        let entry = (kind.to_owned(), value.to_owned());
+        if let Some(known) = self.interned.get(&entry) {
             return Ok(*known);
         }
-        let number = if self.may_intern {
-            interned::intern(self.connection, of, text)?
+        let id = if self.may_intern {
+            interned::intern(self.connection, kind, value)?
         } else {
-            interned::find_id(self.connection, of, text)?
+            interned::find_id(self.connection, kind, value)?
         };
-        self.interned.insert(key, number);
-        Ok(number)
+        self.interned.insert(entry, id);
+        Ok(id)
     }
 }
 
-/// Whether it stands so far from its time that a search by time would miss it.
-pub(in crate::archive) fn is_out_of_order(place: SortKey, mail: &Summary) -> bool {
-    mail.created
-        .as_micros()
-        .is_some_and(|micros| micros.abs_diff(place.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
+/// Checks whether a search by time would miss an email at `key`.
+pub(in crate::archive) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
+    let created = summary.created.as_micros();
+    created.is_some_and(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
+}
+
+/// Finds the largest rowid of the emails at `key` or newer.
+pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64, Error> {
+    Ok(sql::optional_value(connection, ROWID_AT_OR_NEWER, [key])?.unwrap_or(i64::MIN))
+}
+
+/// Finds the smallest rowid of the emails at `key` or older.
+pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64, Error> {
+    Ok(sql::optional_value(connection, ROWID_AT_OR_OLDER, [key])?.unwrap_or(i64::MAX))
+}
+
+/// Assigns rowids to emails by their times, as far as their neighbours allow.
+///
+/// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
+/// dirty.
+pub(in crate::archive) fn assign_rowids(
+    transaction: &Transaction,
+    keys: &[SortKey],
+) -> Result<Vec<i64>, Error> {
+    let mut rowids: Vec<i64> = Vec::with_capacity(keys.len());
+    // The next emails with a rowid above and below.
+    let mut above = i64::MIN;
+    let mut below: Option<(SortKey, i64)> = None;
+    for (index, key) in keys.iter().enumerate() {
+        if index == 0 || below.is_some_and(|(below, _)| below > *key) {
+            above = rowid_at_or_newer(transaction, *key)?;
+            below = sql::optional(transaction, NEXT_ROWID, [above], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        }
+        let lowest = rowids
+            .last()
+            .map_or(above, |last| above.max(*last))
+            .saturating_add(1);
+        let mut highest = i64::MAX;
+        if let Some((below, rowid)) = &mut below {
+            let until = keys.partition_point(|other| other > below);
+            let needed = i64::try_from(until - index).unwrap_or(i64::MAX);
+            if rowid.saturating_sub(needed) < lowest {
+                *rowid = shift_rowids(transaction, *rowid, lowest + needed + SLACK)?;
+            }
+            highest = rowid.saturating_sub(needed);
+        }
+        let by_time = key.0.saturating_neg() >> ROWID_SHIFT;
+        rowids.push(by_time.clamp(lowest, highest));
+    }
+    Ok(rowids)
+}
+
+/// Moves the email at `rowid` to `to`, and those in between further down.
+fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, Error> {
+    let mut free = to;
+    let mut moves: Vec<(i64, i64, SortKey)> = Vec::new();
+    {
+        let mut statement = transaction.prepare_cached(KEYS_FROM_ROWID)?;
+        let mut rows = statement.query([rowid])?;
+        while let Some(row) = rows.next()? {
+            let from: i64 = row.get(0)?;
+            if from >= free {
+                break;
+            }
+            moves.push((from, free, row.get(1)?));
+            free += 1;
+        }
+    }
+    for (from, to, key) in moves.into_iter().rev() {
+        sql::execute(transaction, SET_ROWID, params![key, to])?;
+        sql::execute(transaction, "DELETE FROM search WHERE rowid = ?1", [from])?;
+        sql::execute(
+            transaction,
+            "INSERT OR IGNORE INTO dirty VALUES (?1)",
+            [key],
+        )?;
+    }
+    Ok(to)
+}
+
+/// Indexes the emails that changed in this transaction.
+///
+/// It goes on until none is dirty, since emails that move for new rowids become dirty. Emails are
+/// indexed in the order of the list: FTS5 writes a segment for each smaller rowid.
+pub(in crate::archive) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
+    loop {
+        let keys = dirty_keys(transaction, TOP, BOTTOM)?;
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
+            return Ok(());
+        };
+        let mut without_rowid = Vec::new();
+        for key in &keys {
+            if !transaction.prepare_cached(HAS_ROWID)?.exists([key])? {
+                without_rowid.push(*key);
+            }
+        }
+        let rowids = assign_rowids(transaction, &without_rowid)?;
+        for (key, rowid) in without_rowid.iter().zip(rowids) {
+            sql::execute(transaction, SET_ROWID, params![key, rowid])?;
+        }
+        let mut index = Index::new(transaction);
+        // Emails that had to move for the new rowids may be dirty now.
+        for key in dirty_keys(transaction, *first, *last)? {
+            reindex_row(transaction, &mut index, key)?;
+        }
+        let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
+        sql::execute(transaction, delete, [first, last])?;
+    }
+}
+
+fn dirty_keys(
+    transaction: &Transaction,
+    first: SortKey,
+    last: SortKey,
+) -> Result<Vec<SortKey>, Error> {
+    sql::all(transaction, DIRTY_KEYS, [first, last], |row| row.get(0))
+}
+
+fn reindex_row(
+    transaction: &Transaction,
+    index: &mut Index<'_>,
+    key: SortKey,
+) -> Result<(), Error> {
+    let row = sql::optional(transaction, ROW_TO_INDEX, [key], |row| {
+        let body = CompressedBody::from_row(row, 2)?;
+        Ok((
+            row.get::<_, Option<i64>>(0)?,
+            row.get::<_, i64>(1)?,
+            body,
+            RowFields::from_row(row, 4)?,
+        ))
+    })?;
+    let Some((Some(rowid), status_changes, body, fields)) = row else {
+        return Ok(());
+    };
+    // A damaged body is not found by its words; opening the email reports the damage.
+    let email = body.and_then(|body| body.to_email(transaction).ok());
+    let indexed = IndexedEmail {
+        summary: &Summary::from(&fields.summary),
+        status_changed: status_changes > 0,
+        email: email.as_ref(),
+    };
+    index.replace(key, rowid, &indexed)
+}
+
+/// Erases the tokens of deleted emails, and interned values that no email has.
+///
+/// To delete an email from an FTS5 index only marks its tokens as deleted.
+pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
+    let transaction = writer.unchecked_transaction()?;
+    let values: Vec<(i64, String, String)> = {
+        let mut statement = transaction.prepare("SELECT id, kind, value FROM interned")?;
+        statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<_, _>>()?
+    };
+    for (id, kind, value) in values {
+        let token = match kind.strip_prefix("tag=") {
+            Some(name) => tag_value_token(name, &normalize(&value)),
+            None if kind == interned::STORED_SENDER => continue,
+            None if kind == interned::TAG => tag_name_token(&normalize(&value)),
+            None if kind == interned::STATUS => status_token(&Status::parse(&value)),
+            None => interned_token(id),
+        };
+        let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
+        transaction
+            .prepare_cached(sql)?
+            .execute((id, format!("\"{}\"", token.replace('"', "\"\""))))?;
+    }
+    let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
+    transaction.execute(sql, [interned::STORED_SENDER])?;
+    transaction.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The sum of a hash of each token with its rowid, in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct TokenChecksum {
+    tokens: u64,
+    hashes: u64,
+}
+
+impl TokenChecksum {
+    fn add(&mut self, rowid: i64, token: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        (rowid, token).hash(&mut hasher);
+        self.tokens += 1;
+        self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+}
+
+/// Compares the index with the tokens that the emails should have.
+pub(in crate::archive) struct IndexChecksum<'a> {
+    connection: &'a Connection,
+    index: Index<'a>,
+    /// Whether all addresses are interned.
+    all_interned: bool,
+    checksum: TokenChecksum,
+}
+
+impl<'a> IndexChecksum<'a> {
+    pub(in crate::archive) fn new(connection: &'a Connection) -> Result<Self, Error> {
+        let all_interned = interned::has_capacity(connection, interned::FROM)?
+            && interned::has_capacity(connection, interned::REPLY_TO)?;
+        Ok(Self {
+            connection,
+            index: Index::from_connection(connection, false),
+            all_interned,
+            checksum: TokenChecksum::default(),
+        })
+    }
+
+    /// Adds the tokens of an email.
+    pub(in crate::archive) fn add(
+        &mut self,
+        rowid: i64,
+        summary: &Summary,
+        status_changed: bool,
+        email: Option<&wire::Email>,
+    ) -> Result<(), Error> {
+        self.index.build_tokens(&IndexedEmail {
+            summary,
+            status_changed,
+            email,
+        })?;
+        let text = self.index.tokens.as_str().to_ascii_lowercase();
+        let mut seen = HashSet::new();
+        // As the tokenizer `ascii` splits.
+        for token in text
+            .as_bytes()
+            .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
+        {
+            let token = &token[..token.len().min(MAX_TOKEN_BYTES)];
+            if !token.is_empty() && is_compared(token, self.all_interned) && seen.insert(token) {
+                self.checksum.add(rowid, token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks whether the index has exactly these tokens. Reads the whole index.
+    pub(in crate::archive) fn matches_index(&self) -> Result<bool, Error> {
+        // The temporary table belongs to this connection only.
+        self.connection.pragma_update(None, "query_only", false)?;
+        self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
+        let mut found = TokenChecksum::default();
+        {
+            let mut statement = self
+                .connection
+                .prepare("SELECT doc, term FROM temp.search_terms")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
+                if is_compared(token, self.all_interned) {
+                    found.add(row.get(0)?, token);
+                }
+            }
+        }
+        self.connection
+            .execute_batch("DROP TABLE temp.search_terms")?;
+        self.connection.pragma_update(None, "query_only", true)?;
+        Ok(found == self.checksum)
+    }
+}
+
+/// Checks whether a token does not depend on when its email was indexed.
+///
+/// The tokens of an address do, if not all addresses are interned.
+fn is_compared(token: &[u8], all_interned: bool) -> bool {
+    let of_addresses = [prefix::INTERNED, prefix::SENDER, prefix::RECIPIENT];
+    all_interned
+        || token
+            .first()
+            .is_none_or(|first| !of_addresses.contains(&char::from(*first)))
 }

@@ -1,100 +1,290 @@
-//! Loads a candidate and says whether it matches, with no more of its bodies than that takes.
+//! Stage 4, the matcher: loads a candidate and checks whether it matches.
+//!
+//! Loading a body is the costly part, so single words of bodies are looked up in the index.
+//! It knows exactly whether a body has a word with a given start. It does not know the order of words,
+//! so a phrase is searched in the body itself.
 
-use rusqlite::{Connection, OptionalExtension};
+use std::collections::VecDeque;
 
-use super::held::BodyWords;
+use rusqlite::{Connection, params};
+
+use super::fts_expr::FtsExpr;
 use super::plan::{BodyDependency, Plan};
+use super::tokens::{
+    MAX_WORD_CHARS, PREFIX_CHARS, RetrievedTexts, encode_token, prefix, unspaced_char,
+};
 use crate::api::wire;
-use crate::archive::SortKey;
-use crate::archive::body_codec::CompressedBody;
-use crate::archive::window::{self, EmailRow};
+use crate::archive::codec::body::CompressedBody;
+use crate::archive::window::{self, Direction, EmailRow};
+use crate::archive::{SortKey, sql};
 use crate::error::Error;
-use crate::mail::Tag;
-use crate::query::{BodyTexts, EmailDocument, Query, matches};
-use crate::render;
+use crate::query::normalize::split_words;
+use crate::query::{BodyTexts, EmailDocument, Field, Query, SearchText, Term, matches};
+
+/// Queries with more words are matched by their bodies.
+const MAX_WORDS: usize = 8;
+
+/// The bodies to load before a costly FTS prefix query: of one letter, or longer.
+const LOADED_BEFORE_LETTER_QUERY: usize = 64;
+const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
+
+/// The rowids to read ahead at first, and at most.
+const FIRST_BATCH: usize = 64;
+const MAX_BATCH: usize = 1 << 16;
 
 pub(super) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
+pub(super) const ROWID_BY_KEY: &str =
+    "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
+pub(super) const ROWIDS_FROM: [&str; 2] = [
+    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid",
+    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC",
+];
 
-/// What stands between a candidate and the result.
+/// The matcher of one scan.
 pub(super) struct RowMatcher<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) query: &'a Query,
-    pub(super) plan: &'a Plan,
-    /// Tells what bodies hold, if that is all that the query asks of them.
-    pub(super) body_words: Option<BodyWords<'a>>,
+    connection: &'a Connection,
+    query: &'a Query,
+    plan: &'a Plan,
+    /// `None` if the query depends on more of bodies than single words.
+    body_words: Option<BodyWords<'a>>,
 }
 
-impl RowMatcher<'_> {
-    /// The row at `place`, if it matches. No place may come before one that was asked for already.
-    pub(super) fn match_row(&mut self, place: SortKey) -> Result<Option<EmailRow>, Error> {
-        let mut statement = self.connection.prepare_cached(window::BY_KEY)?;
-        let Some(row) = statement.query_row([place], window::read_row).optional()? else {
-            return Ok(None);
-        };
+impl<'a> RowMatcher<'a> {
+    pub(super) fn new(
+        connection: &'a Connection,
+        query: &'a Query,
+        plan: &'a Plan,
+        direction: Direction,
+    ) -> Self {
+        Self {
+            connection,
+            query,
+            plan,
+            body_words: BodyWords::new(connection, query, direction),
+        }
+    }
+
+    /// Loads the row if it matches. Keys must come in the direction of the scan.
+    pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
+        let row = sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?;
+        let Some(row) = row else { return Ok(None) };
         Ok(self.is_match(&row)?.then_some(row))
     }
 
     fn is_match(&mut self, row: &EmailRow) -> Result<bool, Error> {
-        let seen_change = row.last_change.as_ref().map(|observation| observation.seen);
-        let shallow = EmailDocument {
+        let mut document = EmailDocument {
             summary: &row.summary,
             bodies: None,
             tags: None,
-            seen_change,
+            seen_change: row.last_change.as_ref().map(|change| change.seen),
             is_missing_upstream: row.missing.is_some(),
         };
-        let verdict = matches(self.query, &shallow);
+        let result = matches(self.query, &document);
         let is_final = match self.plan.body_dependency {
             BodyDependency::Never => true,
-            BodyDependency::IfUnknown => verdict.is_some(),
-            BodyDependency::UnlessMatched => verdict == Some(true),
+            BodyDependency::IfUnknown => result.is_some(),
+            BodyDependency::UnlessMatched => result == Some(true),
             BodyDependency::Always => false,
         };
         if is_final || !row.has_body {
-            return Ok(verdict == Some(true));
+            return Ok(result == Some(true));
         }
-        if let Some(held) = &mut self.body_words
-            && let Some(text) = held.words_in(row.sort_key)?
+        if let Some(body_words) = &mut self.body_words
+            && let Some(text) = body_words.words_in(row.sort_key)?
         {
-            let bodies = BodyTexts {
+            document.bodies = Some(BodyTexts {
                 text: Some(&text),
                 html: None,
-            };
-            return Ok(matches(
-                self.query,
-                &EmailDocument {
-                    bodies: Some(bodies),
-                    ..shallow
-                },
-            ) == Some(true));
+            });
+            return Ok(matches(self.query, &document) == Some(true));
         }
         let Some(email) = self.load_email(row.sort_key)? else {
-            return Ok(verdict == Some(true));
+            return Ok(result == Some(true));
         };
-        let html = email.html.as_deref().map(render::extract_text);
-        let bodies = BodyTexts {
-            text: email.text.as_deref(),
-            html: html.as_deref(),
-        };
-        let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
-        Ok(matches(
-            self.query,
-            &EmailDocument {
-                bodies: Some(bodies),
-                tags: Some(&tags),
-                ..shallow
-            },
-        ) == Some(true))
+        let retrieved = RetrievedTexts::from_email(&email);
+        document.bodies = Some(retrieved.bodies());
+        document.tags = Some(&retrieved.tags);
+        Ok(matches(self.query, &document) == Some(true))
     }
 
-    fn load_email(&self, place: SortKey) -> Result<Option<wire::Email>, Error> {
-        let mut statement = self.connection.prepare_cached(BODY_BY_KEY)?;
-        let packed = statement
-            .query_row([place], |row| CompressedBody::from_row(row, 0))
-            .optional()?
-            .flatten();
-        packed
-            .map(|packed| packed.to_email(self.connection))
+    fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
+        let body = sql::optional(self.connection, BODY_BY_KEY, [key], |row| {
+            CompressedBody::from_row(row, 0)
+        })?;
+        body.flatten()
+            .map(|body| body.to_email(self.connection))
             .transpose()
+    }
+}
+
+/// The words of a query, looked up in the index for one scan.
+struct BodyWords<'a> {
+    connection: &'a Connection,
+    words: Vec<BodyWord<'a>>,
+}
+
+impl<'a> BodyWords<'a> {
+    fn new(connection: &'a Connection, query: &Query, direction: Direction) -> Option<Self> {
+        let mut texts = Some(Vec::new());
+        query.filter.visit_terms(0, &mut |term, _| {
+            if let Term::Word(text) | Term::Text(Field::Body, text) = term {
+                match (&mut texts, single_word(text)) {
+                    (Some(texts), Some(word)) => texts.push(word),
+                    _ => texts = None,
+                }
+            } else if term.is_unknown_until_fetched() {
+                texts = None;
+            }
+        });
+        let texts = texts.filter(|texts| texts.len() <= MAX_WORDS)?;
+        let reader = RowidReader {
+            connection,
+            direction,
+        };
+        let words = texts.into_iter().map(|text| BodyWord::new(reader, text));
+        Some(Self {
+            connection,
+            words: words.collect(),
+        })
+    }
+
+    /// Returns the words that the body contains; `None` if loading the body is cheaper.
+    fn words_in(&mut self, key: SortKey) -> Result<Option<String>, Error> {
+        let rowid = sql::optional_value(self.connection, ROWID_BY_KEY, [key])?;
+        let Some(rowid) = rowid else { return Ok(None) };
+        let mut found = String::new();
+        for word in &mut self.words {
+            let is_contained = match word.lookup_cheaply(rowid)? {
+                None if word.loads_left > 0 => {
+                    word.loads_left -= 1;
+                    return Ok(None);
+                }
+                None => word.full_prefix.contains(rowid)?,
+                Some(is_contained) => is_contained,
+            };
+            if is_contained {
+                found.push_str(&word.text);
+                found.push(' ');
+            }
+        }
+        Ok(Some(found))
+    }
+}
+
+/// Returns the only word of a text, if the index has it uncut.
+fn single_word(text: &SearchText) -> Option<String> {
+    let mut words = split_words(text.normalized());
+    let word = words
+        .next()
+        .filter(|word| word.chars().count() < MAX_WORD_CHARS && unspaced_char(word).is_none())?;
+    words.next().is_none().then(|| word.to_owned())
+}
+
+/// A word with its matches in the index.
+struct BodyWord<'a> {
+    text: String,
+    whole: ReadAhead<'a>,
+    /// Words with the same first characters, of which a token exists.
+    short_prefix: Option<ReadAhead<'a>>,
+    /// Words that start with the whole text; costly.
+    full_prefix: ReadAhead<'a>,
+    /// The bodies to load before the costly look-up.
+    loads_left: usize,
+}
+
+impl<'a> BodyWord<'a> {
+    fn new(reader: RowidReader<'a>, text: String) -> Self {
+        let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
+        let is_letter = start.len() == 1;
+        let token = encode_token(prefix::WORD, text.chars());
+        let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
+        Self {
+            text,
+            whole: ReadAhead::new(reader, &FtsExpr::Token(token.clone())),
+            short_prefix: (!is_letter)
+                .then(|| ReadAhead::new(reader, &FtsExpr::Token(start_token))),
+            full_prefix: ReadAhead::new(reader, &FtsExpr::Prefix(token)),
+            loads_left: if is_letter {
+                LOADED_BEFORE_LETTER_QUERY
+            } else {
+                LOADED_BEFORE_PREFIX_QUERY
+            },
+        }
+    }
+
+    /// Checks whether the body has a word with this start, if that is cheap.
+    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>, Error> {
+        if let Some(short_prefix) = &mut self.short_prefix {
+            let is_contained = short_prefix.contains(rowid)?;
+            if !is_contained || self.text.chars().count() <= PREFIX_CHARS {
+                return Ok(Some(is_contained));
+            }
+        }
+        Ok(self.whole.contains(rowid)?.then_some(true))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct RowidReader<'a> {
+    connection: &'a Connection,
+    direction: Direction,
+}
+
+/// The rowids that match one expression, read ahead of the scan.
+struct ReadAhead<'a> {
+    reader: RowidReader<'a>,
+    match_text: String,
+    rowids: VecDeque<i64>,
+    batch_size: usize,
+    is_end: bool,
+}
+
+impl<'a> ReadAhead<'a> {
+    fn new(reader: RowidReader<'a>, expr: &FtsExpr) -> Self {
+        Self {
+            reader,
+            match_text: expr.to_match_text(),
+            rowids: VecDeque::new(),
+            batch_size: FIRST_BATCH,
+            is_end: false,
+        }
+    }
+
+    fn contains(&mut self, rowid: i64) -> Result<bool, Error> {
+        loop {
+            while let Some(next) = self.rowids.front() {
+                // Rowids ascend from the newest email to the oldest.
+                let is_past = match self.reader.direction {
+                    Direction::Older => *next > rowid,
+                    Direction::Newer => *next < rowid,
+                };
+                if is_past || *next == rowid {
+                    return Ok(!is_past);
+                }
+                self.rowids.pop_front();
+            }
+            if self.is_end {
+                return Ok(false);
+            }
+            self.read_batch(rowid)?;
+        }
+    }
+
+    /// Reads from `rowid` on, more each time.
+    ///
+    /// A prefix query collects all its matches before it returns the first.
+    fn read_batch(&mut self, rowid: i64) -> Result<(), Error> {
+        let sql = ROWIDS_FROM[self.reader.direction as usize];
+        let mut statement = self.reader.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![rowid, self.match_text])?;
+        while self.rowids.len() < self.batch_size {
+            let Some(row) = rows.next()? else {
+                self.is_end = true;
+                break;
+            };
+            self.rowids.push_back(row.get(0)?);
+        }
+        self.batch_size = (self.batch_size * 8).min(MAX_BATCH);
+        Ok(())
     }
 }

@@ -1,41 +1,245 @@
-//! Search: the rows of the list that match a query, from wherever the list is looked at.
+//! Search: the emails that match a query, in the order of the list, from any position of it.
 //!
-//! The index gives candidates in the order of the list ([`plan`]), each is loaded and judged by
-//! [`query::matches`], and the walk ends when the screen is full. So what is found is right whatever
-//! the index knows, and nothing is ever sorted or counted on the way.
+//! A search has four stages:
+//!
+//! 1. [`plan`] translates the query to an FTS expression that finds a superset of the matches, with
+//!    bounds of keys and times.
+//! 2. [`fts_expr::Prefilter`] is a cheap superset of a costly expression. It is tried first, and kept
+//!    while at least one in four candidates matches.
+//! 3. [`scan`] reads candidates in list order from the index or the table, merged with the few emails
+//!    that are out of order.
+//! 4. [`matcher`] loads each candidate and evaluates the query ([`query::matches`]). It loads a body only
+//!    if the query depends on it, and looks up single words in the index instead.
+//!
+//! So the result is right whatever the index knows, nothing is sorted, and the scan ends when the
+//! window is full.
 //!
 //! [`query::matches`]: crate::query::matches
 
-mod bounds;
-mod cheap;
-mod count;
-mod digest;
-mod find;
-mod forget;
-mod halt;
-mod held;
+mod fts_expr;
 mod index;
 mod interned;
-mod keep_up;
 mod matcher;
 mod plan;
-#[cfg(test)]
-mod plans;
 mod scan;
-mod slot;
 mod suggest;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-pub(crate) use count::{BodyAvailability, MatchCount};
-pub(super) use digest::IndexChecksum;
-pub(crate) use find::CandidateRows;
-pub(super) use find::matching_keys;
-pub(super) use forget::erase_deleted;
-pub use halt::CancellationToken;
-pub(super) use index::{Index, is_out_of_order};
-pub(super) use interned::{STORED_SENDER, intern as label};
-pub(super) use keep_up::reindex_dirty;
-pub(crate) use plan::needs_bodies;
-pub(super) use slot::assign_rowids;
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
+
+use self::scan::{Scan, continue_while};
+use super::window::{Direction, EmailRow, TOP, read_window};
+use super::{Archive, RowWindow, SortKey, WindowAnchor};
+use crate::error::Error;
+use crate::query::{Query, SortOrder};
+
+pub use tokio_util::sync::CancellationToken;
+
+pub(super) use index::{
+    Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, reindex_dirty,
+};
+pub(super) use interned::{STORED_SENDER, intern};
+
+/// A number of matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchCount {
+    Exactly(u64),
+    /// There are more; they were not counted.
+    MoreThan(u64),
+}
+
+/// How many emails the operators on bodies and tags can match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BodyAvailability {
+    /// Emails with known bodies and tags.
+    pub(crate) fetched: u64,
+    /// All emails.
+    pub(crate) emails: u64,
+}
+
+/// Chosen matches of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CandidateRows {
+    /// Newest first.
+    pub(crate) rows: Vec<EmailRow>,
+    /// `None` if there was no match.
+    pub(crate) last_examined: Option<SortKey>,
+    /// Whether there is no older match.
+    pub(crate) is_exhausted: bool,
+}
+
+/// The most matches that [`Archive::find_candidates`] examines.
+const MAX_EXAMINED: usize = 20_000;
+
+impl Archive {
+    /// Loads at most `limit` of the matches at `anchor`; `None` if it was cancelled.
+    ///
+    /// The query of the empty text costs no more than [`Archive::window`]. With `sort:oldest` the list
+    /// is reversed: [`WindowAnchor::Newest`] is its top with the oldest email,
+    /// [`WindowAnchor::Below`] are newer emails, [`WindowAnchor::AtTime`] starts with the oldest email
+    /// at or after that time.
+    ///
+    /// # Errors
+    ///
+    /// If the archive or an email that may match cannot be read.
+    pub fn search(
+        &self,
+        query: &Query,
+        anchor: &WindowAnchor,
+        limit: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Option<RowWindow>, Error> {
+        if query.is_match_all() && query.sort == SortOrder::Newest {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            return self.window(anchor, limit).map(Some);
+        }
+        self.connections.read_cancellable(cancel, |connection| {
+            let scan = Scan::new(connection, query)?;
+            let window = read_window(&scan, forward_direction(query), anchor, limit)?;
+            scan.report_unreadable()?;
+            Ok(window)
+        })
+    }
+
+    /// Calls `visit` for each match in the order of the query, until it returns false.
+    ///
+    /// Only one row is in memory at a time.     /// Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
+    /// be read after it visited all others.
+    pub(crate) fn for_each_match(
+        &self,
+        query: &Query,
+        cancel: &CancellationToken,
+        mut visit: impl FnMut(EmailRow) -> bool,
+    ) -> Result<bool, Error> {
+        let mut is_complete = true;
+        let done = self.connections.read_cancellable(cancel, |connection| {
+            let direction = forward_direction(query);
+            let scan = Scan::new(connection, query)?;
+            scan.for_each_match(direction, direction.reverse().end(), |row| {
+                is_complete = visit(row);
+                continue_while(is_complete)
+            })?;
+            scan.report_unreadable()
+        })?;
+        Ok(done.is_some() && is_complete)
+    }
+
+    /// Finds at most `limit` matches older than `from` that `choose` accepts.
+    pub(crate) fn find_candidates(
+        &self,
+        query: &Query,
+        from: Option<SortKey>,
+        limit: usize,
+        mut choose: impl FnMut(&EmailRow) -> bool,
+    ) -> Result<CandidateRows, Error> {
+        self.connections.read(|connection| {
+            let mut found = CandidateRows {
+                rows: Vec::new(),
+                last_examined: None,
+                is_exhausted: true,
+            };
+            let mut examined = 0;
+            let scan = Scan::new(connection, query)?;
+            scan.for_each_match(Direction::Older, from.unwrap_or(TOP), |row| {
+                if found.rows.len() == limit || examined == MAX_EXAMINED {
+                    found.is_exhausted = false;
+                    return ControlFlow::Break(());
+                }
+                examined += 1;
+                found.last_examined = Some(row.sort_key);
+                if choose(&row) {
+                    found.rows.push(row);
+                }
+                ControlFlow::Continue(())
+            })?;
+            Ok(found)
+        })
+    }
+
+    /// Counts the matches up to `most`; `None` if it was cancelled.
+    ///
+    /// # Errors
+    ///
+    /// If the archive or an email that may match cannot be read.
+    pub fn count_matches(
+        &self,
+        query: &Query,
+        most: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        if query.is_match_all() {
+            return Ok(Some(MatchCount::Exactly(self.query_count()?)));
+        }
+        self.count_matches_from(query, Direction::Older, TOP, most, cancel)
+    }
+
+    /// Counts the matches newer than `key` up to `most`; `None` if it was cancelled.
+    pub(crate) fn count_newer_matches(
+        &self,
+        query: &Query,
+        key: SortKey,
+        most: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        self.count_matches_from(query, Direction::Newer, key, most, cancel)
+    }
+
+    fn count_matches_from(
+        &self,
+        query: &Query,
+        direction: Direction,
+        from: SortKey,
+        most: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        self.connections.read_cancellable(cancel, |connection| {
+            let scan = Scan::new(connection, query)?;
+            let found = scan.count_matches(direction, from, most.saturating_add(1))?;
+            scan.report_unreadable()?;
+            Ok(if found > most {
+                MatchCount::MoreThan(most)
+            } else {
+                MatchCount::Exactly(found)
+            })
+        })
+    }
+
+    /// Counts the emails with known bodies and tags.
+    pub(crate) fn body_availability(&self) -> Result<BodyAvailability, Error> {
+        self.connections.read(|connection| {
+            let sql = "SELECT bodies, emails FROM row_counts";
+            let (fetched, emails): (i64, i64) =
+                connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(BodyAvailability {
+                fetched: fetched.unsigned_abs(),
+                emails: emails.unsigned_abs(),
+            })
+        })
+    }
+}
+
+/// Returns the keys of all matches, newest first.
+pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>, Error> {
+    let mut keys = Vec::new();
+    let scan = Scan::new(connection, query)?;
+    scan.for_each_match(Direction::Older, TOP, |row| {
+        keys.push(row.sort_key);
+        ControlFlow::Continue(())
+    })?;
+    scan.report_unreadable()?;
+    Ok(keys)
+}
+
+/// Returns the direction down the list.
+const fn forward_direction(query: &Query) -> Direction {
+    match query.sort {
+        SortOrder::Newest => Direction::Older,
+        SortOrder::Oldest => Direction::Newer,
+    }
+}

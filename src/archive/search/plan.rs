@@ -1,473 +1,104 @@
-//! From a query to what the index is asked: a superset of what matches, as narrow as it can tell.
+//! Stage 1, the plan: from a query to an expression of the index that finds a superset of its matches.
 //!
-//! Each condition is asked twice, once for where it may hold and once for where it may not, so that
-//! a negation never takes away too much: where the index cannot tell, both answers are everything.
+//! Each condition is translated for the emails that it matches, or below a negation for those that it
+//! does not match. Where the index cannot tell, both are all emails, so a negation never excludes too much.
 
+use jiff::Timestamp;
 use rusqlite::Connection;
 
-use super::bounds::time_bounds;
-use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, flag, kind};
-use super::{cheap, interned};
-use crate::archive::{SortKey, time_codec};
+use super::fts_expr::{FtsExpr, Prefilter};
+use super::interned;
+use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix};
+use crate::archive::SortKey;
+use crate::archive::codec::time;
+use crate::archive::window::{BOTTOM, TOP};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
 use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term};
 
-/// Grams of one needle that are asked for; more hardly narrow it further.
+/// Trigrams of one text that are searched for; more hardly narrow the result.
 const MAX_TRIGRAMS: usize = 16;
 
-/// The same of the part of an address that many share.
+/// The same for the domain of an address, which many emails share.
 const MAX_SHARED_TRIGRAMS: usize = 3;
 
-/// Deeper groups and longer questions are not asked of the index.
+/// Groups nested deeper and larger expressions are not given to the index.
 const MAX_DEPTH: usize = 40;
 const MAX_EXPR_SIZE: usize = 400;
 
-/// How far (in microseconds) an email may stand from its time before it is listed as displaced.
+/// Microseconds from its time from which on an email is out of order.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
-/// What the index is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FtsExpr {
-    All,
-    Nothing,
-    Token(String),
-    /// Every token that begins so. Such a question gathers all its answers before it gives the first,
-    /// so it is costly where the beginning is short.
-    Prefix(String),
-    And(Vec<FtsExpr>),
-    Or(Vec<FtsExpr>),
-    Not(Box<FtsExpr>),
-}
-
-/// How a query is answered.
+/// How to answer a query.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) expr: FtsExpr,
-    /// The places between which all matches stand, but for displaced ones; inclusive.
+    /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
     /// The times between which all matches were created, as they are stored; inclusive.
     pub(super) times: (i64, i64),
-    /// Whether the index answers the question as the query means it, so that nobody has to look again.
+    /// Whether every candidate matches.
     pub(super) is_exact: bool,
-    /// What is asked before that, if the index is slow where there are many answers; and how many emails
-    /// are looked at for it.
-    pub(super) prefilter: Option<(FtsExpr, usize)>,
-    /// What of the bodies and tags the query looks at.
+    pub(super) prefilter: Option<Prefilter>,
     pub(super) body_dependency: BodyDependency,
-    /// Whether all matches are mail that the service no longer lists.
+    /// Whether the service no longer lists any of the matches.
     pub(super) only_missing_upstream: bool,
 }
 
-/// What of the bodies and tags a query looks at.
+/// When the matcher must load the body of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BodyDependency {
-    /// Nothing.
     Never,
-    /// What stays unknown without them, so that a verdict is final.
+    /// If the result is unknown without it.
     IfUnknown,
-    /// A word, which they may hold: a match is final, a miss is not.
+    /// Unless the headers match: the body may contain the word.
     UnlessMatched,
-    /// A word that they must not hold.
+    /// A word must not be in the body.
     Always,
+}
+
+impl BodyDependency {
+    fn of_term(term: &Term, negations: usize) -> Self {
+        match term {
+            Term::Word(_) if negations.is_multiple_of(2) => Self::UnlessMatched,
+            Term::Word(_) => Self::Always,
+            term if term.is_unknown_until_fetched() => Self::IfUnknown,
+            _ => Self::Never,
+        }
+    }
 }
 
 impl Plan {
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self, Error> {
-        let asker = Translator { connection };
-        let mut ask = asker.translate_node(&query.filter, true, 0)?;
-        if ask.count_nodes() > MAX_EXPR_SIZE {
-            ask = FtsExpr::All;
+        let translator = Translator { connection };
+        let mut translated = translator.translate_node(&query.filter, true, 0)?;
+        if translated.expr.count_nodes() > MAX_EXPR_SIZE {
+            translated = Translated::superset(FtsExpr::All);
         }
-        let (newest, oldest) = time_bounds(&query.filter, true);
-        let is_open = |micros: i64| micros == i64::MAX || micros == i64::MIN;
-        let exact = ask.is_selective() && is_exact_in_index(&query.filter, true, 0);
+        let Translated { expr, is_exact } = translated;
+        let bounds = query.time_bounds();
+        let newest = bounds.newest.map(Timestamp::as_microsecond);
+        let oldest = bounds.oldest.map(Timestamp::as_microsecond);
+        let mut body_dependency = BodyDependency::Never;
+        query.filter.visit_terms(0, &mut |term, negations| {
+            body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
+        });
         Ok(Self {
-            is_exact: exact,
-            prefilter: cheap::choose_prefilter(&ask),
-            expr: ask,
-            newest_key: if is_open(newest) {
-                SortKey(newest)
-            } else {
-                SortKey::newest_at(newest.saturating_add(OUT_OF_ORDER_MICROS))
-            },
-            oldest_key: if is_open(oldest) {
-                SortKey(oldest)
-            } else {
-                SortKey::oldest_at(oldest.saturating_sub(OUT_OF_ORDER_MICROS))
-            },
-            times: time_codec::encode_range(oldest, newest),
-            body_dependency: body_dependency(&query.filter, true),
+            is_exact: is_exact && expr.is_selective(),
+            prefilter: expr.prefilter(),
+            expr,
+            newest_key: newest.map_or(TOP, |micros| {
+                SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
+            }),
+            oldest_key: oldest.map_or(BOTTOM, |micros| {
+                SortKey::oldest_at(micros.saturating_sub(OUT_OF_ORDER_MICROS))
+            }),
+            times: time::encode_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
+            body_dependency,
             only_missing_upstream: requires_missing_upstream(&query.filter),
         })
-    }
-}
-
-/// Whether the query has an operator that looks at bodies or tags, or a word, which does so too.
-#[must_use]
-pub(crate) fn needs_bodies(query: &Query) -> bool {
-    body_dependency(&query.filter, true) > BodyDependency::Never
-}
-
-impl FtsExpr {
-    pub(super) fn and(asks: impl IntoIterator<Item = Self>) -> Self {
-        let mut members: Vec<Self> = asks.into_iter().filter(|ask| *ask != Self::All).collect();
-        if members.contains(&Self::Nothing) {
-            return Self::Nothing;
-        }
-        match members.len() {
-            0 => Self::All,
-            1 => members.remove(0),
-            _ => Self::And(members),
-        }
-    }
-
-    pub(super) fn or(asks: impl IntoIterator<Item = Self>) -> Self {
-        let mut members = Vec::new();
-        for ask in asks {
-            match ask {
-                Self::Nothing => {}
-                Self::Or(inner) => members.extend(inner),
-                other if members.contains(&other) => {}
-                other => members.push(other),
-            }
-        }
-        if members.contains(&Self::All) {
-            return Self::All;
-        }
-        match members.len() {
-            0 => Self::Nothing,
-            1 => members.remove(0),
-            _ => Self::Or(members),
-        }
-    }
-
-    /// What is surely not `self`, which the index knows exactly.
-    fn complement(self) -> Self {
-        match self {
-            Self::All => Self::Nothing,
-            Self::Nothing => Self::All,
-            other => Self::Not(Box::new(other)),
-        }
-    }
-
-    /// Whether it is a question at all.
-    fn is_selective(&self) -> bool {
-        !matches!(self, Self::All | Self::Nothing)
-    }
-
-    fn count_nodes(&self) -> usize {
-        match self {
-            Self::All | Self::Nothing | Self::Token(_) | Self::Prefix(_) => 1,
-            Self::And(members) | Self::Or(members) => members.iter().map(Self::count_nodes).sum(),
-            Self::Not(inner) => inner.count_nodes() + 1,
-        }
-    }
-
-    /// In the words of the index, for what is neither all nor nothing.
-    pub(super) fn to_match_text(&self) -> String {
-        let joined = |members: &[Self], with: &str| {
-            format!(
-                "({})",
-                members
-                    .iter()
-                    .map(Self::to_match_text)
-                    .collect::<Vec<_>>()
-                    .join(with)
-            )
-        };
-        match self {
-            Self::All | Self::Nothing => Self::Token(flag::ANY.to_owned()).to_match_text(),
-            Self::Token(token) => format!("\"{token}\""),
-            Self::Prefix(start) => format!("\"{start}\"*"),
-            Self::Or(members) => joined(members, " OR "),
-            Self::And(members) => {
-                let without = members.iter().filter_map(|ask| {
-                    if let Self::Not(inner) = ask {
-                        Some(&**inner)
-                    } else {
-                        None
-                    }
-                });
-                let mut without: Vec<Self> = without.cloned().collect();
-                let mut with: Vec<Self> = members
-                    .iter()
-                    .filter(|ask| !matches!(ask, Self::Not(_)))
-                    .cloned()
-                    .collect();
-                if with.is_empty() {
-                    with.push(Self::All);
-                }
-                let with = if with.len() == 1 {
-                    with.remove(0).to_match_text()
-                } else {
-                    joined(&with, " AND ")
-                };
-                match without.len() {
-                    0 => with,
-                    1 => format!("({with} NOT {})", without.remove(0).to_match_text()),
-                    _ => format!("({with} NOT {})", joined(&without, " OR ")),
-                }
-            }
-            Self::Not(inner) => format!(
-                "({} NOT {})",
-                Self::All.to_match_text(),
-                inner.to_match_text()
-            ),
-        }
-    }
-}
-
-/// Whether the index knows exactly where `node` comes out as `wanted`.
-fn is_exact_in_index(node: &Node, wanted: bool, deep: usize) -> bool {
-    let all = |nodes: &[Node]| {
-        nodes
-            .iter()
-            .all(|node| is_exact_in_index(node, wanted, deep + 1))
-    };
-    match node {
-        _ if deep > MAX_DEPTH => false,
-        Node::And(nodes) | Node::Or(nodes) => all(nodes),
-        Node::Not(inner) => is_exact_in_index(inner, !wanted, deep + 1),
-        Node::Term(Term::Domain(_) | Term::Status(_) | Term::Has(_) | Term::Tag { .. }) => true,
-        // All grams of three characters are there, so a needle of that length is its gram.
-        Node::Term(Term::Text(Field::Subject, needle)) => {
-            wanted && needle.normalized().chars().count() == 3
-        }
-        Node::Term(
-            Term::Word(_)
-            | Term::Recipient(_)
-            | Term::Text(..)
-            | Term::Is(_)
-            | Term::After(_)
-            | Term::Before(_)
-            | Term::On(_)
-            | Term::SeenChange(_),
-        ) => false,
-    }
-}
-
-struct Translator<'a> {
-    connection: &'a Connection,
-}
-
-impl Translator<'_> {
-    /// Where `node` may come out as `wanted`.
-    fn translate_node(&self, node: &Node, wanted: bool, deep: usize) -> Result<FtsExpr, Error> {
-        if deep > MAX_DEPTH {
-            return Ok(FtsExpr::All);
-        }
-        let members = |nodes: &[Node]| {
-            nodes
-                .iter()
-                .map(|node| self.translate_node(node, wanted, deep + 1))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        Ok(match (node, wanted) {
-            (Node::And(nodes), true) | (Node::Or(nodes), false) => FtsExpr::and(members(nodes)?),
-            (Node::Or(nodes), true) | (Node::And(nodes), false) => FtsExpr::or(members(nodes)?),
-            (Node::Not(inner), _) => self.translate_node(inner, !wanted, deep + 1)?,
-            (Node::Term(term), _) => self.translate_term(term, wanted)?,
-        })
-    }
-
-    fn translate_term(&self, term: &Term, wanted: bool) -> Result<FtsExpr, Error> {
-        let fetched = || FtsExpr::Token(flag::FETCHED.to_owned());
-        // What the index knows exactly, what it knows so if it was fetched, and what only in part.
-        let exactly = |ask: FtsExpr| if wanted { ask } else { ask.complement() };
-        let if_fetched = |ask: FtsExpr| {
-            if wanted {
-                ask
-            } else {
-                FtsExpr::and([fetched(), ask.complement()])
-            }
-        };
-        let roughly = |ask: FtsExpr| if wanted { ask } else { FtsExpr::All };
-        Ok(match term {
-            Term::Word(_) | Term::Text(..) if !wanted => {
-                if matches!(term, Term::Text(Field::Body, _)) {
-                    fetched()
-                } else {
-                    FtsExpr::All
-                }
-            }
-            Term::Word(needle) => FtsExpr::or([
-                trigram_expr(kind::RECIPIENT, needle),
-                self.match_shared_address(interned::FROM, needle)?,
-                self.match_shared_address(interned::REPLY_TO, needle)?,
-                trigram_expr(kind::SUBJECT, needle),
-                body_expr(needle),
-                id_expr(kind::ID, needle.normalized()),
-                id_expr(
-                    kind::MESSAGE_ID,
-                    tokens::trim_angle_brackets(needle.normalized()),
-                ),
-            ]),
-            Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => {
-                trigram_expr(kind::RECIPIENT, needle)
-            }
-            Term::Text(Field::From, needle) => self.match_shared_address(interned::FROM, needle)?,
-            Term::Text(Field::ReplyTo, needle) => {
-                self.match_shared_address(interned::REPLY_TO, needle)?
-            }
-            Term::Text(Field::Any, needle) => FtsExpr::or([
-                trigram_expr(kind::RECIPIENT, needle),
-                self.match_shared_address(interned::FROM, needle)?,
-                self.match_shared_address(interned::REPLY_TO, needle)?,
-            ]),
-            Term::Text(Field::Subject, needle) => trigram_expr(kind::SUBJECT, needle),
-            Term::Text(Field::Body, needle) => body_expr(needle),
-            Term::Text(Field::Id, needle) => id_prefix_expr(kind::ID, needle.normalized()),
-            Term::Text(Field::MessageId, needle) => id_prefix_expr(
-                kind::MESSAGE_ID,
-                tokens::trim_angle_brackets(needle.normalized()),
-            ),
-            Term::Recipient(needle) => roughly(trigram_expr(kind::RECIPIENT, needle)),
-            Term::Domain(needle) => exactly(FtsExpr::Token(tokens::encode_token(
-                kind::DOMAIN,
-                needle.normalized().chars(),
-            ))),
-            Term::Status(statuses) => exactly(status_expr(statuses)),
-            Term::Is(EmailClass::Trouble) => {
-                let trouble: Vec<Status> = Status::KNOWN
-                    .into_iter()
-                    .filter(Status::is_problem)
-                    .collect();
-                roughly(status_expr(&trouble))
-            }
-            Term::Is(EmailClass::Scheduled) => roughly(status_expr(&[Status::Scheduled])),
-            // That mail leaves the service changes no token; a table index knows those that did.
-            Term::Is(EmailClass::Gone) => FtsExpr::All,
-            Term::Has(EmailPart::Body) => if_fetched(FtsExpr::or([
-                flag_expr(EmailPart::Text),
-                flag_expr(EmailPart::Html),
-            ])),
-            Term::Has(part @ (EmailPart::Text | EmailPart::Html | EmailPart::Tag)) => {
-                if_fetched(flag_expr(*part))
-            }
-            Term::Has(part @ (EmailPart::Cc | EmailPart::Bcc | EmailPart::ReplyTo)) => {
-                exactly(flag_expr(*part))
-            }
-            Term::Tag { name, value: None } => {
-                if_fetched(FtsExpr::Token(tokens::tag_name_token(name.normalized())))
-            }
-            Term::Tag {
-                name,
-                value: Some(value),
-            } => if_fetched(FtsExpr::Token(tokens::tag_value_token(
-                name.normalized(),
-                value.normalized(),
-            ))),
-            Term::After(_) | Term::Before(_) | Term::On(_) => FtsExpr::All,
-            Term::SeenChange(_) => roughly(FtsExpr::Token(flag::CHANGED.to_owned())),
-        })
-    }
-
-    /// A sender or an address for answers: by its label, or by grams if it has none.
-    fn match_shared_address(&self, field: &str, needle: &SearchText) -> Result<FtsExpr, Error> {
-        let Some(labels) = interned::ids_containing(self.connection, field, needle)? else {
-            return Ok(FtsExpr::All);
-        };
-        let labels = labels
-            .into_iter()
-            .map(|nth| FtsExpr::Token(format!("{}{nth}", kind::LABEL)));
-        let kind = if field == interned::FROM {
-            kind::SENDER
-        } else {
-            kind::RECIPIENT
-        };
-        Ok(FtsExpr::or(labels.chain([trigram_expr(kind, needle)])))
-    }
-}
-
-fn flag_expr(part: EmailPart) -> FtsExpr {
-    FtsExpr::Token(tokens::flag_token(part.as_str()))
-}
-
-fn status_expr(statuses: &[Status]) -> FtsExpr {
-    FtsExpr::or(
-        statuses
-            .iter()
-            .map(|status| FtsExpr::Token(tokens::status_token(status))),
-    )
-}
-
-fn trigram_expr(kind: char, needle: &SearchText) -> FtsExpr {
-    let chars: Vec<char> = needle.normalized().chars().collect();
-    let gram = |chars: &[char]| tokens::encode_token(kind, chars.iter().copied());
-    match chars.as_slice() {
-        [one, other] if !one.is_ascii() && !other.is_ascii() => FtsExpr::Token(gram(&chars)),
-        [_] | [_, _] => FtsExpr::Prefix(gram(&chars)),
-        _ => {
-            // Digits tell emails apart better than letters do, and a question takes as long as its most
-            // common gram is.
-            let digits = || {
-                chars
-                    .windows(3)
-                    .filter(|gram| gram.iter().all(char::is_ascii_digit))
-            };
-            if digits().count() > 1 {
-                return FtsExpr::and(sample_evenly(digits().map(gram).collect(), MAX_TRIGRAMS));
-            }
-            // Thousands of addresses share what stands behind the sign.
-            let sign = chars
-                .iter()
-                .position(|c| *c == '@')
-                .filter(|sign| *sign > 2);
-            let (own, shared) =
-                sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
-            let grams =
-                |chars: &[char], most| sample_evenly(chars.windows(3).map(gram).collect(), most);
-            FtsExpr::and(grams(own, MAX_TRIGRAMS).chain(grams(shared, MAX_SHARED_TRIGRAMS)))
-        }
-    }
-}
-
-/// So many of the grams, from all over the needle.
-fn sample_evenly(mut grams: Vec<String>, most: usize) -> impl Iterator<Item = FtsExpr> {
-    grams.sort_unstable();
-    grams.dedup();
-    let step = grams.len().div_ceil(most).max(1);
-    grams.into_iter().step_by(step).map(FtsExpr::Token)
-}
-
-/// Words of a body: all of them, the last one as a beginning.
-fn body_expr(needle: &SearchText) -> FtsExpr {
-    let words: Vec<&str> = split_words(needle.normalized()).collect();
-    let cut = |word: &str| tokens::encode_token(kind::WORD, word.chars().take(MAX_WORD_CHARS));
-    let Some((last, whole)) = words.split_last() else {
-        return FtsExpr::Nothing;
-    };
-    let pairs = words.windows(2).filter_map(|pair| {
-        Some([
-            tokens::unspaced_char(pair[0])?,
-            tokens::unspaced_char(pair[1])?,
-        ])
-    });
-    let pairs =
-        pairs.map(|pair| FtsExpr::Token(tokens::encode_token(kind::WORD, pair.into_iter())));
-    let whole = whole.iter().map(|word| FtsExpr::Token(cut(word)));
-    let end = match last.chars().count() {
-        _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(cut(last)),
-        1 => FtsExpr::Prefix(cut(last)),
-        2 | 3 => FtsExpr::Token(tokens::encode_token(kind::START, last.chars())),
-        length if length < MAX_WORD_CHARS => FtsExpr::Prefix(cut(last)),
-        _ => FtsExpr::Token(cut(last)),
-    };
-    FtsExpr::and(pairs.chain(whole.take(MAX_TRIGRAMS)).chain([end]))
-}
-
-fn id_expr(kind: char, id: &str) -> FtsExpr {
-    FtsExpr::Token(tokens::encode_token(kind, id.chars().take(ID_CHARS)))
-}
-
-fn id_prefix_expr(kind: char, start: &str) -> FtsExpr {
-    match start.chars().count() {
-        0 => FtsExpr::All,
-        length if length < ID_CHARS => FtsExpr::Prefix(tokens::encode_token(kind, start.chars())),
-        _ => id_expr(kind, start),
     }
 }
 
@@ -479,22 +110,261 @@ fn requires_missing_upstream(node: &Node) -> bool {
     }
 }
 
-fn body_dependency(node: &Node, positive: bool) -> BodyDependency {
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes
-            .iter()
-            .map(|node| body_dependency(node, positive))
-            .max()
-            .unwrap_or(BodyDependency::Never),
-        Node::Not(inner) => body_dependency(inner, !positive),
-        // A body may hold the word that the headers lack.
-        Node::Term(Term::Word(_)) if positive => BodyDependency::UnlessMatched,
-        Node::Term(Term::Word(_)) => BodyDependency::Always,
-        Node::Term(
-            Term::Text(Field::Body, _)
-            | Term::Tag { .. }
-            | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag),
-        ) => BodyDependency::IfUnknown,
-        Node::Term(_) => BodyDependency::Never,
+/// An expression for a part of a query.
+struct Translated {
+    expr: FtsExpr,
+    /// Whether the expression finds the matches only, and not a superset.
+    is_exact: bool,
+}
+
+impl Translated {
+    const fn exact(expr: FtsExpr) -> Self {
+        Self {
+            expr,
+            is_exact: true,
+        }
+    }
+
+    const fn superset(expr: FtsExpr) -> Self {
+        Self {
+            expr,
+            is_exact: false,
+        }
+    }
+}
+
+struct Translator<'a> {
+    connection: &'a Connection,
+}
+
+impl Translator<'_> {
+    /// Translates `node`, or its negation if not `positive`.
+    fn translate_node(
+        &self,
+        node: &Node,
+        positive: bool,
+        depth: usize,
+    ) -> Result<Translated, Error> {
+        if depth > MAX_DEPTH {
+            return Ok(Translated::superset(FtsExpr::All));
+        }
+        match node {
+            Node::And(nodes) | Node::Or(nodes) => {
+                let members: Vec<Translated> = nodes
+                    .iter()
+                    .map(|node| self.translate_node(node, positive, depth + 1))
+                    .collect::<Result<_, _>>()?;
+                let is_exact = members.iter().all(|member| member.is_exact);
+                let exprs = members.into_iter().map(|member| member.expr);
+                let expr = if matches!(node, Node::And(_)) == positive {
+                    FtsExpr::and(exprs)
+                } else {
+                    FtsExpr::or(exprs)
+                };
+                Ok(Translated { expr, is_exact })
+            }
+            Node::Not(inner) => self.translate_node(inner, !positive, depth + 1),
+            Node::Term(term) => self.translate_term(term, positive),
+        }
+    }
+
+    fn translate_term(&self, term: &Term, positive: bool) -> Result<Translated, Error> {
+        // What the index knows exactly, what it knows so once the body was fetched, and a superset.
+        let exact =
+            |expr: FtsExpr| Translated::exact(if positive { expr } else { expr.complement() });
+        let exact_if_fetched = |expr: FtsExpr| {
+            Translated::exact(if positive {
+                expr
+            } else {
+                FtsExpr::and([fetched(), expr.complement()])
+            })
+        };
+        let superset =
+            |expr: FtsExpr| Translated::superset(if positive { expr } else { FtsExpr::All });
+        Ok(match term {
+            Term::Text(Field::Body, _) if !positive => Translated::superset(fetched()),
+            // Skips the look-up of addresses.
+            Term::Word(_) | Term::Text(..) if !positive => Translated::superset(FtsExpr::All),
+            Term::Word(text) => Translated::superset(FtsExpr::or([
+                self.address_expr(Field::Any, text)?,
+                trigram_expr(prefix::SUBJECT, text),
+                body_expr(text),
+                id_expr(prefix::ID, text.normalized()),
+                id_expr(
+                    prefix::MESSAGE_ID,
+                    tokens::trim_angle_brackets(text.normalized()),
+                ),
+            ])),
+            // All trigrams are indexed, so a text of three characters is its trigram.
+            Term::Text(Field::Subject, text) => Translated {
+                expr: trigram_expr(prefix::SUBJECT, text),
+                is_exact: text.normalized().chars().count() == 3,
+            },
+            Term::Text(Field::Body, text) => Translated::superset(body_expr(text)),
+            Term::Text(Field::Id, text) => {
+                Translated::superset(id_prefix_expr(prefix::ID, text.normalized()))
+            }
+            Term::Text(Field::MessageId, text) => Translated::superset(id_prefix_expr(
+                prefix::MESSAGE_ID,
+                tokens::trim_angle_brackets(text.normalized()),
+            )),
+            Term::Text(field, text) => Translated::superset(self.address_expr(*field, text)?),
+            Term::Recipient(text) => superset(trigram_expr(prefix::RECIPIENT, text)),
+            Term::Domain(text) => exact(FtsExpr::Token(encode_token(
+                prefix::DOMAIN,
+                text.normalized().chars(),
+            ))),
+            Term::Status(statuses) => exact(status_expr(statuses)),
+            Term::Is(EmailClass::Trouble) => {
+                let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
+                superset(status_expr(&problems.collect::<Vec<_>>()))
+            }
+            Term::Is(EmailClass::Scheduled) => superset(status_expr(&[Status::Scheduled])),
+            // No token changes when mail leaves the service; an index of the table knows those rows.
+            Term::Is(EmailClass::Gone) => Translated::superset(FtsExpr::All),
+            Term::Has(EmailPart::Body) => exact_if_fetched(FtsExpr::or([
+                flag_expr(EmailPart::Text),
+                flag_expr(EmailPart::Html),
+            ])),
+            Term::Has(part @ (EmailPart::Text | EmailPart::Html | EmailPart::Tag)) => {
+                exact_if_fetched(flag_expr(*part))
+            }
+            Term::Has(part @ (EmailPart::Cc | EmailPart::Bcc | EmailPart::ReplyTo)) => {
+                exact(flag_expr(*part))
+            }
+            Term::Tag { name, value } => {
+                let name = name.normalized();
+                exact_if_fetched(FtsExpr::Token(match value {
+                    None => tokens::tag_name_token(name),
+                    Some(value) => tokens::tag_value_token(name, value.normalized()),
+                }))
+            }
+            Term::After(_) | Term::Before(_) | Term::On(_) => Translated::superset(FtsExpr::All),
+            Term::SeenChange(_) => superset(FtsExpr::Token(flag::STATUS_CHANGED.to_owned())),
+        })
+    }
+
+    /// Searches the addresses in a field.
+    fn address_expr(&self, field: Field, text: &SearchText) -> Result<FtsExpr, Error> {
+        Ok(match field {
+            Field::From => self.shared_address_expr(interned::FROM, prefix::SENDER, text)?,
+            Field::ReplyTo => {
+                self.shared_address_expr(interned::REPLY_TO, prefix::RECIPIENT, text)?
+            }
+            Field::Any => FtsExpr::or([
+                trigram_expr(prefix::RECIPIENT, text),
+                self.address_expr(Field::From, text)?,
+                self.address_expr(Field::ReplyTo, text)?,
+            ]),
+            _ => trigram_expr(prefix::RECIPIENT, text),
+        })
+    }
+
+    /// Searches interned addresses by id, and the others by trigrams.
+    fn shared_address_expr(
+        &self,
+        kind: &str,
+        prefix: char,
+        text: &SearchText,
+    ) -> Result<FtsExpr, Error> {
+        let Some(ids) = interned::ids_containing(self.connection, kind, text)? else {
+            return Ok(FtsExpr::All);
+        };
+        let ids = ids
+            .into_iter()
+            .map(|id| FtsExpr::Token(tokens::interned_token(id)));
+        Ok(FtsExpr::or(ids.chain([trigram_expr(prefix, text)])))
+    }
+}
+
+fn fetched() -> FtsExpr {
+    FtsExpr::Token(flag::FETCHED.to_owned())
+}
+
+fn flag_expr(part: EmailPart) -> FtsExpr {
+    FtsExpr::Token(tokens::flag_token(part.as_str()))
+}
+
+fn status_expr(statuses: &[Status]) -> FtsExpr {
+    let tokens = statuses.iter().map(tokens::status_token);
+    FtsExpr::or(tokens.map(FtsExpr::Token))
+}
+
+fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
+    let chars: Vec<char> = text.normalized().chars().collect();
+    let token = |chars: &[char]| encode_token(prefix, chars.iter().copied());
+    match chars.as_slice() {
+        [one, other] if !one.is_ascii() && !other.is_ascii() => FtsExpr::Token(token(&chars)),
+        [_] | [_, _] => FtsExpr::Prefix(token(&chars)),
+        _ => {
+            // Digits are more selective than letters, and a search takes as long as its most common
+            // trigram.
+            let digits: Vec<String> = chars
+                .windows(3)
+                .filter(|trigram| trigram.iter().all(char::is_ascii_digit))
+                .map(token)
+                .collect();
+            if digits.len() > 1 {
+                return FtsExpr::and(sample_evenly(digits, MAX_TRIGRAMS));
+            }
+            // Thousands of addresses share their domain.
+            let at_sign = chars
+                .iter()
+                .position(|c| *c == '@')
+                .filter(|sign| *sign > 2);
+            let (own, shared) =
+                at_sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
+            let trigrams =
+                |chars: &[char], most| sample_evenly(chars.windows(3).map(token).collect(), most);
+            FtsExpr::and(trigrams(own, MAX_TRIGRAMS).chain(trigrams(shared, MAX_SHARED_TRIGRAMS)))
+        }
+    }
+}
+
+/// Chooses at most `most` of the tokens, from all over the text.
+fn sample_evenly(mut tokens: Vec<String>, most: usize) -> impl Iterator<Item = FtsExpr> {
+    tokens.sort_unstable();
+    tokens.dedup();
+    let step = tokens.len().div_ceil(most).max(1);
+    tokens.into_iter().step_by(step).map(FtsExpr::Token)
+}
+
+/// Searches words of a body: all of them, the last one by its start.
+fn body_expr(text: &SearchText) -> FtsExpr {
+    let words: Vec<&str> = split_words(text.normalized()).collect();
+    let token = |word: &str| encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS));
+    let Some((last, whole)) = words.split_last() else {
+        return FtsExpr::Nothing;
+    };
+    let unspaced_pairs = words.windows(2).filter_map(|pair| {
+        let chars = [
+            tokens::unspaced_char(pair[0])?,
+            tokens::unspaced_char(pair[1])?,
+        ];
+        Some(FtsExpr::Token(encode_token(
+            prefix::WORD,
+            chars.into_iter(),
+        )))
+    });
+    let whole = whole.iter().map(|word| FtsExpr::Token(token(word)));
+    let last = match last.chars().count() {
+        _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(token(last)),
+        1 => FtsExpr::Prefix(token(last)),
+        2 | 3 => FtsExpr::Token(encode_token(prefix::WORD_PREFIX, last.chars())),
+        length if length < MAX_WORD_CHARS => FtsExpr::Prefix(token(last)),
+        _ => FtsExpr::Token(token(last)),
+    };
+    FtsExpr::and(unspaced_pairs.chain(whole.take(MAX_TRIGRAMS)).chain([last]))
+}
+
+fn id_expr(prefix: char, id: &str) -> FtsExpr {
+    FtsExpr::Token(encode_token(prefix, id.chars().take(ID_CHARS)))
+}
+
+fn id_prefix_expr(prefix: char, start: &str) -> FtsExpr {
+    match start.chars().count() {
+        0 => FtsExpr::All,
+        length if length < ID_CHARS => FtsExpr::Prefix(encode_token(prefix, start.chars())),
+        _ => id_expr(prefix, start),
     }
 }

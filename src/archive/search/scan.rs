@@ -1,93 +1,88 @@
-//! Walks candidates in the order of the list, in either direction, and no further than it must.
+//! Stage 3, the scan: candidates in the order of the list, in either direction, no more than needed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use rusqlite::{Connection, params};
 
-use super::count::COUNT_BETWEEN;
-use super::held::BodyWords;
+use super::fts_expr::{FtsExpr, Prefilter};
+use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
-use super::plan::{FtsExpr, Plan};
-use super::slot;
-use crate::archive::window::EmailRow;
-use crate::archive::{SortKey, integrity};
+use super::plan::Plan;
+use crate::archive::window::{BOTTOM, Direction, EmailRow, RowSource, TOP};
+use crate::archive::{SortKey, integrity, sql};
 use crate::error::Error;
 use crate::query::Query;
 
-/// As long as one of so many matches, the others are looked at one by one as well: the index would
-/// gather hundreds of thousands of answers in memory for the ten thousand that are counted.
+/// The prefilter goes on while at least one of so many candidates matches.
+///
+/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that are
+/// counted.
 const DENSE_RATIO: usize = 4;
 
-/// Whether a time is within the bounds, or is none that can be compared here.
+/// Checks the time of an email, unless it is one that cannot be compared here.
 macro_rules! within_times {
     () => {
         "(created_at BETWEEN ?3 AND ?4 OR typeof(created_at) <> 'integer')"
     };
 }
 
-pub(super) const ALL_OLDER: &str = concat!(
-    "SELECT sort_key FROM mail WHERE sort_key > ?1 AND sort_key <= ?2 AND ",
-    within_times!(),
-    " ORDER BY sort_key"
-);
-pub(super) const ALL_NEWER: &str = concat!(
-    "SELECT sort_key FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND ",
-    within_times!(),
-    " ORDER BY sort_key DESC"
-);
-pub(super) const MISSING_OLDER: &str = concat!(
-    "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND sort_key > ?1 AND sort_key <= ?2 AND ",
-    within_times!(),
-    " ORDER BY sort_key"
-);
-pub(super) const MISSING_NEWER: &str = concat!(
-    "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND sort_key < ?1 AND sort_key >= ?2 AND ",
-    within_times!(),
-    " ORDER BY sort_key DESC"
-);
-pub(super) const INDEXED_OLDER: &str = concat!(
-    "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
-    within_times!(),
-    ") FROM search WHERE search MATCH ?5 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid"
-);
-pub(super) const INDEXED_NEWER: &str = concat!(
-    "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
-    within_times!(),
-    ") FROM search WHERE search MATCH ?5 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC"
-);
-pub(super) const OUT_OF_ORDER_OLDER: &str =
-    "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key";
-pub(super) const OUT_OF_ORDER_NEWER: &str =
-    "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC";
-
-/// Which way to walk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// To older emails.
-    Older,
-    /// To newer emails.
-    Newer,
+/// Completes a SELECT between two keys for each [`Direction`].
+macro_rules! both_directions {
+    ($select:expr, $key:literal, $rest:expr) => {
+        [
+            concat!(
+                $select,
+                $key,
+                " > ?1 AND ",
+                $key,
+                " <= ?2",
+                $rest,
+                " ORDER BY ",
+                $key
+            ),
+            concat!(
+                $select,
+                $key,
+                " < ?1 AND ",
+                $key,
+                " >= ?2",
+                $rest,
+                " ORDER BY ",
+                $key,
+                " DESC"
+            ),
+        ]
+    };
 }
 
-impl Direction {
-    pub(super) const fn reverse(self) -> Self {
-        match self {
-            Self::Older => Self::Newer,
-            Self::Newer => Self::Older,
-        }
-    }
+pub(super) const ALL_ROWS: [&str; 2] = both_directions!(
+    "SELECT sort_key FROM mail WHERE ",
+    "sort_key",
+    concat!(" AND ", within_times!())
+);
+pub(super) const MISSING_ROWS: [&str; 2] = both_directions!(
+    "SELECT sort_key FROM mail INDEXED BY mail_missing_upstream WHERE missing_since IS NOT NULL AND ",
+    "sort_key",
+    concat!(" AND ", within_times!())
+);
+pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
+    concat!(
+        "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid AND ",
+        within_times!(),
+        ") FROM search WHERE search MATCH ?5 AND "
+    ),
+    "rowid",
+    ""
+);
+pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
+    "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
+    "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
+];
+pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
 
-    /// Whether `one` comes before `other`.
-    fn precedes(self, one: SortKey, other: SortKey) -> bool {
-        match self {
-            Self::Older => one > other,
-            Self::Newer => one < other,
-        }
-    }
-}
-
-/// A query that is ready to be answered on one state of the archive.
+/// A planned query on one state of the archive.
 pub(super) struct Scan<'a> {
     connection: &'a Connection,
     query: &'a Query,
@@ -106,63 +101,70 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Hands each match past `from` to `take`, nearest first, until that wants no more.
+    /// Calls `visit` for each match past `from`, nearest first.
     pub(super) fn for_each_match(
         &self,
-        way: Direction,
-        from: SortKey,
-        mut take: impl FnMut(EmailRow) -> bool,
+        direction: Direction,
+        mut from: SortKey,
+        mut visit: impl FnMut(EmailRow) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        let held = BodyWords::new(self.connection, self.query, way);
-        let mut judge = RowMatcher {
-            connection: self.connection,
-            query: self.query,
-            plan: &self.plan,
-            body_words: held,
-        };
-        let mut from = from;
-        if let Some((first, at_once)) = &self.plan.prefilter {
-            let (mut looked, mut found) = (0, 0);
-            let (mut is_done, mut is_end) = (false, true);
-            self.for_each_candidate(first, way, from, |place| {
-                from = place;
-                looked += 1;
-                if let Some(row) = self.match_readable_row(&mut judge, place)? {
-                    found += 1;
-                    is_done = !take(row);
-                }
-                is_end = !is_done && (looked < *at_once || found * DENSE_RATIO >= looked);
-                Ok(is_end)
-            })?;
-            if is_done || is_end {
-                return Ok(());
+        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
+        if let Some(prefilter) = &self.plan.prefilter {
+            match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
+                Prefiltered::Finished => return Ok(()),
+                Prefiltered::TooFewMatches { last } => from = last,
             }
         }
-        self.for_each_candidate(&self.plan.expr, way, from, |place| {
-            Ok(self
-                .match_readable_row(&mut judge, place)?
-                .is_none_or(&mut take))
+        self.for_each_candidate(&self.plan.expr, direction, from, |key| {
+            let row = self.match_readable_row(&mut matcher, key)?;
+            Ok(row.map_or(ControlFlow::Continue(()), &mut visit))
         })
     }
 
-    /// The row at `place`, if it matches. One that cannot be read is noted, and the walk goes on.
+    /// Visits the matches of the prefilter while enough of its candidates match.
+    fn try_prefilter(
+        &self,
+        prefilter: &Prefilter,
+        matcher: &mut RowMatcher<'_>,
+        direction: Direction,
+        from: SortKey,
+        visit: &mut impl FnMut(EmailRow) -> ControlFlow<()>,
+    ) -> Result<Prefiltered, Error> {
+        let (mut examined, mut found) = (0, 0);
+        let mut result = Prefiltered::Finished;
+        self.for_each_candidate(&prefilter.expr, direction, from, |key| {
+            examined += 1;
+            if let Some(row) = self.match_readable_row(matcher, key)? {
+                found += 1;
+                if visit(row).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            if examined < prefilter.max_examined || found * DENSE_RATIO >= examined {
+                return Ok(ControlFlow::Continue(()));
+            }
+            result = Prefiltered::TooFewMatches { last: key };
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(result)
+    }
+
+    /// Loads the row if it matches; notes a row that cannot be read.
     fn match_readable_row(
         &self,
-        judge: &mut RowMatcher<'_>,
-        place: SortKey,
+        matcher: &mut RowMatcher<'_>,
+        key: SortKey,
     ) -> Result<Option<EmailRow>, Error> {
-        match judge.match_row(place) {
-            Err(failure) if integrity::is_damage_error(&failure) => {
-                self.unreadable.borrow_mut().insert(place);
+        match matcher.match_row(key) {
+            Err(error) if integrity::is_damage_error(&error) => {
+                self.unreadable.borrow_mut().insert(key);
                 Ok(None)
             }
             loaded => loaded,
         }
     }
 
-    /// # Errors
-    ///
-    /// If emails could not be read, which may match.
+    /// Fails if emails could not be read, which may match.
     pub(super) fn report_unreadable(&self) -> Result<(), Error> {
         match self.unreadable.borrow().len() {
             0 => Ok(()),
@@ -170,143 +172,145 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// How many match past `from`, as far as `most`.
+    /// Counts the matches past `from`, up to `most`.
     pub(super) fn count_matches(
         &self,
-        way: Direction,
+        direction: Direction,
         from: SortKey,
         most: u64,
     ) -> Result<u64, Error> {
         let mut found = 0;
         if self.plan.is_exact {
-            let (above, below) = match way {
-                Direction::Older => (slot::rowid_at_or_newer(self.connection, from)?, i64::MAX),
-                Direction::Newer => (i64::MIN, slot::rowid_at_or_older(self.connection, from)?),
+            let (after, before) = match direction {
+                Direction::Older => (rowid_at_or_newer(self.connection, from)?, i64::MAX),
+                Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
             };
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let mut statement = self.connection.prepare_cached(COUNT_BETWEEN)?;
-            let count: i64 = statement.query_row(
-                params![self.plan.expr.to_match_text(), above, below, most],
-                |row| row.get(0),
-            )?;
+            let params = params![self.plan.expr.to_match_text(), after, before, most];
+            let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
             found = count.unsigned_abs();
         } else if most > 0 {
-            self.for_each_match(way, from, |_| {
+            self.for_each_match(direction, from, |_| {
                 found += 1;
-                found < most
+                continue_while(found < most)
             })?;
         }
         Ok(found)
     }
 
-    /// At most `limit` matches past `from`, nearest first.
-    pub(super) fn collect_rows(
-        &self,
-        way: Direction,
-        from: SortKey,
-        limit: usize,
-    ) -> Result<Vec<EmailRow>, Error> {
-        let mut found = Vec::new();
-        if limit > 0 {
-            self.for_each_match(way, from, |mut row| {
-                row.summary.truncate_for_list();
-                found.push(row);
-                found.len() < limit
-            })?;
-        }
-        Ok(found)
-    }
-
-    /// Whether anything past `from` matches.
-    pub(super) fn has_match(&self, way: Direction, from: SortKey) -> Result<bool, Error> {
-        Ok(!self.collect_rows(way, from, 1)?.is_empty())
-    }
-
-    /// Hands over the places that `ask` may mean, nearest first: those within the bounds of the query
-    /// and, in their order, the displaced ones.
+    /// Calls `visit` for each candidate of `expr`, nearest first.
+    ///
+    /// Candidates are the emails within the bounds of the query, merged with those out of order.
     fn for_each_candidate(
         &self,
-        ask: &FtsExpr,
-        way: Direction,
+        expr: &FtsExpr,
+        direction: Direction,
         from: SortKey,
-        mut take: impl FnMut(SortKey) -> Result<bool, Error>,
+        mut visit: impl FnMut(SortKey) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        let is_bounded = (self.plan.newest_key.0, self.plan.oldest_key.0) != (i64::MAX, i64::MIN);
-        let displaced = if is_bounded {
-            self.out_of_order_keys(way, from)?
+        let plan = &self.plan;
+        let is_bounded = (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM);
+        let out_of_order = if is_bounded {
+            self.out_of_order_keys(direction, from)?
         } else {
             Vec::new()
         };
-        let mut displaced = displaced.into_iter().peekable();
-        if *ask != FtsExpr::Nothing {
-            let (first, last) = match way {
-                Direction::Older => (
-                    from.min(self.plan.newest_key.next_newer()),
-                    self.plan.oldest_key,
-                ),
-                Direction::Newer => (
-                    from.max(self.plan.oldest_key.next_older()),
-                    self.plan.newest_key,
-                ),
+        let mut out_of_order = out_of_order.into_iter().peekable();
+        if *expr != FtsExpr::Nothing {
+            let (first, last) = match direction {
+                Direction::Older => (from.min(plan.newest_key.next_newer()), plan.oldest_key),
+                Direction::Newer => (from.max(plan.oldest_key.next_older()), plan.newest_key),
             };
-            let slot = if way == Direction::Older {
-                slot::rowid_at_or_newer
-            } else {
-                slot::rowid_at_or_older
-            };
-            let (since, until) = self.plan.times;
-            let sql = match (way, *ask == FtsExpr::All) {
-                (Direction::Older, true) if self.plan.only_missing_upstream => MISSING_OLDER,
-                (Direction::Newer, true) if self.plan.only_missing_upstream => MISSING_NEWER,
-                (Direction::Older, true) => ALL_OLDER,
-                (Direction::Newer, true) => ALL_NEWER,
-                (Direction::Older, false) => INDEXED_OLDER,
-                (Direction::Newer, false) => INDEXED_NEWER,
-            };
+            let (oldest, newest) = plan.times;
+            let sql = match expr {
+                FtsExpr::All if plan.only_missing_upstream => MISSING_ROWS,
+                FtsExpr::All => ALL_ROWS,
+                _ => INDEXED_ROWS,
+            }[direction as usize];
             let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = match ask {
-                FtsExpr::All => statement.query(params![first, last, since, until])?,
-                ask => statement.query(params![
-                    slot(self.connection, first)?,
-                    slot(self.connection, last)?,
-                    since,
-                    until,
-                    ask.to_match_text()
-                ])?,
+            let mut rows = if *expr == FtsExpr::All {
+                statement.query(params![first, last, oldest, newest])?
+            } else {
+                let rowid = match direction {
+                    Direction::Older => rowid_at_or_newer,
+                    Direction::Newer => rowid_at_or_older,
+                };
+                let (first, last) = (
+                    rowid(self.connection, first)?,
+                    rowid(self.connection, last)?,
+                );
+                statement.query(params![first, last, oldest, newest, expr.to_match_text()])?
             };
             while let Some(row) = rows.next()? {
-                let Some(place) = row.get::<_, Option<SortKey>>(0)? else {
+                let Some(key) = row.get::<_, Option<SortKey>>(0)? else {
                     continue;
                 };
                 while let Some(other) =
-                    displaced.next_if(|other| *other == place || way.precedes(*other, place))
+                    out_of_order.next_if(|other| *other == key || direction.precedes(*other, key))
                 {
-                    if other != place && !take(other)? {
+                    if other != key && visit(other)?.is_break() {
                         return Ok(());
                     }
                 }
-                if !take(place)? {
+                if visit(key)?.is_break() {
                     return Ok(());
                 }
             }
         }
-        for place in displaced {
-            if !take(place)? {
+        for key in out_of_order {
+            if visit(key)?.is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    fn out_of_order_keys(&self, way: Direction, from: SortKey) -> Result<Vec<SortKey>, Error> {
-        let sql = if way == Direction::Older {
-            OUT_OF_ORDER_OLDER
-        } else {
-            OUT_OF_ORDER_NEWER
-        };
-        let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement
-            .query_map([from], |row| row.get(0))?
-            .collect::<Result<_, _>>()?)
+    fn out_of_order_keys(
+        &self,
+        direction: Direction,
+        from: SortKey,
+    ) -> Result<Vec<SortKey>, Error> {
+        let query = OUT_OF_ORDER_ROWS[direction as usize];
+        sql::all(self.connection, query, [from], |row| row.get(0))
+    }
+}
+
+impl RowSource for Scan<'_> {
+    fn rows(
+        &self,
+        direction: Direction,
+        from: SortKey,
+        limit: usize,
+    ) -> Result<Vec<EmailRow>, Error> {
+        let mut rows = Vec::new();
+        if limit > 0 {
+            self.for_each_match(direction, from, |mut row| {
+                row.summary.truncate_for_list();
+                rows.push(row);
+                continue_while(rows.len() < limit)
+            })?;
+        }
+        Ok(rows)
+    }
+
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
+        Ok(!self.rows(direction, from, 1)?.is_empty())
+    }
+}
+
+/// How a prefilter ended.
+enum Prefiltered {
+    /// The visitor stopped, or no candidate is left.
+    Finished,
+    /// Too few of the candidates up to `last` match.
+    TooFewMatches { last: SortKey },
+}
+
+/// Returns `Continue` if the condition is met.
+pub(super) const fn continue_while(condition: bool) -> ControlFlow<()> {
+    if condition {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }

@@ -1,36 +1,41 @@
-//! What could be typed, from the archive: addresses, domains, statuses and tags that occur.
+//! Suggestions for completion: addresses, domains, statuses and tags of the emails.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
-use super::count::COUNT_MATCHES;
+use super::fts_expr::FtsExpr;
 use super::interned;
-use super::plan::{FtsExpr, Plan};
-use super::scan::{Direction, Scan};
-use crate::archive::Archive;
-use crate::archive::window::TOP;
+use super::plan::Plan;
+use super::scan::Scan;
+use crate::archive::window::{Direction, RowSource as _, TOP};
+use crate::archive::{Archive, sql};
 use crate::error::Error;
-use crate::mail::{Address, SafeText, Status, Summary};
+use crate::mail::{Address, SafeText, Status};
 use crate::query::normalize::normalize;
 use crate::query::{
     Field, Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
 
-/// So many of the newest emails that hold what is typed are looked at for addresses and domains.
+/// The newest matching emails whose addresses and domains are suggested.
 const SAMPLED_EMAILS: usize = 200;
 
-/// Emails are counted up to here; nobody chooses between two that occur more often.
+/// Emails are counted up to here; larger numbers do not help to choose.
 const MAX_COUNT: i64 = 1000;
 
+pub(super) const COUNT_MATCHES: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
+
 impl SuggestionSource for Archive {
-    /// Addresses and domains are those of recent mail. Numbers are the index's, which may count a few
-    /// too many, and end at a thousand.
-    fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+    /// Suggests addresses and domains of recent mail, and all statuses and tags.
+    ///
+    /// The counts are those of the index, which may be a few too many. Suggests no value if the archive
+    /// cannot be read.
+    fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
         let part = normalize(part);
         let found = self.connections.read(|connection| {
-            let texts = match source {
+            let values = match field {
                 SuggestionField::Address(field) => {
                     recent_values(connection, field, &part, limit, |address| &address.email)?
                 }
@@ -43,77 +48,51 @@ impl SuggestionSource for Archive {
                     interned_values(connection, &interned::tag_value_kind(name), &part)?
                 }
             };
-            let counted = |text: SafeText| {
+            let with_count = |text: SafeText| {
                 Ok(Suggestion {
-                    emails: count_emails_with(connection, source, &text)?,
+                    emails: count_emails_with(connection, field, &text)?,
                     text,
                 })
             };
-            texts
+            values
                 .into_iter()
-                .map(counted)
+                .map(with_count)
                 .collect::<Result<Vec<_>, Error>>()
         });
-        // Whoever types does without an offer if the archive has none to give.
-        let mut known = found.unwrap_or_default();
-        known.retain(|value| value.emails > 0);
-        known.sort_by(|one, other| {
-            other
-                .emails
-                .cmp(&one.emails)
-                .then_with(|| one.text.cmp(&other.text))
-        });
-        known.truncate(limit);
-        known
+        let mut suggestions = found.unwrap_or_default();
+        suggestions.retain(|value| value.emails > 0);
+        suggestions.sort_by(|a, b| (Reverse(a.emails), &a.text).cmp(&(Reverse(b.emails), &b.text)));
+        suggestions.truncate(limit);
+        suggestions
     }
 }
 
-/// What the newest emails have that hold `part`, the most frequent among them.
+/// Returns the most frequent values of the newest emails that contain `part`.
 fn recent_values(
     connection: &Connection,
     field: Field,
     part: &str,
     limit: usize,
-    of: fn(&Address) -> &str,
+    value: fn(&Address) -> &str,
 ) -> Result<Vec<SafeText>, Error> {
-    let query = SearchText::new(part).map_or_else(Query::match_all, |needle| {
-        single_term_query(Term::Text(field, needle))
+    let query = SearchText::new(part).map_or_else(Query::match_all, |text| {
+        single_term_query(Term::Text(field, text))
     });
-    let mut times: HashMap<String, usize> = HashMap::new();
-    for row in Scan::new(connection, &query)?.collect_rows(Direction::Older, TOP, SAMPLED_EMAILS)? {
-        for value in field_addresses(field, &row.summary)
-            .into_iter()
-            .map(of)
-            .filter(|value| !value.is_empty() && normalize(value).contains(part))
-        {
-            *times.entry(value.to_owned()).or_default() += 1;
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for row in Scan::new(connection, &query)?.rows(Direction::Older, TOP, SAMPLED_EMAILS)? {
+        let values = field.addresses(&row.summary).map(value);
+        for value in values.filter(|value| !value.is_empty() && normalize(value).contains(part)) {
+            *counts.entry(value.to_owned()).or_default() += 1;
         }
     }
-    let mut texts: Vec<(String, usize)> = times.into_iter().collect();
-    texts.sort_unstable_by(|(one, once), (other, twice)| {
-        (Reverse(once), one).cmp(&(Reverse(twice), other))
-    });
-    texts.truncate(limit);
-    Ok(texts.iter().map(|(text, _)| SafeText::new(text)).collect())
-}
-
-fn field_addresses(field: Field, mail: &Summary) -> Vec<&Address> {
-    match field {
-        Field::To => mail.to.iter().collect(),
-        Field::From => vec![&mail.from],
-        Field::Cc => mail.cc.iter().collect(),
-        Field::Bcc => mail.bcc.iter().collect(),
-        Field::ReplyTo => mail.reply_to.iter().collect(),
-        Field::Any => mail
-            .to
-            .iter()
-            .chain(&mail.cc)
-            .chain(&mail.bcc)
-            .chain(&mail.reply_to)
-            .chain([&mail.from])
-            .collect(),
-        Field::Subject | Field::Body | Field::Id | Field::MessageId => Vec::new(),
-    }
+    let mut values: Vec<(Reverse<usize>, String)> = counts
+        .into_iter()
+        .map(|(value, count)| (Reverse(count), value))
+        .collect();
+    values.sort_unstable();
+    values.truncate(limit);
+    let texts = values.iter().map(|(_, value)| SafeText::new(value));
+    Ok(texts.collect())
 }
 
 fn interned_values(
@@ -121,33 +100,32 @@ fn interned_values(
     kind: &str,
     part: &str,
 ) -> Result<Vec<SafeText>, Error> {
-    let labels = interned::all_of_kind(connection, kind)?.into_iter();
-    Ok(labels
-        .map(|(_, text)| SafeText::new(&text))
+    let values = interned::all_of_kind(connection, kind)?;
+    let texts = values.iter().map(|value| SafeText::new(value));
+    Ok(texts
         .filter(|text| normalize(text).contains(part))
         .collect())
 }
 
-/// In how many emails a value occurs.
 fn count_emails_with(
     connection: &Connection,
-    source: SuggestionField<'_>,
-    text: &str,
+    field: SuggestionField<'_>,
+    value: &str,
 ) -> Result<u64, Error> {
-    let Some(needle) = SearchText::new(text) else {
+    let Some(text) = SearchText::new(value) else {
         return Ok(0);
     };
-    let term = match source {
-        SuggestionField::Address(field) => Term::Text(field, needle),
-        SuggestionField::Domain => Term::Domain(needle),
+    let term = match field {
+        SuggestionField::Address(field) => Term::Text(field, text),
+        SuggestionField::Domain => Term::Domain(text),
         SuggestionField::Status => Term::Status(vec![
             Status::KNOWN
                 .into_iter()
-                .find(|known| known.label() == text)
-                .unwrap_or_else(|| Status::parse(text)),
+                .find(|known| known.label() == value)
+                .unwrap_or_else(|| Status::parse(value)),
         ]),
         SuggestionField::TagName => Term::Tag {
-            name: needle,
+            name: text,
             value: None,
         },
         SuggestionField::TagValue(name) => {
@@ -156,17 +134,16 @@ fn count_emails_with(
             };
             Term::Tag {
                 name,
-                value: Some(needle),
+                value: Some(text),
             }
         }
     };
-    let ask = Plan::from_query(&single_term_query(term), connection)?.expr;
-    if ask == FtsExpr::Nothing {
+    let expr = Plan::from_query(&single_term_query(term), connection)?.expr;
+    if expr == FtsExpr::Nothing {
         return Ok(0);
     }
-    let count: i64 = connection
-        .prepare_cached(COUNT_MATCHES)?
-        .query_row(params![ask.to_match_text(), MAX_COUNT], |row| row.get(0))?;
+    let params = params![expr.to_match_text(), MAX_COUNT];
+    let count: i64 = sql::value(connection, COUNT_MATCHES, params)?;
     Ok(count.unsigned_abs())
 }
 

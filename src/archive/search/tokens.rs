@@ -1,72 +1,77 @@
-//! What the index knows of an email: a bag of tokens, in the spelling that both sides share.
-//!
-//! Each token begins with the letter of its kind. Headers are cut into grams of three characters,
-//! so that a part of a word is found in every script; bodies into words and their beginnings.
-//! The order of tokens is not kept, so what the index finds is a superset that is looked at again.
+//! Tokens of the search index, as `schema.sql` describes them.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
+use crate::api::wire;
 use crate::mail::{Status, Summary, Tag};
 use crate::query::BodyTexts;
 use crate::query::normalize::{is_unspaced_script, normalize, split_words};
+use crate::render;
 
-/// Characters of a body's word that take part in its token; more would tell nothing apart.
+/// Characters of a body word in its token; more would not distinguish words.
 pub(super) const MAX_WORD_CHARS: usize = 24;
 
-/// The first characters of a body's word that are a token of their own, at most.
+/// The longest word prefix with a token of its own.
 pub(super) const PREFIX_CHARS: usize = 3;
 
-/// Characters of an id that take part in its token: those of a UUID that tell a million apart.
+/// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
 
-/// Bytes of a text from which on its grams are looked at for repetitions.
+/// Bytes of a text from which on repeated trigrams are skipped.
 const DEDUPLICATE_FROM_BYTES: usize = 4096;
 
-/// Bytes that a bag keeps for the next email.
+/// Bytes that a buffer keeps for the next email.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// The first letters of tokens.
-pub(super) mod kind {
-    /// A gram of a recipient, a copy recipient or an address for answers.
+pub(super) mod prefix {
     pub(in crate::archive::search) const RECIPIENT: char = 'h';
-    /// A gram of a sender that has no label.
     pub(in crate::archive::search) const SENDER: char = 'f';
-    /// A gram of the subject.
     pub(in crate::archive::search) const SUBJECT: char = 'u';
-    /// The number of a label.
-    pub(in crate::archive::search) const LABEL: char = 'l';
-    /// A whole word of a body, or two neighbours that are written without a blank.
+    pub(in crate::archive::search) const INTERNED: char = 'l';
     pub(in crate::archive::search) const WORD: char = 'w';
-    /// The first two or three letters of a body's word.
-    pub(in crate::archive::search) const START: char = 'p';
-    /// The word of a status.
+    pub(in crate::archive::search) const WORD_PREFIX: char = 'p';
     pub(in crate::archive::search) const STATUS: char = 's';
-    /// A recipient's domain.
     pub(in crate::archive::search) const DOMAIN: char = 'd';
-    /// The name of a tag.
     pub(in crate::archive::search) const TAG: char = 't';
-    /// The name and the value of a tag.
     pub(in crate::archive::search) const TAG_VALUE: char = 'v';
-    /// The beginning of the id.
     pub(in crate::archive::search) const ID: char = 'i';
-    /// The beginning of the message id.
     pub(in crate::archive::search) const MESSAGE_ID: char = 'n';
-    /// What an email has.
     pub(in crate::archive::search) const FLAG: char = 'x';
 }
 
-/// Facts that are a token of their own.
+/// Flags that are no part of an email.
 pub(super) mod flag {
-    /// Every email.
-    pub(in crate::archive::search) const ANY: &str = "xany";
-    /// Bodies and tags were fetched.
+    pub(in crate::archive::search) const EVERY_EMAIL: &str = "xany";
     pub(in crate::archive::search) const FETCHED: &str = "xfetched";
-    /// The status was seen to change.
-    pub(in crate::archive::search) const CHANGED: &str = "xchanged";
+    pub(in crate::archive::search) const STATUS_CHANGED: &str = "xchanged";
 }
 
-/// The bag of one email.
+/// The parts of a retrieved email that are searched.
+pub(super) struct RetrievedTexts<'a> {
+    text: Option<&'a str>,
+    html: Option<String>,
+    pub(super) tags: Vec<Tag>,
+}
+
+impl<'a> RetrievedTexts<'a> {
+    pub(super) fn from_email(email: &'a wire::Email) -> Self {
+        Self {
+            text: email.text.as_deref(),
+            html: email.html.as_deref().map(render::extract_text),
+            tags: email.tags.iter().map(Tag::from).collect(),
+        }
+    }
+
+    pub(super) fn bodies(&self) -> BodyTexts<'_> {
+        BodyTexts {
+            text: self.text,
+            html: self.html.as_deref(),
+        }
+    }
+}
+
+/// The tokens of one email, separated by spaces.
 pub(super) struct TokenBuffer(String);
 
 impl TokenBuffer {
@@ -74,36 +79,35 @@ impl TokenBuffer {
         Self(String::with_capacity(1024))
     }
 
-    /// Empties the bag for the next email.
+    /// Clears the buffer for the next email.
     pub(super) fn clear(&mut self) {
         self.0.clear();
         self.0.shrink_to(MAX_KEPT_BYTES);
-        self.0.push_str(flag::ANY);
+        self.0.push_str(flag::EVERY_EMAIL);
     }
 
-    /// The tokens, with blanks between them.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// All of it but the senders.
-    pub(super) fn push_summary(&mut self, mail: &Summary, changed: bool) {
+    /// Adds the tokens of a summary, except those of sender and reply-to addresses.
+    pub(super) fn push_summary(&mut self, mail: &Summary, status_changed: bool) {
         for address in mail.recipients() {
-            self.push_trigrams(kind::RECIPIENT, &normalize(&address.to_string()));
+            self.push_trigrams(prefix::RECIPIENT, &normalize(&address.to_string()));
             let domain = normalize(address.domain());
             if !domain.is_empty() {
-                self.push_token(&encode_token(kind::DOMAIN, domain.chars()));
+                self.push_token(&encode_token(prefix::DOMAIN, domain.chars()));
             }
         }
-        self.push_trigrams(kind::SUBJECT, &normalize(&mail.subject));
+        self.push_trigrams(prefix::SUBJECT, &normalize(&mail.subject));
         self.push_token(&status_token(&mail.status));
         self.push_token(&encode_token(
-            kind::ID,
+            prefix::ID,
             normalize(mail.id.as_str()).chars().take(ID_CHARS),
         ));
         let message_id = normalize(&mail.message_id);
         self.push_token(&encode_token(
-            kind::MESSAGE_ID,
+            prefix::MESSAGE_ID,
             trim_angle_brackets(&message_id).chars().take(ID_CHARS),
         ));
         for (has, name) in [
@@ -113,13 +117,13 @@ impl TokenBuffer {
         ] {
             self.push_flag_if(has, name);
         }
-        if changed {
-            self.push_token(flag::CHANGED);
+        if status_changed {
+            self.push_token(flag::STATUS_CHANGED);
         }
     }
 
-    /// What a retrieved email adds.
-    pub(super) fn push_retrieved(&mut self, bodies: &BodyTexts<'_>, tags: &[Tag]) {
+    pub(super) fn push_retrieved(&mut self, retrieved: &RetrievedTexts<'_>) {
+        let (bodies, tags) = (retrieved.bodies(), &retrieved.tags);
         self.push_token(flag::FETCHED);
         self.push_flag_if(bodies.text.is_some(), "text");
         self.push_flag_if(bodies.html.is_some(), "html");
@@ -131,69 +135,69 @@ impl TokenBuffer {
                 &normalize(&tag.value),
             ));
         }
-        let folded: Vec<String> = [bodies.text, bodies.html]
+        let normalized: Vec<String> = [bodies.text, bodies.html]
             .into_iter()
             .flatten()
             .map(normalize)
             .collect();
-        let mut met = HashSet::new();
-        for body in &folded {
-            self.push_words(body, &mut met);
+        let mut seen = HashSet::new();
+        for body in &normalized {
+            self.push_words(body, &mut seen);
         }
     }
 
-    /// The number of a label.
-    pub(super) fn push_interned(&mut self, nth: i64) {
-        let _ = write!(self.0, " {}{nth}", kind::LABEL);
+    pub(super) fn push_interned(&mut self, id: i64) {
+        self.push_token(&interned_token(id));
     }
 
-    /// The grams of folded text: three characters from each one on, or as many as there are. Two that
-    /// are not ASCII are a gram, too: a word of such a script is often not longer.
-    pub(super) fn push_trigrams(&mut self, kind: char, folded: &str) {
-        // A long text has most of its grams more than once.
-        let mut met = (folded.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
-        let mut rest = folded;
+    /// Adds the trigrams of normalised text; the last two are shorter.
+    ///
+    /// Two characters that are not ASCII are a token, too: a word of such a script may be that short.
+    pub(super) fn push_trigrams(&mut self, prefix: char, normalized: &str) {
+        // A long text has most of its trigrams more than once.
+        let mut seen = (normalized.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
+        let mut rest = normalized;
         while let Some(first) = rest.chars().next() {
-            let gram = rest
+            let trigram = rest
                 .char_indices()
                 .nth(3)
                 .map_or(rest, |(end, _)| &rest[..end]);
-            if met.as_mut().is_some_and(|met| !met.insert(gram)) {
+            if seen.as_mut().is_some_and(|seen| !seen.insert(trigram)) {
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
-            self.begin_token(kind);
+            self.begin_token(prefix);
             rest.chars()
                 .take(3)
                 .for_each(|c| self.0.push_str(encode_char(c, &mut [0; 4])));
             let mut two = rest.chars().take(2).filter(|c| !c.is_ascii());
             if let (Some(one), Some(other)) = (two.next(), two.next()) {
-                self.begin_token(kind);
+                self.begin_token(prefix);
                 self.0.extend([one, other]);
             }
             rest = &rest[first.len_utf8()..];
         }
     }
 
-    /// The words of a body but for those that were `met` before.
-    fn push_words<'a>(&mut self, folded: &'a str, met: &mut HashSet<&'a str>) {
-        let mut before: Option<char> = None;
-        for word in split_words(folded) {
+    /// Adds the words of a body except those `seen` before.
+    fn push_words<'a>(&mut self, normalized: &'a str, seen: &mut HashSet<&'a str>) {
+        let mut previous: Option<char> = None;
+        for word in split_words(normalized) {
             let unspaced = unspaced_char(word);
-            if let (Some(one), Some(other)) = (before, unspaced) {
-                self.begin_token(kind::WORD);
+            if let (Some(one), Some(other)) = (previous, unspaced) {
+                self.begin_token(prefix::WORD);
                 self.0.extend([one, other]);
             }
-            before = unspaced;
-            if !met.insert(word) {
+            previous = unspaced;
+            if !seen.insert(word) {
                 continue;
             }
-            self.begin_token(kind::WORD);
+            self.begin_token(prefix::WORD);
             self.0.extend(word.chars().take(MAX_WORD_CHARS));
             if unspaced.is_none() {
                 for length in 2..=PREFIX_CHARS {
                     if let Some((end, last)) = word.char_indices().nth(length - 1) {
-                        self.begin_token(kind::START);
+                        self.begin_token(prefix::WORD_PREFIX);
                         self.0.push_str(&word[..end + last.len_utf8()]);
                     }
                 }
@@ -207,9 +211,9 @@ impl TokenBuffer {
         }
     }
 
-    fn begin_token(&mut self, kind: char) {
+    fn begin_token(&mut self, prefix: char) {
         self.0.push(' ');
-        self.0.push(kind);
+        self.0.push(prefix);
     }
 
     fn push_token(&mut self, token: &str) {
@@ -218,44 +222,49 @@ impl TokenBuffer {
     }
 }
 
-/// A token of its kind; characters that are no letters are moved out of the way of whoever cuts at
-/// them, to where no text has any.
-pub(super) fn encode_token(kind: char, chars: impl Iterator<Item = char>) -> String {
-    let mut token = String::from(kind);
+/// Writes a token.
+///
+/// Moves ASCII punctuation to a private range, because the tokenizer splits at it.
+pub(super) fn encode_token(prefix: char, chars: impl Iterator<Item = char>) -> String {
+    let mut token = String::from(prefix);
     chars.for_each(|c| token.push_str(encode_char(c, &mut [0; 4])));
     token
 }
 
+pub(super) fn interned_token(id: i64) -> String {
+    format!("{}{id}", prefix::INTERNED)
+}
+
 pub(super) fn flag_token(name: &str) -> String {
-    encode_token(kind::FLAG, name.chars())
+    encode_token(prefix::FLAG, name.chars())
 }
 
 pub(super) fn status_token(status: &Status) -> String {
-    encode_token(kind::STATUS, normalize(status.label()).chars())
+    encode_token(prefix::STATUS, normalize(status.label()).chars())
 }
 
 pub(super) fn tag_name_token(name: &str) -> String {
-    encode_token(kind::TAG, name.chars())
+    encode_token(prefix::TAG, name.chars())
 }
 
 pub(super) fn tag_value_token(name: &str, value: &str) -> String {
     encode_token(
-        kind::TAG_VALUE,
+        prefix::TAG_VALUE,
         name.chars().chain(['\0']).chain(value.chars()),
     )
 }
 
-/// A message id without its angle brackets.
 pub(super) fn trim_angle_brackets(message_id: &str) -> &str {
     message_id.trim_matches(['<', '>'])
 }
 
-/// The character that a word is, if it is of a script without blanks.
+/// Returns the only character of a word in a script without spaces.
 pub(super) fn unspaced_char(word: &str) -> Option<char> {
     word.chars().next().filter(|c| is_unspaced_script(*c))
 }
 
 fn encode_char(c: char, buffer: &mut [u8; 4]) -> &str {
+    /// The start of the private use area, which no text uses.
     const PRIVATE: u32 = 0xE000;
     let moved = if c.is_ascii() && !c.is_ascii_alphanumeric() {
         char::from_u32(PRIVATE + u32::from(c)).unwrap_or(c)

@@ -373,7 +373,7 @@ fn invalid_lines_are_reported_and_others_imported() {
     let mut reported = Vec::new();
     let imported = archive
         .import(lines.as_bytes(), at(0), |so_far| {
-            reported.push(so_far.lines)
+            reported.push(so_far.lines);
         })
         .unwrap();
     assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));

@@ -1,4 +1,6 @@
-//! The engine against a plain filter, over small mailboxes and queries drawn at random.
+//! Index search against the reference evaluator, over small random mailboxes and queries.
+
+mod query_plans;
 
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::archive::{
     Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
 };
-use crate::query::samples::{self, ArbitraryEmail};
+use crate::query::tests::arbitrary::{self, ArbitraryEmail};
 use crate::query::{
     BodyTexts, EmailDocument, Field, Node, Query, SearchText, SortOrder, SuggestionField,
     SuggestionSource as _, Term, matches,
@@ -25,7 +27,7 @@ fn memory() -> Archive {
     Archive::open(&ArchiveLocation::Memory).unwrap()
 }
 
-/// An email's JSON as a list has it, or as the retrieve operation does.
+/// Writes an email's JSON as in a list, or as the retrieve operation returns it.
 fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
     let mail = &sample.summary;
     let list = |addresses: &[crate::mail::Address]| {
@@ -53,7 +55,7 @@ fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
     json.to_string().into()
 }
 
-fn store_page(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
+fn store_page(archive: &Archive, items: Vec<Arc<str>>, requested: Timestamp) {
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
     let items = items.into_iter().map(item).collect();
     archive
@@ -61,7 +63,7 @@ fn store_page(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
             items,
             position: PagePosition::Unknown,
             oldest_first: false,
-            requested: asked.into(),
+            requested: requested.into(),
         })
         .unwrap();
 }
@@ -78,7 +80,7 @@ fn store_email(archive: &Archive, json: Arc<str>) {
         .unwrap();
 }
 
-/// A mailbox in which some statuses changed and some emails were retrieved.
+/// Builds an archive in which some statuses changed and some emails were retrieved.
 fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
     let archive = memory();
     let event = |sample: &ArbitraryEmail| sample.summary.status.label().to_owned();
@@ -118,7 +120,7 @@ fn all(archive: &Archive) -> Vec<EmailRow> {
         .rows
 }
 
-/// What a plain filter over all rows finds, in the order of the query.
+/// Filters all rows by the reference evaluator, in the order of the query.
 fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
     let is_found = |row: &EmailRow| {
         let email = archive.email(&row.summary.id).unwrap();
@@ -159,7 +161,7 @@ fn search_window(
     archive
         .search(query, anchor, rows, &CancellationToken::default())
         .unwrap()
-        .expect("nobody halts it")
+        .expect("it is not cancelled")
 }
 
 fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
@@ -167,7 +169,7 @@ fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
 }
 
 fn parsed(text: &str) -> Query {
-    crate::query::parse(text, &samples::berlin_context()).query
+    crate::query::parse(text, &arbitrary::context()).query
 }
 
 fn ids(archive: &Archive, text: &str) -> String {
@@ -178,7 +180,7 @@ fn ids(archive: &Archive, text: &str) -> String {
         .join(" ")
 }
 
-/// Terms of few letters, parts of words and ids, which the samples of the language seldom have.
+/// Returns terms of few letters and parts of words, rare in [`arbitrary::term`].
 fn part() -> impl Strategy<Value = Term> {
     let parts = [
         "a",
@@ -199,7 +201,7 @@ fn part() -> impl Strategy<Value = Term> {
         "receipt, an",
         "x",
     ];
-    let needle = prop_oneof![
+    let text = prop_oneof![
         prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
         "[0-9a-f]{1,3}"
     ];
@@ -215,35 +217,35 @@ fn part() -> impl Strategy<Value = Term> {
     ];
     (
         prop::option::weighted(0.6, prop::sample::select(fields.to_vec())),
-        needle,
+        text,
     )
-        .prop_map(|(field, needle)| {
-            let needle = SearchText::new(&needle).expect("it has letters");
+        .prop_map(|(field, text)| {
+            let text = SearchText::new(&text).expect("it has letters");
             field.map_or_else(
-                || Term::Word(needle.clone()),
-                |field| Term::Text(field, needle.clone()),
+                || Term::Word(text.clone()),
+                |field| Term::Text(field, text.clone()),
             )
         })
 }
 
 fn query() -> impl Strategy<Value = Query> {
-    let term = prop_oneof![samples::term(), part()];
+    let term = prop_oneof![arbitrary::term(), part()];
     (
-        samples::node(term),
+        arbitrary::node(term),
         prop::sample::select(SortOrder::ALL.to_vec()),
     )
         .prop_map(|(filter, sort)| Query { filter, sort })
 }
 
 fn mailbox() -> impl Strategy<Value = Vec<(ArbitraryEmail, bool)>> {
-    prop::collection::vec((samples::mail(), any::<bool>()), 0..12)
+    prop::collection::vec((arbitrary::mail(), any::<bool>()), 0..12)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_engine_finds_what_a_plain_filter_finds(mails in mailbox(), queries in prop::collection::vec(query(), 30)) {
+    fn search_agrees_with_reference_evaluator(mails in mailbox(), queries in prop::collection::vec(query(), 30)) {
         let archive = build_archive(&mails);
         for query in &queries {
             let expected = filter_naively(&archive, query);
@@ -255,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn a_window_onto_matches_is_what_a_list_of_them_would_show(
+    fn window_is_a_part_of_all_matches(
         mails in mailbox(),
         query in query(),
         anchors in prop::collection::vec((0..6_usize, any::<prop::sample::Index>(), 0..6_usize, 1..8_usize), 6),
@@ -263,20 +265,20 @@ proptest! {
         let archive = build_archive(&mails);
         let (rows, list) = (all(&archive), filter_naively(&archive, &query));
         for (kind, index, lead, size) in anchors {
-            let Some(place) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
+            let Some(key) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
             let oldest = query.sort == SortOrder::Oldest;
-            let is_above = |row: &EmailRow| if oldest { row.sort_key < place } else { row.sort_key > place };
+            let is_above = |row: &EmailRow| if oldest { row.sort_key < key } else { row.sort_key > key };
             let before = list.iter().filter(|row| is_above(row)).count();
-            let upto = list.iter().filter(|row| is_above(row) || row.sort_key == place).count();
+            let upto = list.iter().filter(|row| is_above(row) || row.sort_key == key).count();
             let end = list.len();
             let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
-            let at = place.micros();
+            let at = key.micros();
             let (anchor, (from, to)) = match kind {
                 0 => (WindowAnchor::Newest, (0, size.min(end))),
                 1 => (WindowAnchor::Oldest, (end.saturating_sub(size), end)),
-                2 => (WindowAnchor::Above(place), (before.saturating_sub(size), before)),
-                3 => (WindowAnchor::Below(place), (upto, (upto + size).min(end))),
-                4 => (WindowAnchor::Around { sort_key: place, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
+                2 => (WindowAnchor::Above(key), (before.saturating_sub(size), before)),
+                3 => (WindowAnchor::Below(key), (upto, (upto + size).min(end))),
+                4 => (WindowAnchor::Around { sort_key: key, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
                 _ => {
                     let is_past = |row: &&EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
                     (WindowAnchor::AtTime(at), filled(list.iter().filter(is_past).count()))
@@ -307,7 +309,7 @@ fn with_body(mail: &str, text: &str, tags: &str) -> Arc<str> {
 }
 
 #[test]
-fn the_index_follows_every_change() {
+fn index_follows_every_change() {
     let archive = memory();
     let (one, two) = (
         plain_mail("one", "ana@example.com", "Your receipt", "sent"),
@@ -391,7 +393,7 @@ fn the_index_follows_every_change() {
             emails: 2
         }
     );
-    // The other way round: both rows move.
+    // In reverse order: both rows move.
     let swapped = ListingPage {
         items: [&two, &one]
             .map(|json| ListedEmail::parse(json).unwrap())
@@ -412,7 +414,7 @@ fn the_index_follows_every_change() {
 }
 
 #[test]
-fn the_syntax_of_the_index_is_data() {
+fn fts_syntax_in_text_is_data() {
     let archive = memory();
     store_page(
         &archive,
@@ -426,10 +428,10 @@ fn the_syntax_of_the_index_is_data() {
     );
     let found = |text: &str| {
         let term = |field: Option<Field>| {
-            let needle = SearchText::new(text).unwrap();
+            let text = SearchText::new(text).unwrap();
             let filter = Node::Term(field.map_or_else(
-                || Term::Word(needle.clone()),
-                |field| Term::Text(field, needle.clone()),
+                || Term::Word(text.clone()),
+                |field| Term::Text(field, text.clone()),
             ));
             all_matches(
                 &archive,
@@ -471,7 +473,7 @@ fn the_syntax_of_the_index_is_data() {
 }
 
 #[test]
-fn an_email_far_from_its_time_is_found_by_its_time() {
+fn email_out_of_order_is_found_by_its_time() {
     let archive = memory();
     let mail = |id: &str, created: &str| -> Arc<str> {
         format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into()
@@ -499,30 +501,30 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
 }
 
 #[test]
-fn what_is_halted_has_no_answer_and_the_next_question_has() {
+fn cancelled_search_returns_none() {
     let archive = memory();
     store_page(
         &archive,
         vec![plain_mail("one", "ana@example.com", "Hi", "sent")],
         at(1_800_000_000),
     );
-    let halt = CancellationToken::default();
-    halt.cancel();
+    let cancel = CancellationToken::default();
+    cancel.cancel();
     let query = parsed("ana");
     assert_eq!(
         archive
-            .search(&query, &WindowAnchor::Newest, 9, &halt)
+            .search(&query, &WindowAnchor::Newest, 9, &cancel)
             .unwrap(),
         None
     );
-    assert_eq!(archive.count_matches(&query, 9, &halt).unwrap(), None);
-    assert!(!archive.for_each_match(&query, &halt, |_| true).unwrap());
-    // In the middle: after the first row, the walk ends at its next step through the machine or by the row.
-    let halt = CancellationToken::default();
+    assert_eq!(archive.count_matches(&query, 9, &cancel).unwrap(), None);
+    assert!(!archive.for_each_match(&query, &cancel, |_| true).unwrap());
+    // After the first row the scan ends, by the progress handler or by the check at its end.
+    let cancel = CancellationToken::default();
     assert!(
         !archive
-            .for_each_match(&query, &halt, |_| {
-                halt.cancel();
+            .for_each_match(&query, &cancel, |_| {
+                cancel.cancel();
                 true
             })
             .unwrap()
@@ -531,7 +533,7 @@ fn what_is_halted_has_no_answer_and_the_next_question_has() {
 }
 
 #[test]
-fn what_occurs_is_offered_with_its_number() {
+fn existing_values_are_suggested_with_counts() {
     let archive = memory();
     let mails = (0..5).map(|n| {
         plain_mail(
@@ -581,7 +583,7 @@ fn what_occurs_is_offered_with_its_number() {
 }
 
 #[test]
-fn emails_of_one_moment_make_room_for_those_between_them() {
+fn emails_of_equal_time_shift_their_rowids() {
     let archive = memory();
     let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
@@ -606,7 +608,7 @@ fn emails_of_one_moment_make_room_for_those_between_them() {
 }
 
 #[test]
-fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
+fn body_words_in_index_agree_with_bodies() {
     let archive = memory();
     let bodies = [
         "a receipt",

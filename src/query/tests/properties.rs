@@ -1,13 +1,13 @@
-//! What holds for every text, every tree, every email and every instant.
+//! Properties of every text, tree, email and instant.
 
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 use proptest::prelude::*;
 
-use super::language::context;
-use super::samples::{arbitrary_text, days, mail, node, operator, term, when};
-use super::*;
+use super::arbitrary::{arbitrary_text, context, date_expr, days, mail, node, operator, term};
+use crate::query::date::RelativeUnit;
+use crate::query::*;
 
 fn query(filter: Node) -> Query {
     Query {
@@ -16,7 +16,7 @@ fn query(filter: Node) -> Query {
     }
 }
 
-/// Zones with a change of clocks at two, at three, at midnight, by half an hour, and without one.
+/// Zones with a clock change at two, three, midnight, by half an hour, and none.
 const ZONES: [&str; 6] = [
     "CET-1CEST,M3.5.0,M10.5.0/3",
     "EST5EDT,M3.2.0,M11.1.0",
@@ -26,29 +26,31 @@ const ZONES: [&str; 6] = [
     "UTC0",
 ];
 
-/// Whether the local day belongs to what `when` names, found by walking the calendar.
-fn names(when: DateExpr, day: Date, today: Date) -> bool {
-    let back = |from: Date, is: &dyn Fn(Date) -> bool| {
+/// Checks whether `expr` includes the local day, by walking the calendar.
+fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
+    let walk_back = |from: Date, is_end: &dyn Fn(Date) -> bool| {
         let mut day = from;
-        while !is(day) {
+        while !is_end(day) {
             day = day.yesterday().unwrap();
         }
         day
     };
-    let monday = |day: Date| back(day, &|day| day.weekday() == Weekday::Monday);
+    let monday = |day: Date| walk_back(day, &|day| day.weekday() == Weekday::Monday);
     let month = |day: Date| (day.year(), day.month());
-    match when {
+    match expr {
         DateExpr::Today => day == today,
         DateExpr::Yesterday => day.tomorrow().unwrap() == today,
-        DateExpr::Weekday(weekday) => day == back(today, &|day| day.weekday() == weekday),
+        DateExpr::Weekday(weekday) => day == walk_back(today, &|day| day.weekday() == weekday),
         DateExpr::ThisWeek => monday(day) == monday(today),
         DateExpr::LastWeek => monday(day) == monday(monday(today).yesterday().unwrap()),
         DateExpr::ThisMonth => month(day) == month(today),
-        DateExpr::LastMonth => month(day) == month(back(today, &|day| month(day) != month(today))),
+        DateExpr::LastMonth => {
+            month(day) == month(walk_back(today, &|day| month(day) != month(today)))
+        }
         DateExpr::Year(year) => day.year() == year,
         DateExpr::Month(year, of) => month(day) == (year, of),
         DateExpr::Day(date) => day == date,
-        DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a stretch of days"),
+        DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a range of days"),
     }
 }
 
@@ -56,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_text_is_a_query_and_its_canonical_text_says_the_same(text in prop_oneof![arbitrary_text(), any::<String>()]) {
+    fn canonical_text_of_any_text_is_equal_query(text in prop_oneof![arbitrary_text(), any::<String>()]) {
         let once = parse(&text, &context()).query;
         let printed = once.to_string();
         let twice = parse(&printed, &context()).query;
@@ -65,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn any_tree_is_what_its_text_says(filter in node(term()), oldest: bool) {
+    fn any_tree_is_parsed_from_its_text(filter in node(term()), oldest: bool) {
         let sort = if oldest { SortOrder::Oldest } else { SortOrder::Newest };
         let query = Query { filter, sort };
         let printed = query.to_string();
@@ -73,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn spans_are_in_order_and_leave_out_only_blanks(text in prop_oneof![arbitrary_text(), any::<String>()]) {
+    fn spans_are_ordered_and_skip_only_spaces(text in prop_oneof![arbitrary_text(), any::<String>()]) {
         let parsed = parse(&text, &context());
         let mut at = 0;
         for span in &parsed.spans {
@@ -89,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn completing_never_fails_and_replaces_what_is_there(text in arbitrary_text(), cursor in 0_usize..80) {
+    fn completion_of_any_text_is_applicable(text in arbitrary_text(), cursor in 0_usize..80) {
         for completion in complete(&text, cursor, &()) {
             let mut text = text.clone();
             text.replace_range(completion.range, &completion.text);
@@ -97,11 +99,11 @@ proptest! {
     }
 
     #[test]
-    fn negation_turns_what_is_known_and_groups_follow_de_morgan(
+    fn negation_follows_de_morgan(
         mail in mail(), a in node(term()), b in node(term()), bodies: bool, tags: bool,
     ) {
-        let facts = mail.document(bodies, tags);
-        let found = |node: Node| matches(&query(node), &facts);
+        let document = mail.document(bodies, tags);
+        let found = |node: Node| matches(&query(node), &document);
         prop_assert_eq!(found(Node::Not(Box::new(a.clone()))), found(a.clone()).map(|found| !found));
         prop_assert_eq!(found(a.clone().negated().negated()), found(a.clone()));
         let (not_a, not_b) = (a.clone().negated(), b.clone().negated());
@@ -110,28 +112,28 @@ proptest! {
     }
 
     #[test]
-    fn fetching_decides_what_was_open_and_changes_nothing_else(mail in mail(), node in node(operator()), bodies: bool, tags: bool) {
-        let wanted = query(node);
-        let after = matches(&wanted, &mail.full_document());
+    fn fetching_changes_only_unknown_results(mail in mail(), node in node(operator()), bodies: bool, tags: bool) {
+        let query = query(node);
+        let after = matches(&query, &mail.full_document());
         prop_assert!(after.is_some() || mail.summary.created.parsed.is_none());
-        let before = matches(&wanted, &mail.document(bodies, tags));
+        let before = matches(&query, &mail.document(bodies, tags));
         prop_assert!(before.is_none() || before == after);
     }
 
     #[test]
-    fn days_are_days_in_the_zone(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, apart in -4_000_000_i64..1_000_000, when in days()) {
+    fn days_are_local_days_in_any_zone(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, apart in -4_000_000_i64..1_000_000, expr in days()) {
         let now = zoned(now, zone);
         let instant = now.checked_add(apart.seconds()).unwrap();
-        let moment = when.resolve(&now).unwrap();
-        let within = moment.start <= instant.timestamp() && instant.timestamp() < moment.end;
-        prop_assert_eq!(within, names(when, instant.date(), now.date()), "{} {}", when, instant);
-        let first = moment.start.to_zoned(now.time_zone().clone());
+        let range = expr.resolve(&now).unwrap();
+        let within = range.start <= instant.timestamp() && instant.timestamp() < range.end;
+        prop_assert_eq!(within, includes(expr, instant.date(), now.date()), "{} {}", expr, instant);
+        let first = range.start.to_zoned(now.time_zone().clone());
         let before = first.checked_sub(1.second()).unwrap();
-        prop_assert!(names(when, first.date(), now.date()) && !names(when, before.date(), now.date()));
+        prop_assert!(includes(expr, first.date(), now.date()) && !includes(expr, before.date(), now.date()));
     }
 
     #[test]
-    fn hours_are_hours_and_days_keep_the_time_of_day(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, count in 0_u32..3000) {
+    fn ages_in_days_keep_the_time_of_day(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, count in 0_u32..3000) {
         let now = zoned(now, zone);
         let hours = DateExpr::Relative(count, RelativeUnit::Hours).resolve(&now).unwrap();
         prop_assert_eq!(now.timestamp().as_second() - hours.start.as_second(), i64::from(count) * 3600);
@@ -143,8 +145,8 @@ proptest! {
     }
 
     #[test]
-    fn a_time_is_read_as_it_is_written(when in when()) {
-        prop_assert_eq!(DateExpr::parse(&when.to_string()), Some(when));
+    fn date_is_parsed_from_its_text(expr in date_expr()) {
+        prop_assert_eq!(DateExpr::parse(&expr.to_string()), Some(expr));
     }
 }
 
@@ -154,9 +156,9 @@ fn zoned(second: i64, zone: &str) -> Zoned {
         .to_zoned(TimeZone::posix(zone).unwrap())
 }
 
-/// The stack holds whatever is typed.
+/// No text exhausts the stack.
 #[test]
-fn ten_thousand_of_anything_is_only_text() {
+fn ten_thousand_repetitions_are_parsed() {
     for piece in [
         "(",
         ")",

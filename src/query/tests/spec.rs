@@ -1,19 +1,13 @@
-//! The language as tables: each line is a message of its specification.
+//! The language as tables: each line is an example of its specification.
 
-use jiff::tz::TimeZone;
+use crate::mail::{ApiTime, SafeText, Status, Summary, Tag};
 
-use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
-
-use super::{
-    BodyTexts, EmailDocument, Node, ParseContext, ParsedQuery, Query, SearchText, SyntaxRole, Term,
-    matches, parse,
+use super::arbitrary::{context, summary};
+use crate::query::operators::Operator;
+use crate::query::{
+    BodyTexts, EmailDocument, Node, ParsedQuery, Query, SearchText, SyntaxRole, Term, matches,
+    parse,
 };
-
-/// Friday, 20 November 2026, 09:41 in Berlin.
-pub(super) fn context() -> ParseContext {
-    let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    ParseContext::new("2026-11-20T08:41:00Z".parse().unwrap(), berlin)
-}
 
 fn read(text: &str) -> ParsedQuery {
     parse(text, &context())
@@ -27,7 +21,8 @@ fn word(text: &str) -> Query {
 }
 
 #[test]
-fn what_is_typed_and_its_canonical_text() {
+#[rustfmt::skip] // one example a line
+fn text_is_parsed_and_printed_as_canonical_text() {
     for (typed, canonical) in [
         ("", ""),
         ("   ", ""),
@@ -53,44 +48,26 @@ fn what_is_typed_and_its_canonical_text() {
         ("-status:bounced", "-status:bounced"),
         ("To:ana@example.com", "to:ana@example.com"),
         ("subject:\"Your receipt\"", "subject:\"Your receipt\""),
-        (
-            "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
-            "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
-        ),
+        ("reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>", "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>"),
         ("recipient:Ana@example.com", "recipient:Ana@example.com"),
         ("domain:@Example.org", "domain:Example.org"),
-        (
-            "status:delivered,opened,delivered",
-            "status:delivered,opened",
-        ),
+        ("status:delivered,opened,delivered", "status:delivered,opened"),
         ("status:\"delivered, opened\"", "status:delivered,opened"),
         ("status:delivery_delayed", "status:delayed"),
         ("status:Cancelled,email.bounced", "status:canceled,bounced"),
         ("status:-", "status:-"),
         ("status:teleported", "status:teleported"),
         ("is:Trouble is:scheduled", "is:trouble is:scheduled"),
-        (
-            "has:cc has:bcc has:reply-to has:text has:html has:body has:tag",
-            "has:cc has:bcc has:reply-to has:text has:html has:body has:tag",
-        ),
+        ("has:cc has:bcc has:reply-to has:text has:html has:body has:tag", "has:cc has:bcc has:reply-to has:text has:html has:body has:tag"),
         ("tag:plan", "tag:plan"),
         ("tag:plan=", "tag:plan"),
         ("tag:plan=pro", "tag:plan=pro"),
         ("tag:plan=\"pro max\"", "tag:\"plan=pro max\""),
         ("tag:\"plan = pro max\"", "tag:\"plan=pro max\""),
         (r#"tag:"a=\"=""#, r#"tag:"a=\"=""#),
-        (
-            "after:Today before:2026-11-02 on:yesterday",
-            "after:today before:2026-11-02 on:yesterday",
-        ),
-        (
-            "after:Monday on:wednesday on:sunday",
-            "after:mon on:wed on:sun",
-        ),
-        (
-            "on:2026 on:2026-11 on:2026-11-02t09:30",
-            "on:2026 on:2026-11 on:2026-11-02T09:30",
-        ),
+        ("after:Today before:2026-11-02 on:yesterday", "after:today before:2026-11-02 on:yesterday"),
+        ("after:Monday on:wednesday on:sunday", "after:mon on:wed on:sun"),
+        ("on:2026 on:2026-11 on:2026-11-02t09:30", "on:2026 on:2026-11 on:2026-11-02T09:30"),
         ("after:2h after:07d after:3W", "after:2h after:7d after:3w"),
         ("seen-change:1d", "seen-change:1d"),
         ("sort:oldest", "sort:oldest"),
@@ -106,56 +83,22 @@ fn what_is_typed_and_its_canonical_text() {
 }
 
 #[test]
-fn what_is_not_syntax_is_a_word() {
+#[rustfmt::skip] // many examples a line
+fn text_without_syntax_is_a_word() {
     for text in [
-        "foo:bar",
-        "https://example.com/a?b=c",
-        "e-mail",
-        "--all",
-        "-",
-        ":",
-        ":)",
-        "(",
-        ")",
-        "()",
-        "( )",
-        "f(x)",
-        "\"",
-        "\"\"",
-        "5\"",
-        "a\"b",
-        "or",
-        "and",
-        "not",
-        "to:",
-        "to:\"",
-        "status:,",
-        "is:odd",
-        "has:wings",
-        "sort:size",
-        "after:tomorowish",
-        "on:2026-13-01",
-        "on:2026-02-30",
-        "on:20261102",
-        "on:mond",
-        "on:mondays",
-        "after:7",
-        "after:d",
-        "after:-7d",
-        "after:99999999999d",
-        "before:4000000000w",
-        "domain:@",
-        "tag:=x",
-        "'",
-        "1=1",
-        "NEAR(a*)",
+        "foo:bar", "https://example.com/a?b=c", "e-mail", "--all", "-", ":", ":)", "(", ")", "()",
+        "( )", "f(x)", "\"", "\"\"", "5\"", "a\"b", "or", "and", "not", "to:", "to:\"", "status:,",
+        "is:odd", "has:wings", "sort:size", "after:tomorowish", "on:2026-13-01", "on:2026-02-30",
+        "on:20261102", "on:mond", "on:mondays", "after:7", "after:d", "after:-7d",
+        "after:99999999999d", "before:4000000000w", "domain:@", "tag:=x", "'", "1=1", "NEAR(a*)",
     ] {
         assert_eq!(read(text).query, word(text), "{text}");
     }
 }
 
 #[test]
-fn dangling_syntax_is_a_word_where_it_stands() {
+#[rustfmt::skip] // one example a line
+fn keyword_or_parenthesis_without_operand_is_a_word() {
     for (typed, canonical) in [
         ("a or", "a \"or\""),
         ("or a", "\"or\" a"),
@@ -178,7 +121,8 @@ fn dangling_syntax_is_a_word_where_it_stands() {
 }
 
 #[test]
-fn what_is_not_closed_reaches_to_the_end() {
+#[rustfmt::skip] // one example a line
+fn unclosed_quotes_and_groups_extend_to_the_end() {
     for (typed, canonical) in [
         ("\"your rec", "\"your rec\""),
         ("subject:\"your rec", "subject:\"your rec\""),
@@ -192,7 +136,7 @@ fn what_is_not_closed_reaches_to_the_end() {
             parsed
                 .diagnostics
                 .iter()
-                .all(|note| note.message.contains("is not closed"))
+                .all(|note| note.message.contains("extends to the end"))
                 && !parsed.diagnostics.is_empty(),
             "{typed}"
         );
@@ -200,45 +144,38 @@ fn what_is_not_closed_reaches_to_the_end() {
 }
 
 #[test]
-fn what_is_misread_is_said_where_it_stands() {
-    for (typed, at, words) in [
-        ("status:boun", "boun", "bounced?"),
-        (
-            "status:opened,teleported",
-            "opened,teleported",
-            "those are scheduled, queued",
-        ),
-        (
-            "to:",
-            "to:",
-            "needs a value right after the colon, as in to:ana@example.com",
-        ),
-        ("is:bad", "bad", "this can be trouble, scheduled or gone"),
-        (
-            "has:wings",
-            "wings",
-            "cc, bcc, reply-to, text, html, body or tag",
-        ),
+#[rustfmt::skip] // one example a line
+fn diagnostic_names_the_misread_text() {
+    for (typed, range, message) in [
+        ("status:boun", "boun", "did you mean bounced?"),
+        ("status:opened,teleported", "opened,teleported", "known are scheduled, queued"),
+        ("to:", "to:", "needs a value, for example to:ana@example.com"),
+        ("is:bad", "bad", "expected trouble, scheduled or gone"),
+        ("has:wings", "wings", "cc, bcc, reply-to, text, html, body or tag"),
         ("sort:size", "size", "newest or oldest"),
         ("after:soon", "soon", "today, mon, last-week"),
-        ("before:4000000000w", "4000000000w", "does not reach so far"),
-        ("a )", ")", "closes nothing"),
-        ("a (", "(", "opens nothing"),
-        ("()", "()", "nothing is in these brackets"),
-        ("\"a", "\"", "is not closed"),
-        ("\u{200B}", "\u{200B}", "nothing here can be looked for"),
+        ("before:4000000000w", "4000000000w", "out of range"),
+        ("a )", ")", "no matching \"(\""),
+        ("a (", "(", "no matching \")\""),
+        ("()", "()", "empty group"),
+        ("\"a", "\"", "missing closing quote"),
+        ("\u{200B}", "\u{200B}", "no text to search for"),
     ] {
         let parsed = read(typed);
-        let note = parsed
+        let diagnostic = parsed
             .diagnostic_at(typed.len())
             .or(parsed.diagnostics.first())
-            .unwrap_or_else(|| panic!("no note: {typed}"));
+            .unwrap_or_else(|| panic!("no diagnostic: {typed}"));
         assert_eq!(
-            (&typed[note.range.clone()], parsed.diagnostics.len()),
-            (at, 1),
+            (&typed[diagnostic.range.clone()], parsed.diagnostics.len()),
+            (range, 1),
             "{typed}"
         );
-        assert!(note.message.contains(words), "{typed}: {}", note.message);
+        assert!(
+            diagnostic.message.contains(message),
+            "{typed}: {}",
+            diagnostic.message
+        );
     }
     for typed in [
         "foo:bar",
@@ -254,8 +191,8 @@ fn what_is_misread_is_said_where_it_stands() {
 }
 
 #[test]
-fn each_byte_has_its_role() {
-    for (typed, painted) in [
+fn each_byte_has_its_syntax_role() {
+    for (typed, expected) in [
         ("a or -(b not c)", "w cc ccw ccc wc"),
         ("to:ana \"b c\"", "oooVVV wwwww"),
         ("tag:a=\"b c\" x", "ooooVVVVVVV w"),
@@ -273,65 +210,37 @@ fn each_byte_has_its_role() {
             };
             roles[span.range].fill(letter);
         }
-        assert_eq!(String::from_iter(roles), painted, "{typed}");
+        assert_eq!(String::from_iter(roles), expected, "{typed}");
     }
 }
 
 #[test]
-fn some_queries_want_nothing_before_a_time() {
-    for (text, since) in [
+#[rustfmt::skip] // one example a line
+fn time_bounds_start_at_the_oldest_possible_match() {
+    for (text, oldest) in [
         ("", None),
         ("receipt", None),
         ("after:2026-11-02 receipt", Some("2026-11-01T23:00:00Z")),
         ("after:2026-11-02 on:2026-11", Some("2026-11-01T23:00:00Z")),
-        (
-            "after:2026-11-02 or on:2026-11",
-            Some("2026-10-31T23:00:00Z"),
-        ),
+        ("after:2026-11-02 or on:2026-11", Some("2026-10-31T23:00:00Z")),
         ("after:2026-11-02 or receipt", None),
         ("before:2026-11-02", None),
         ("-before:2026-11-02", Some("2026-11-01T23:00:00Z")),
-        (
-            "-(before:2026-11-02 or receipt)",
-            Some("2026-11-01T23:00:00Z"),
-        ),
+        ("-(before:2026-11-02 or receipt)", Some("2026-11-01T23:00:00Z")),
         ("-(before:2026-11-02 receipt)", None),
         ("-after:2026-11-02", None),
     ] {
         assert_eq!(
-            read(text).query.earliest_match(),
-            since.map(|since| since.parse().unwrap()),
+            read(text).query.time_bounds().oldest,
+            oldest.map(|oldest| oldest.parse().unwrap()),
             "{text}"
         );
     }
 }
 
-pub(super) fn address(text: &str) -> Address {
-    Address::parse(text)
-}
-
-pub(super) fn summary() -> Summary {
-    Summary {
-        id: EmailId::new("49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"),
-        to: vec![
-            address("Ana López <ana.lopez@example.com>"),
-            address("佐藤 <sato@mail.example.test>"),
-        ],
-        cc: vec![address("team@example.org")],
-        bcc: Vec::new(),
-        reply_to: vec![address("help@acme.example")],
-        from: address("Acme <billing@acme.example>"),
-        subject: SafeText::new("Your receipt #4821: ご注文の確認"),
-        message_id: SafeText::new("<111-222@mail.example>"),
-        created: ApiTime::parse("2026-11-19T23:30:00Z"),
-        scheduled: None,
-        status: Status::Bounced,
-        extra: Vec::new(),
-    }
-}
-
 #[test]
-fn what_each_operator_finds() {
+#[rustfmt::skip] // one example a line
+fn each_operator_matches_its_fields() {
     let mail = summary();
     let tags = [Tag {
         name: SafeText::new("Category"),
@@ -394,16 +303,8 @@ fn what_each_operator_finds() {
         ("message-id:111", yes, yes),
         ("message-id:<111-222@mail.example>", yes, yes),
         ("message-id:222", no, no),
-        (
-            "recipient:ANA.lopez@example.com recipient:team@example.org",
-            yes,
-            yes,
-        ),
-        (
-            "recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example",
-            no,
-            no,
-        ),
+        ("recipient:ANA.lopez@example.com recipient:team@example.org", yes, yes),
+        ("recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example", no, no),
         ("domain:EXAMPLE.com", yes, yes),
         ("domain:mail.example.test", yes, yes),
         ("domain:example.test", no, no),
@@ -447,32 +348,32 @@ fn what_each_operator_finds() {
             "{text}"
         );
     }
-    let unreadable = Summary {
+    let invalid = Summary {
         created: ApiTime::parse("soon"),
         message_id: SafeText::default(),
         ..summary()
     };
-    let facts = EmailDocument {
-        summary: &unreadable,
+    let document = EmailDocument {
+        summary: &invalid,
         ..listed
     };
-    for (text, found) in [
+    for (text, expected) in [
         ("after:2000", None),
         ("-after:2000", None),
         ("message-id:<", no),
         ("\"<>\"", no),
     ] {
-        assert_eq!(matches(&read(text).query, &facts), found, "{text}");
+        assert_eq!(matches(&read(text).query, &document), expected, "{text}");
     }
 }
 
 #[test]
-fn an_unknown_status_is_found_by_its_word() {
+fn unknown_status_matches_its_own_word() {
     let mail = Summary {
         status: Status::parse("Teleported"),
         ..summary()
     };
-    let facts = EmailDocument {
+    let document = EmailDocument {
         summary: &mail,
         bodies: None,
         tags: None,
@@ -480,14 +381,14 @@ fn an_unknown_status_is_found_by_its_word() {
         is_missing_upstream: false,
     };
     assert_eq!(
-        matches(&read("status:TELEPORTED").query, &facts),
+        matches(&read("status:TELEPORTED").query, &document),
         Some(true)
     );
-    assert_eq!(matches(&read("status:tele").query, &facts), Some(false));
+    assert_eq!(matches(&read("status:tele").query, &document), Some(false));
 }
 
 #[test]
-fn query_without_status_finds_whatever_the_statuses_become() {
+fn query_without_status_matches_any_status() {
     for (query, expected) in [
         ("status:bounced", ""),
         ("to:ana is:trouble", "to:ana"),
@@ -510,5 +411,16 @@ fn query_without_status_finds_whatever_the_statuses_become() {
             query.without_status().filter != query.filter,
             "{query}"
         );
+    }
+}
+
+#[test]
+fn example_of_each_operator_is_parsed() {
+    for operator in Operator::all() {
+        let example = operator.example();
+        assert_eq!(read(example).diagnostics, [], "{operator:?}");
+        assert!(example.starts_with(&format!("{}:", operator.name())));
+        let upper = operator.name().to_uppercase();
+        assert_eq!(Operator::from_name(&upper), Some(operator));
     }
 }

@@ -1,15 +1,16 @@
-//! Queries and emails at random, for this room's properties and for whoever answers queries faster.
+//! Random queries and emails, for the property tests of this module and of the index search.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use crate::mail::{ApiTime, EmailId, SafeText, Status, Summary, Tag};
+use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
 
-use super::language::{address, context, summary};
-use super::*;
+use crate::query::date::RelativeUnit;
+use crate::query::*;
 
-/// Text made of what the language is made of, so that every corner of it is met.
+/// Returns text of syntax and odd characters, to use every rule of the language.
 pub(crate) fn arbitrary_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -23,23 +24,48 @@ pub(crate) fn arbitrary_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// When it is in this room's tests, and where.
-pub(crate) fn berlin_context() -> ParseContext {
-    context()
+/// Returns the context of Friday, 20 November 2026, 09:41 in Berlin.
+pub(crate) fn context() -> ParseContext {
+    let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    ParseContext::new("2026-11-20T08:41:00Z".parse().unwrap(), berlin)
 }
 
-fn needle() -> impl Strategy<Value = SearchText> {
+fn address(text: &str) -> Address {
+    Address::parse(text)
+}
+
+pub(super) fn summary() -> Summary {
+    Summary {
+        id: EmailId::new("49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"),
+        to: vec![
+            address("Ana López <ana.lopez@example.com>"),
+            address("佐藤 <sato@mail.example.test>"),
+        ],
+        cc: vec![address("team@example.org")],
+        bcc: Vec::new(),
+        reply_to: vec![address("help@acme.example")],
+        from: address("Acme <billing@acme.example>"),
+        subject: SafeText::new("Your receipt #4821: ご注文の確認"),
+        message_id: SafeText::new("<111-222@mail.example>"),
+        created: ApiTime::parse("2026-11-19T23:30:00Z"),
+        scheduled: None,
+        status: Status::Bounced,
+        extra: Vec::new(),
+    }
+}
+
+fn search_text() -> impl Strategy<Value = SearchText> {
     let text = prop_oneof![
         3 => prop::sample::select(vec!["ana", "LÓPEZ", "receipt", "your receipt", "ご注文", "文", "example.com", "or", "-x", "to:a", "\"", "(a"]).prop_map(str::to_owned),
         1 => any::<String>(),
     ];
-    text.prop_filter_map("nothing to look for", |text| SearchText::new(&text))
+    text.prop_filter_map("no text to search for", |text| SearchText::new(&text))
 }
 
-/// A time that is made of whole days.
+/// Returns a date of whole days.
 pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
-        prop::sample::select(date::DATE_KEYWORDS.map(|(_, when, _)| when).to_vec()),
+        prop::sample::select(date::DATE_KEYWORDS.map(|(_, expr, _)| expr).to_vec()),
         (1_i16..9000).prop_map(DateExpr::Year),
         (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| DateExpr::Month(year, month)),
         (2020_i16..2030, 1_i8..=12, 1_i8..=28)
@@ -47,7 +73,7 @@ pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
     ]
 }
 
-pub(crate) fn when() -> impl Strategy<Value = DateExpr> {
+pub(crate) fn date_expr() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
         4 => days(),
         1 => (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
@@ -55,7 +81,7 @@ pub(crate) fn when() -> impl Strategy<Value = DateExpr> {
     ]
 }
 
-/// A term with an operator: not a plain word, which never waits for what was not fetched.
+/// Returns a term with an operator: not a word, which is never unknown.
 pub(crate) fn operator() -> impl Strategy<Value = Term> {
     let fields = vec![
         Field::To,
@@ -75,30 +101,30 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
         Status::Other(SafeText::new("teleported")),
         Status::Other(SafeText::new("Odd (\"one\")")),
     ]);
-    let at = |when: DateExpr| {
-        when.resolve(&context().now)
+    let resolve = |expr: DateExpr| {
+        expr.resolve(&context().now)
             .expect("the generated times are near")
     };
     prop_oneof![
-        4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
+        4 => (prop::sample::select(fields), search_text()).prop_map(|(field, text)| Term::Text(field, text)),
         1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(SearchText::new(domain).unwrap())),
         1 => prop::sample::select(vec!["Ana@Example.com", "sato@a.bc", "broken <", "ana"]).prop_map(|address| Term::Recipient(SearchText::new(address).unwrap())),
         2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
         1 => prop::sample::select(EmailClass::ALL.to_vec()).prop_map(Term::Is),
         2 => prop::sample::select(EmailPart::ALL.to_vec()).prop_map(Term::Has),
-        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(needle())).prop_map(|(name, value)| Term::Tag { name: SearchText::new(&name).unwrap(), value }),
-        1 => when().prop_map(move |when| Term::After(at(when))),
-        1 => when().prop_map(move |when| Term::Before(at(when))),
-        1 => when().prop_map(|when| Term::On(when.resolve_range(&context().now).unwrap())),
-        1 => when().prop_map(move |when| Term::SeenChange(at(when))),
+        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(search_text())).prop_map(|(name, value)| Term::Tag { name: SearchText::new(&name).unwrap(), value }),
+        1 => date_expr().prop_map(move |expr| Term::After(resolve(expr))),
+        1 => date_expr().prop_map(move |expr| Term::Before(resolve(expr))),
+        1 => date_expr().prop_map(|expr| Term::On(expr.resolve_range(&context().now).unwrap())),
+        1 => date_expr().prop_map(move |expr| Term::SeenChange(resolve(expr))),
     ]
 }
 
 pub(crate) fn term() -> impl Strategy<Value = Term> {
-    prop_oneof![1 => needle().prop_map(Term::Word), 3 => operator()]
+    prop_oneof![1 => search_text().prop_map(Term::Word), 3 => operator()]
 }
 
-/// A tree in the shape that the parser gives.
+/// Returns a tree in the shape that the parser gives.
 pub(crate) fn node(term: impl Strategy<Value = Term> + 'static) -> impl Strategy<Value = Node> {
     term.prop_map(Node::Term).prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
@@ -109,7 +135,7 @@ pub(crate) fn node(term: impl Strategy<Value = Term> + 'static) -> impl Strategy
     })
 }
 
-/// What may be known about an email, owned.
+/// An owned [`EmailDocument`].
 #[derive(Debug, Clone)]
 pub(crate) struct ArbitraryEmail {
     pub(crate) summary: Summary,
@@ -121,7 +147,7 @@ pub(crate) struct ArbitraryEmail {
 }
 
 impl ArbitraryEmail {
-    /// With everything fetched.
+    /// Returns the document with all parts fetched.
     pub(crate) fn full_document(&self) -> EmailDocument<'_> {
         let bodies = BodyTexts {
             text: self.text.as_deref(),
@@ -136,7 +162,7 @@ impl ArbitraryEmail {
         }
     }
 
-    /// With the bodies and the tags fetched or not.
+    /// Returns the document with the bodies and the tags fetched or not.
     pub(crate) fn document(&self, bodies: bool, tags: bool) -> EmailDocument<'_> {
         let fetched = self.full_document();
         EmailDocument {
@@ -203,7 +229,10 @@ pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
                     reply_to: addresses(reply_to),
                     subject: SafeText::new(subject),
                     created: ApiTime::parse(
-                        &created.map_or_else(|| "soon".to_owned(), |at| second(at).to_string()),
+                        &created.map_or_else(
+                            || "soon".to_owned(),
+                            |created| second(created).to_string(),
+                        ),
                     ),
                     status,
                     ..summary()

@@ -1,0 +1,194 @@
+//! `FtsExpr`: an expression of the full-text index, and a cheaper superset of it.
+
+use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
+
+/// Candidates to examine where a prefix is so short that it has many matches.
+const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
+
+/// The same where the prefix is the start of a longer word.
+const EXAMINED_FOR_LONG_PREFIX: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FtsExpr {
+    All,
+    Nothing,
+    Token(String),
+    /// Every token with this prefix.
+    ///
+    /// FTS5 collects all matches of such an expression before it returns the first one, so it is
+    /// costly where the prefix is short.
+    Prefix(String),
+    And(Vec<FtsExpr>),
+    Or(Vec<FtsExpr>),
+    Not(Box<FtsExpr>),
+}
+
+/// Stage 2, the prefilter: a cheap superset of a costly expression, to try first.
+///
+/// If there are many matches it finds them, and if there are few the expression costs little.
+#[derive(Debug)]
+pub(super) struct Prefilter {
+    pub(super) expr: FtsExpr,
+    /// The candidates to examine before the costly expression.
+    pub(super) max_examined: usize,
+}
+
+impl FtsExpr {
+    pub(super) fn and(exprs: impl IntoIterator<Item = Self>) -> Self {
+        let mut members: Vec<Self> = exprs
+            .into_iter()
+            .filter(|expr| *expr != Self::All)
+            .collect();
+        if members.contains(&Self::Nothing) {
+            return Self::Nothing;
+        }
+        match members.len() {
+            0 => Self::All,
+            1 => members.remove(0),
+            _ => Self::And(members),
+        }
+    }
+
+    pub(super) fn or(exprs: impl IntoIterator<Item = Self>) -> Self {
+        let mut members = Vec::new();
+        for expr in exprs {
+            match expr {
+                Self::Nothing => {}
+                Self::Or(inner) => members.extend(inner),
+                other if members.contains(&other) => {}
+                other => members.push(other),
+            }
+        }
+        if members.contains(&Self::All) {
+            return Self::All;
+        }
+        match members.len() {
+            0 => Self::Nothing,
+            1 => members.remove(0),
+            _ => Self::Or(members),
+        }
+    }
+
+    /// Returns all other emails. Only correct if the expression is exact.
+    pub(super) fn complement(self) -> Self {
+        match self {
+            Self::All => Self::Nothing,
+            Self::Nothing => Self::All,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+
+    /// Checks whether the index can narrow the candidates.
+    pub(super) fn is_selective(&self) -> bool {
+        !matches!(self, Self::All | Self::Nothing)
+    }
+
+    pub(super) fn count_nodes(&self) -> usize {
+        match self {
+            Self::All | Self::Nothing | Self::Token(_) | Self::Prefix(_) => 1,
+            Self::And(members) | Self::Or(members) => members.iter().map(Self::count_nodes).sum(),
+            Self::Not(inner) => inner.count_nodes() + 1,
+        }
+    }
+
+    /// Writes the expression in the FTS5 query syntax.
+    pub(super) fn to_match_text(&self) -> String {
+        match self {
+            Self::All | Self::Nothing => format!("\"{}\"", flag::EVERY_EMAIL),
+            Self::Token(token) => format!("\"{token}\""),
+            Self::Prefix(start) => format!("\"{start}\"*"),
+            Self::Or(members) => join(members.iter(), " OR "),
+            // NOT has two operands in FTS5.
+            Self::And(members) => {
+                let (negative, positive): (Vec<&Self>, Vec<&Self>) = members
+                    .iter()
+                    .partition(|expr| matches!(expr, Self::Not(_)));
+                let positive = match positive.as_slice() {
+                    [] => Self::All.to_match_text(),
+                    positive => join(positive.iter().copied(), " AND "),
+                };
+                let negative: Vec<&Self> = negative.into_iter().map(Self::without_not).collect();
+                match negative.as_slice() {
+                    [] => positive,
+                    negative => {
+                        let negative = join(negative.iter().copied(), " OR ");
+                        format!("({positive} NOT {negative})")
+                    }
+                }
+            }
+            Self::Not(inner) => {
+                let all = Self::All.to_match_text();
+                format!("({all} NOT {})", inner.to_match_text())
+            }
+        }
+    }
+
+    fn without_not(&self) -> &Self {
+        match self {
+            Self::Not(inner) => inner,
+            other => other,
+        }
+    }
+
+    /// Returns a prefilter if the expression is costly.
+    pub(super) fn prefilter(&self) -> Option<Prefilter> {
+        if !self.has_prefix(&is_costly_prefix) {
+            return None;
+        }
+        // Alone, a rare word would cost the index as much a second time.
+        let expr = match self {
+            Self::And(_) => self.without_costly_prefixes(),
+            _ => Self::All,
+        };
+        let max_examined = if self.has_prefix(&is_short_prefix) {
+            EXAMINED_FOR_SHORT_PREFIX
+        } else {
+            EXAMINED_FOR_LONG_PREFIX
+        };
+        Some(Prefilter { expr, max_examined })
+    }
+
+    fn without_costly_prefixes(&self) -> Self {
+        match self {
+            Self::Prefix(start) if is_costly_prefix(start) && !is_short_prefix(start) => {
+                let first_chars = start.chars().skip(1).take(PREFIX_CHARS);
+                Self::Token(encode_token(prefix::WORD_PREFIX, first_chars))
+            }
+            Self::And(members) => Self::and(members.iter().map(Self::without_costly_prefixes)),
+            Self::Or(members) => Self::or(members.iter().map(Self::without_costly_prefixes)),
+            other if other.has_prefix(&is_costly_prefix) => Self::All,
+            other => other.clone(),
+        }
+    }
+
+    fn has_prefix(&self, condition: &impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::All | Self::Nothing | Self::Token(_) => false,
+            Self::Prefix(start) => condition(start),
+            Self::And(members) | Self::Or(members) => {
+                members.iter().any(|member| member.has_prefix(condition))
+            }
+            Self::Not(inner) => inner.has_prefix(condition),
+        }
+    }
+}
+
+/// Joins expressions, in parentheses if there are several.
+fn join<'a>(members: impl ExactSizeIterator<Item = &'a FtsExpr>, operator: &str) -> String {
+    let count = members.len();
+    let texts: Vec<String> = members.map(FtsExpr::to_match_text).collect();
+    let text = texts.join(operator);
+    if count == 1 {
+        text
+    } else {
+        format!("({text})")
+    }
+}
+
+fn is_short_prefix(start: &str) -> bool {
+    start.chars().count() <= PREFIX_CHARS
+}
+
+fn is_costly_prefix(start: &str) -> bool {
+    start.starts_with(prefix::WORD) || is_short_prefix(start)
+}

@@ -1,0 +1,189 @@
+//! The FTS expression of each class of query, and the query plan of each statement.
+
+use rusqlite::{Connection, params};
+
+use crate::archive::schema;
+use crate::archive::search::fts_expr::FtsExpr;
+use crate::archive::search::plan::Plan;
+use crate::archive::search::{index, interned, matcher, scan, suggest};
+use crate::query::parse;
+use crate::query::tests::arbitrary;
+
+fn tables() -> Connection {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::create_tables(&mut connection).unwrap();
+    connection
+        .execute(
+            "INSERT INTO interned (id, kind, value) VALUES (7, 'from', 'acme <hi@acme.example>')",
+            [],
+        )
+        .unwrap();
+    connection
+}
+
+/// Writes the plan of a query, with the encoded characters decoded.
+fn plan_text(text: &str) -> String {
+    let plan = Plan::from_query(&parse(text, &arbitrary::context()).query, &tables()).unwrap();
+    let expr = match &plan.expr {
+        FtsExpr::All => "everything".to_owned(),
+        FtsExpr::Nothing => "nothing".to_owned(),
+        expr => expr.to_match_text(),
+    };
+    let back = |c: char| {
+        if ('\u{E000}'..='\u{E07F}').contains(&c) {
+            char::from_u32(u32::from(c) - 0xE000).unwrap()
+        } else {
+            c
+        }
+    };
+    let expr: String = expr.chars().map(back).collect();
+    let bounds = match (plan.newest_key.0, plan.oldest_key.0) {
+        (i64::MAX, i64::MIN) => "",
+        (i64::MAX, _) => " since",
+        (_, i64::MIN) => " until",
+        _ => " between",
+    };
+    format!(
+        "{expr}{bounds}{}",
+        if plan.prefilter.is_some() {
+            ", costly"
+        } else {
+            ""
+        }
+    )
+}
+
+#[test]
+#[rustfmt::skip] // one query a line
+fn each_class_of_query_has_its_expression() {
+    for (query, expected) in [
+        ("to:ana@", r#"("hana" AND "hna@")"#),
+        ("to:ana@acme.example", r#"("hana" AND "hna@" AND "hacm" AND "he.e" AND "hxam")"#),
+        ("from:acme", r#"("l7" OR ("facm" AND "fcme"))"#),
+        ("subject:注文", r#""u注文""#),
+        ("subject:hi", r#""uhi"*, costly"#),
+        ("body:refund", r#""wrefund"*, costly"#),
+        ("body:\"your ref\"", r#"("wyour" AND "pref")"#),
+        ("body:注文の", r#"("w注文" AND "w文の" AND "w注" AND "w文" AND "wの")"#),
+        ("body:a", r#""wa"*, costly"#),
+        ("body::", "nothing"),
+        ("status:bounced,failed", r#"("sbounced" OR "sfailed")"#),
+        ("-status:sent", r#"("xany" NOT "ssent")"#),
+        ("to:ana -status:sent -has:cc", r#"("hana" NOT ("ssent" OR "xcc"))"#),
+        ("tag:plan=pro", "\"vplan\0pro\""),
+        ("-tag:plan", r#"("xfetched" NOT "tplan")"#),
+        ("-body:refund", r#""xfetched""#),
+        ("-refund", "everything"),
+        ("domain:acme.example or is:scheduled", r#"("dacme.example" OR "sscheduled")"#),
+        ("id:0f9c", r#""i0f9c"*"#),
+        ("seen-change:1d", r#""xchanged""#),
+        ("after:7d status:sent", r#""ssent" since"#),
+        ("on:2026-11-02", "everything between"),
+        ("-after:2026", "everything until"),
+        ("after:7d or before:2020 or to:bob", "everything"),
+    ] {
+        assert_eq!(plan_text(query), expected, "{query}");
+    }
+    let cheap = Plan::from_query(
+        &parse("body:refund status:sent", &arbitrary::context()).query,
+        &tables(),
+    )
+    .unwrap()
+    .prefilter;
+    assert_eq!(cheap.unwrap().expr.to_match_text(), r#"("pref" AND "ssent")"#);
+    let word = plan_text("acme receipt");
+    assert!(
+        word.starts_with(r#"((("hacm" AND "hcme") OR "l7" OR ("facm" AND "fcme") OR ("uacm" AND "ucme") OR "wacme"* OR"#)
+            && word.contains(r#""wreceipt"*"#),
+        "{word}"
+    );
+}
+
+#[test]
+fn huge_query_has_a_bounded_expression() {
+    let long = "-(a b) or ".repeat(200) + "c";
+    assert_eq!(plan_text(&long), "everything");
+    let deep = "-(a ".repeat(100) + "receipt";
+    assert_eq!(plan_text(&deep), "everything");
+    let wide = format!("to:{}", "abcdefghij0123456789".repeat(50));
+    assert!(plan_text(&wide).matches(" AND ").count() < 16);
+}
+
+#[test]
+#[rustfmt::skip] // one statement a line
+fn every_statement_uses_an_index_without_sorting() {
+    let connection = tables();
+    let plan = |sql: &str| -> String {
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let steps = statement
+            .query_map(
+                rusqlite::params_from_iter(vec!["1"; parameters(sql)]),
+                |row| row.get::<_, String>(3),
+            )
+            .unwrap();
+        steps.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    for (sql, expected) in [
+        (scan::ALL_ROWS[0], "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (scan::ALL_ROWS[1], "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (scan::MISSING_ROWS[0], "SEARCH mail USING INDEX mail_missing_upstream (sort_key>? AND sort_key<?)"),
+        (scan::MISSING_ROWS[1], "SEARCH mail USING INDEX mail_missing_upstream (sort_key>? AND sort_key<?)"),
+        (scan::INDEXED_ROWS[0], "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_by_fts_rowid (fts_rowid=?)"),
+        (scan::INDEXED_ROWS[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_by_fts_rowid (fts_rowid=?)"),
+        (scan::OUT_OF_ORDER_ROWS[0], "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid>?)"),
+        (scan::OUT_OF_ORDER_ROWS[1], "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid<?)"),
+        (matcher::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
+        (matcher::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
+        (matcher::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
+        (matcher::BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
+        (interned::FIND_ID, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=? AND value=?)"),
+        (interned::ALL_OF_KIND, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
+        (suggest::COUNT_MATCHES, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN (subquery-1)"),
+        (index::ROWID_AT_OR_NEWER, "SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)"),
+        (index::ROWID_AT_OR_OLDER, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>?)"),
+        (index::NEXT_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
+        (index::KEYS_FROM_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
+        (interned::HAS_ROW_AT, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
+        (interned::IDS_CONTAINING, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
+        (index::HAS_ROWID, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
+        (scan::COUNT_BETWEEN, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN (subquery-1)"),
+        (index::DIRTY_KEYS, "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+    ] {
+        assert_eq!(plan(sql), expected, "{sql}");
+    }
+    assert!(
+        !plan(index::ROW_TO_INDEX).contains("SCAN"),
+        "{}",
+        plan(index::ROW_TO_INDEX)
+    );
+}
+
+fn parameters(sql: &str) -> usize {
+    (1..10)
+        .take_while(|number| sql.contains(&format!("?{number}")))
+        .count()
+}
+
+#[test]
+fn any_query_is_valid_fts_syntax() {
+    let connection = tables();
+    for text in [
+        "to:\"\\\"",
+        "\"* OR\" NEAR(",
+        "tag:\"=\"",
+        "-\u{301}a^:*",
+        "id:'",
+        "\"\u{0}\"",
+    ] {
+        let expr = Plan::from_query(&parse(text, &arbitrary::context()).query, &connection)
+            .unwrap()
+            .expr;
+        let mut statement = connection.prepare(scan::INDEXED_ROWS[0]).unwrap();
+        let mut rows = statement
+            .query(params![9, 0, 0, 0, expr.to_match_text()])
+            .unwrap();
+        assert!(rows.next().unwrap().is_none(), "{text}");
+    }
+}
