@@ -3,7 +3,7 @@
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 

@@ -269,7 +269,7 @@ fn the_file_is_found_edited_and_checked() {
     "#);
     assert_snapshot!(sentbox.told("demo"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
-    stderr:    hint: sentbox config check says all that is wrong, sentbox config edit mends it
+    stderr:    hint: sentbox config check lists all errors, sentbox config edit opens the file
     exit code 8
     "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
