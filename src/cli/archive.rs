@@ -386,7 +386,7 @@ fn purge_emails(
                     ErrorKind::Usage,
                     format!("this would remove {would} for good"),
                 );
-                return Err(failure.with_hint("say --yes if that is meant").into());
+                return Err(failure.with_hint("add --yes to confirm").into());
             }
         }
     }

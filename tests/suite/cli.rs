@@ -247,7 +247,7 @@ fn full_sync_is_complete_and_second_run_empty() {
     ");
     assert_snapshot!(sentbox.told("sync --back yesterday"), @r"
     stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': say all, or a number of hours, days or weeks such as 12h, 30d, 8w
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
     assert_snapshot!(sentbox.told("sync --in-memory"), @r"
@@ -290,11 +290,11 @@ fn wrong_usage_is_code_2_with_a_hint() {
     "#);
     assert_snapshot!(sentbox.told("list --limit none"), @r"
     stderr: sentbox: invalid value 'none' for '--limit <N>': say a whole number, 1 or more
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
     assert_snapshot!(sentbox.told("list --after a --before b --json"), @r#"
-    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"sentbox --help tells what there is"}}
+    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"see sentbox --help"}}
     exit code 2
     "#);
     assert_snapshot!(sentbox.told("list --before b --limit 101"), @r"
@@ -318,7 +318,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     ");
     assert_snapshot!(sentbox.told("serve"), @r"
     stderr: sentbox: the following required arguments were not provided: --demo
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
 }
@@ -640,7 +640,7 @@ fn what_is_generated_from_the_code_is_there() {
       login        Ask for an API key, check it, and store it in a profile
       profile      List, choose or remove profiles
       config       Find, check or edit the configuration file
-      doctor       Say of everything that must work whether it does
+      doctor       Check config, key, service, archive and terminal
       completions  Print completions for a shell
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)

@@ -139,7 +139,7 @@ fn damaged_archive_is_reported() {
     let words = sentbox.told("sync");
     assert!(
         words.contains("the archive file is damaged")
-            && words.contains("sentbox archive begin puts it aside")
+            && words.contains("sentbox archive begin moves it to a backup")
             && words.ends_with("exit code 8"),
         "{words}"
     );
@@ -342,7 +342,7 @@ fn unusable_archive_is_backed_up_and_replaced() {
         assert!(
             sentbox
                 .told("archive info")
-                .contains("sentbox archive begin puts it aside")
+                .contains("sentbox archive begin moves it to a backup")
         );
         assert!(sentbox.stdout("archive begin").contains("emails   0"));
         assert!(

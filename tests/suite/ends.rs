@@ -119,7 +119,7 @@ fn terminal_of_impossible_size_is_refused() {
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
     assert!(
-        text.contains("65535 columns") && text.contains("stty cols"),
+        text.contains("terminal size 65535x65535") && text.contains("stty cols"),
         "{text}"
     );
 

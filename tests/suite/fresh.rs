@@ -224,7 +224,7 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
     assert!((120..350).contains(&found), "{found}");
     assert_snapshot!(sentbox.told("sync --recheck 2"), @r"
     stderr: sentbox: invalid value '2' for '--recheck <SPAN>': say all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
 }
@@ -288,7 +288,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     assert!(!told.contains("or later"), "{told}");
     assert_snapshot!(sentbox.told("search --fresh --max-requests 0 status:bounced"), @r"
     stderr: sentbox: invalid value '0' for '--max-requests <N>': say a whole number, 1 or more
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
     assert_eq!(
@@ -333,7 +333,7 @@ fn old_statuses_are_reported_with_their_time() {
     let told = stderr(&sentbox, "search --count status:bounced");
     assert!(
         told.contains("sentbox: statuses as of ")
-            && told.contains(" or later; --fresh asks the service\n"),
+            && told.contains(" or later; --fresh checks with the service\n"),
         "{told}"
     );
     assert!(
@@ -355,7 +355,7 @@ fn old_statuses_are_reported_with_their_time() {
         "search --count status:bounced --back 1h --rate 1000",
     );
     assert!(
-        told.contains(" or later; --fresh asks the service\n"),
+        told.contains(" or later; --fresh checks with the service\n"),
         "the older ones were not asked for: {told}"
     );
     assert_eq!(

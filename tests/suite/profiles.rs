@@ -189,7 +189,7 @@ fn profiles_are_listed_chosen_and_removed() {
     sentbox.stdout("show 5b -p acme");
     assert_snapshot!(told("profile remove acme"), @r"
     stderr: sentbox: the mail that profile acme has gathered would be deleted with it: [HOME]/.local/share/sentbox/acme
-    stderr:    hint: add --yes if nobody needs it; the service forgets old mail
+    stderr:    hint: add --yes to delete it, too; the service forgets old mail
     exit code 2
     ");
     assert_snapshot!(told("profile remove acme --yes"), @r"

@@ -103,7 +103,7 @@ fn invalid_searches_fail_with_reason() {
     ");
     assert_snapshot!(sentbox.told("search"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY>...
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
     assert_snapshot!(sentbox.told("search -receipt"), @r"

@@ -37,7 +37,7 @@ fn purged_customer_stays_removed() {
     assert!(!before.to_string().contains(KEY));
     insta::assert_snapshot!(sentbox.told("archive purge --to ana@example.com"), @r"
     stderr: sentbox: this would remove 2 emails to ana@example.com for good
-    stderr:    hint: say --yes if that is meant
+    stderr:    hint: add --yes to confirm
     exit code 2
     ");
     assert_eq!(
@@ -55,7 +55,7 @@ fn purged_customer_stays_removed() {
     assert_eq!(info(&sentbox)["emails"], 0);
     insta::assert_snapshot!(sentbox.told("archive purge --yes"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
-    stderr:    hint: sentbox --help tells what there is
+    stderr:    hint: see sentbox --help
     exit code 2
     ");
 }
@@ -96,7 +96,7 @@ fn purge_by_query_removes_every_byte() {
     assert!(!holders(sentbox.home(), &traces).is_empty());
     insta::assert_snapshot!(sentbox.told("archive purge any:ana@example.com or to:nobody@example.net"), @r"
     stderr: sentbox: this would remove 2 emails that match any:ana@example.com or to:nobody@example.net for good
-    stderr:    hint: say --yes if that is meant
+    stderr:    hint: add --yes to confirm
     exit code 2
     ");
     assert_eq!(

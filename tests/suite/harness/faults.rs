@@ -206,7 +206,7 @@ fn connections() -> Vec<Row> {
         row("half a header", |_, _| {
             Answer::Silence(b"HTTP/1.1 200 OK\r\ncont".to_vec())
         })
-        .fails(Unreachable, "in time")
+        .fails(Unreachable, "timed out")
         .silent(),
         row("resets", |_, _| Answer::Reset(vec![]))
             .fails(Unreachable, "closed before the response was complete")
