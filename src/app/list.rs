@@ -253,7 +253,7 @@ impl List {
         }
     }
 
-    /// Takes the answer to [`List::count`]. The window may be another by now; the row that was asked
+    /// Takes the result of a count. The window may be another by now; the row that was asked
     /// about tells how far it has moved.
     pub fn apply_counts(&mut self, counts: ListCounts) {
         self.total = Some(counts.total);

@@ -12,7 +12,7 @@ use crate::archive::Coverage;
 use crate::config::Backfill;
 use crate::error::Error;
 
-/// The pause before the first new attempt after a failure; it doubles up to [`LONGEST`].
+/// The pause before the first new attempt after a failure; it doubles up to [`MAX_RETRY_DELAY`].
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest pause between attempts, unless the service asks for a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);

@@ -176,7 +176,7 @@ struct PendingStatuses {
     emails: u64,
     /// Whether there are more than that.
     is_more: bool,
-    /// About how many requests that takes; more than [`MOST_ESTIMATED`] are not counted.
+    /// About how many requests that takes; more than [`MAX_ESTIMATED_REQUESTS`] are not counted.
     requests: u32,
 }
 

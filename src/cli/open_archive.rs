@@ -67,7 +67,7 @@ pub(super) fn open_with_answer(
             ErrorKind::Usage,
             "this needs an archive on disk",
         )
-        .with_hint("leave ctx.out --in-memory, or choose another profile")
+        .with_hint("leave out --in-memory, or choose another profile")
         .into()),
     }
 }

@@ -146,7 +146,7 @@ impl Output {
     }
 
     /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
-    /// given it as [`Output::data`].
+    /// given it by [`Self::write_data`].
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() {
             self.write_data(text)

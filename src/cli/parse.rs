@@ -1,4 +1,4 @@
-//! Reads the command line, and turns what is wrong with it into a [`Failure`] like any other.
+//! Reads the command line, and turns what is wrong with it into an ordinary error.
 
 use std::ffi::OsString;
 

@@ -128,7 +128,7 @@ impl ConfigFile {
         Err(Error::new(ErrorKind::Config, file.errors.join("; ")).with_hint(hint))
     }
 
-    /// Reads what can be understood of `text`; what is wrong is in [`File::errors`].
+    /// Reads what can be understood of `text`; errors go to `errors`.
     pub(super) fn parse_with_errors(text: &str, path: &Path, home: Option<&Path>) -> Self {
         let mut reader = ConfigReader {
             text,

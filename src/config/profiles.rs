@@ -97,7 +97,7 @@ impl Profiles {
         &self.file.keys
     }
 
-    /// What in the file is not allowed, a message each; none in one that was [read](Self::read).
+    /// What in the file is not allowed, a message each.
     pub(crate) fn errors(&self) -> &[String] {
         &self.file.errors
     }

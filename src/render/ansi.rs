@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::body::{Body, BodyLine, SpanRole, SpanStyle};
 
-/// Options of [`write`].
+/// Options of [`write()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AnsiOptions {
     /// Writes styles as SGR sequences and links as OSC 8 sequences.

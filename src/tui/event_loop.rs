@@ -283,7 +283,7 @@ where
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
-    /// everything else, at most once a [`FRAME`].
+    /// everything else, at most once a [`MIN_FRAME_TIME`].
     fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.has_drawn

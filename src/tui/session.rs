@@ -48,7 +48,7 @@ pub struct Session<S: EmailApi> {
     pub background_tasks: JoinSet<()>,
 }
 
-/// Opens sessions. Its calls ask the disk and block, but for [`Doors::check`].
+/// Opens sessions. Its calls ask the disk and block, but for the check of a key.
 pub trait SessionOpener<S: EmailApi>: Send + Sync {
     /// The profiles that one can switch to.
     ///

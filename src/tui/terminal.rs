@@ -123,7 +123,7 @@ impl Write for TerminalWriter {
     }
 }
 
-/// Writes what the terminal takes within so many [`LOOK`]s: zero bytes if it takes none.
+/// Writes what the terminal takes within so many [`POLL_INTERVAL`]s: zero bytes if it takes none.
 fn try_write(bytes: &[u8], looks: u32) -> io::Result<usize> {
     if bytes.is_empty() || !wait_until_writable(looks)? {
         return Ok(0);
@@ -134,7 +134,7 @@ fn try_write(bytes: &[u8], looks: u32) -> io::Result<usize> {
     }
 }
 
-/// Whether the terminal takes bytes, or an error, within so many [`LOOK`]s.
+/// Whether the terminal takes bytes, or an error, within so many [`POLL_INTERVAL`]s.
 fn wait_until_writable(looks: u32) -> io::Result<bool> {
     for _ in 0..looks {
         match poll(

@@ -303,7 +303,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     ");
     assert_snapshot!(sentbox.told("list --base-url http://example.com"), @r"
-    stderr: sentbox: the base URL is plain http to another machine; the key could be read on the way
+    stderr: sentbox: the base URL is plain http to another machine; the key could be read in transit
     stderr:    hint: use https
     exit code 2
     ");
