@@ -354,12 +354,7 @@ fn format_pause(model: &Model) -> Option<String> {
     if pause <= Duration::from_secs(1) {
         return None;
     }
-    let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
-    let left = match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h", seconds.div_ceil(3600)),
-    };
+    let left = crate::text::format::format_pause(pause);
     Some(format!("the service asks to wait {left}  "))
 }
 
