@@ -53,9 +53,6 @@ pub(crate) fn mask_char(c: char, mark: char) -> char {
 /// Returns the byte ranges of one-time codes in `text`, in order.
 pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-    if !text.bytes().any(|b| b.is_ascii_digit()) {
-        return Vec::new();
-    }
     let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
     let clues = find_clues(&words);
     if !clues.contains(&Some(Clue::Code)) {
@@ -67,7 +64,9 @@ pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
         let (count, may_be_code) = next_candidate(text, &words[next..]);
         let (last_start, last) = words[next + count - 1];
         let range = words[next].0..last_start + last.len();
-        if may_be_code && is_near_code_word(&clues, next, count, &text[range.clone()]) {
+        if (may_be_code && is_near_code_word(&clues, next, count, &text[range.clone()]))
+            || is_alone_below_code_word(text, &words, &clues, next, &range)
+        {
             codes.push(range);
         }
         next += count;
@@ -130,11 +129,47 @@ fn is_near_code_word(clues: &[Option<Clue>], at: usize, count: usize, code: &str
     let is_year = code.len() == 4 && (code.starts_with("19") || code.starts_with("20"));
     let reach = if is_year { 2 } else { MAX_DISTANCE };
     let nearby = at.saturating_sub(reach)..(at + count + reach).min(clues.len());
-    nearby.into_iter().any(|index| {
-        clues[index] == Some(Clue::Code)
-            && !is_other(index + 1)
-            && !(index > 0 && is_other(index - 1))
-    })
+    nearby.into_iter().any(|index| names_code(clues, index))
+}
+
+/// True if `range` is a line of its own that looks like a code (`DJZ-TLX`, `tt226-5398x`), and the
+/// line of text above names a code.
+fn is_alone_below_code_word(
+    text: &str,
+    words: &[(usize, &str)],
+    clues: &[Option<Clue>],
+    at: usize,
+    range: &Range<usize>,
+) -> bool {
+    let code = &text[range.clone()];
+    let has_digit = code.bytes().any(|b| b.is_ascii_digit());
+    let looks_random = has_digit
+        || code.matches('-').count() > 1
+        || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
+    let before = text[..range.start].trim_end_matches([' ', '\t']);
+    let after = text[range.end..].trim_start_matches([' ', '\t']);
+    if !looks_random
+        || !(5..=40).contains(&code.len())
+        || !code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        || !before.ends_with('\n')
+        || !(after.is_empty() || after.starts_with('\n'))
+    {
+        return false;
+    }
+    let above = before.trim_end();
+    let line_start = above.rfind('\n').map_or(0, |end| end + 1);
+    (0..at)
+        .rev()
+        .take_while(|index| words[*index].0 >= line_start)
+        .any(|index| names_code(clues, index))
+}
+
+/// True if the word names a code, and no word for something else is next to it.
+fn names_code(clues: &[Option<Clue>], index: usize) -> bool {
+    let is_other = |index: usize| clues.get(index) == Some(&Some(Clue::Other));
+    clues[index] == Some(Clue::Code)
+        && !is_other(index + 1)
+        && !index.checked_sub(1).is_some_and(is_other)
 }
 
 /// Returns what each word says of a number beside it. Of a phrase its last word has the clue.
@@ -222,6 +257,18 @@ mod tests {
             "인증번호는 482913입니다. 코드: ••••••",
         );
         assert_masked("PIN: 2024", "PIN: ••••");
+        assert_masked(
+            "Your login code:\n\n tt226-5398x\nAcme",
+            "Your login code:\n\n •••••-•••••\nAcme",
+        );
+        assert_masked(
+            "This code is for you:\nDJZ-TLX",
+            "This code is for you:\n•••-•••",
+        );
+        assert_masked(
+            "A code to paste:\nsparo-ndigo-amurt\n",
+            "A code to paste:\n•••••-•••••-•••••\n",
+        );
     }
 
     #[test]
@@ -239,6 +286,8 @@ mod tests {
             "https://example.com/code/482913",
             "Code of Conduct, page 4821",
             "Codes of 2026-11-21, 555-1234, 4821-22",
+            "Your code is above\n\nContinue\nSIGN IN\nwell-known",
+            "Use code\n\nSKIN15",
             "Call 482913 seven words further than that from any code",
         ] {
             assert_masked(text, text);
