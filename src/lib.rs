@@ -66,6 +66,7 @@ pub mod archive;
 mod cli;
 pub mod config;
 pub mod error;
+mod export;
 pub mod fuzz_targets;
 mod launch;
 mod logging;

@@ -15,6 +15,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("render", 2),
     ("api", 2),
     ("archive", 3),
+    ("export", 3),
     ("sync", 4),
     ("server", 4),
     ("app", 4),

@@ -270,8 +270,7 @@ impl Body {
         })
     }
 
-    /// Returns the text as it was before wrapping, for the clipboard.
-    #[cfg(test)]
+    /// Returns the text as it was before wrapping, for the clipboard and for files.
     pub(crate) fn unwrapped_text(&self) -> String {
         let mut all = String::new();
         for line in &self.lines {

@@ -1,0 +1,411 @@
+//! Writes an email as a file that other programs read: eml, html, text or JSON.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use mail_builder::MessageBuilder;
+use mail_builder::headers::HeaderType;
+use mail_builder::headers::address::Address as EmlAddress;
+use mail_builder::headers::content_type::ContentType;
+use mail_builder::headers::raw::Raw;
+use mail_builder::mime::MimePart;
+
+use crate::mail::{Address, Email, Summary};
+use crate::render::{self, BodyView};
+
+/// The most bytes of the subject in a file name; common file systems allow 255 for the whole name.
+const MAX_SLUG_BYTES: usize = 60;
+
+/// The width at which the html part is laid out before its lines are joined again.
+const TEXT_WIDTH: u16 = 100;
+
+/// Put before html, so that a browser which opens the file fetches nothing: a remote image would
+/// count as an opened email. Source: Content Security Policy Level 3.
+const NO_REMOTE_CONTENT: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+     style-src 'unsafe-inline'; img-src data:; font-src data:\">\n";
+
+/// The form of an exported email.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExportFormat {
+    /// A message of RFC 5322 with its MIME parts, as mail programs read it.
+    Eml,
+    /// The html part, with remote content blocked.
+    Html,
+    /// The header and the text of the rendered body.
+    Text,
+    /// The service's answer, byte for byte.
+    Json,
+}
+
+impl ExportFormat {
+    /// All formats; the first is the default.
+    pub(crate) const ALL: [Self; 4] = [Self::Eml, Self::Html, Self::Text, Self::Json];
+
+    /// Returns the ending of a file name, without the dot.
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Eml => "eml",
+            Self::Html => "html",
+            Self::Text => "txt",
+            Self::Json => "json",
+        }
+    }
+
+    /// Returns the format that the ending of `path` names, in any case; `htm` and `text` count, too.
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "htm" => Some(Self::Html),
+            "text" => Some(Self::Text),
+            _ => Self::ALL
+                .into_iter()
+                .find(|format| format.extension() == extension),
+        }
+    }
+}
+
+/// Returns a file name for the email: its date, its subject in lower case, the start of its id.
+///
+/// Letters, digits and hyphens only, so that it is a plain name on every file system.
+pub(crate) fn file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) -> String {
+    let date = summary
+        .created
+        .parsed
+        .map(|at| at.to_zoned(zone.clone()).date().to_string());
+    let id = slug(summary.id.as_str(), 8);
+    let parts = [
+        date.unwrap_or_default(),
+        slug(&summary.subject, MAX_SLUG_BYTES),
+        id,
+    ];
+    let name: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let stem = if name.is_empty() {
+        "email".to_owned()
+    } else {
+        name.join("-")
+    };
+    format!("{stem}.{}", format.extension())
+}
+
+/// Returns the words of `text` in lower case, joined by hyphens, in at most `max_bytes`.
+fn slug(text: &str, max_bytes: usize) -> String {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if slug.len() + c.len_utf8() > max_bytes {
+            break;
+        }
+        if c.is_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+/// Returns the email in `format`.
+///
+/// # Errors
+///
+/// A sentence, if the email has no html part and `format` is html.
+pub(crate) fn export_email(
+    email: &Email,
+    format: ExportFormat,
+    zone: &TimeZone,
+) -> Result<Vec<u8>, &'static str> {
+    match format {
+        ExportFormat::Eml => Ok(to_eml(email)),
+        ExportFormat::Html => match &email.html {
+            Some(html) => Ok(format!("{NO_REMOTE_CONTENT}{html}").into_bytes()),
+            None => Err("this email has no html part"),
+        },
+        ExportFormat::Text => Ok(to_text(email, zone).into_bytes()),
+        ExportFormat::Json => Ok(format!("{}\n", email.json.trim_end()).into_bytes()),
+    }
+}
+
+/// Writes a new file that only its owner can read.
+///
+/// # Errors
+///
+/// If the file exists already or cannot be written; no part of it is left then.
+pub(crate) fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+fn to_eml(email: &Email) -> Vec<u8> {
+    let Email {
+        summary,
+        html,
+        text,
+        tags,
+        json: _,
+    } = email;
+    let mut message = MessageBuilder::new()
+        .header("From", addresses(std::slice::from_ref(&summary.from)))
+        .header("To", addresses(&summary.to));
+    let lists = [
+        ("Cc", &summary.cc),
+        ("Bcc", &summary.bcc),
+        ("Reply-To", &summary.reply_to),
+    ];
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        message = message.header(name, addresses(list));
+    }
+    message = message.subject(&*summary.subject);
+    // Without these two the builder would invent them.
+    let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
+    message = match sent.parsed {
+        Some(at) => message.date(at.as_second()),
+        None => message.header("Date", Raw::new(&*sent.raw)),
+    };
+    let id = summary.message_id.trim_matches(['<', '>']);
+    let id = if id.is_empty() {
+        summary.id.as_str()
+    } else {
+        id
+    };
+    message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
+    message = message
+        .header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())))
+        .header(
+            "X-Sentbox-Status",
+            Raw::new(header_token(summary.status.label())),
+        );
+    for tag in tags {
+        let tag = format!("{}={}", header_token(&tag.name), header_token(&tag.value));
+        message = message.header("X-Sentbox-Tag", Raw::new(tag));
+    }
+    let text = text
+        .as_deref()
+        .map(|text| MimePart::new("text/plain", text));
+    let html = html.as_deref().map(|html| MimePart::new("text/html", html));
+    let body = match (text, html) {
+        (Some(text), Some(html)) => {
+            // A boundary of the email's own, so that the same email gives the same bytes. Neither
+            // quoted-printable nor base64 can contain "=_" (RFC 2045, 6.7).
+            let boundary = format!("=_sentbox_{}", slug(summary.id.as_str(), 40));
+            let kind = ContentType::new("multipart/alternative").attribute("boundary", boundary);
+            MimePart::new(kind, vec![text, html])
+        }
+        (Some(part), None) | (None, Some(part)) => part,
+        (None, None) => MimePart::new("text/plain", ""),
+    };
+    let mut eml = Vec::new();
+    message.body(body).serialize(&mut eml);
+    eml
+}
+
+fn addresses(list: &[Address]) -> HeaderType<'_> {
+    let address = |address: &Address| {
+        let name = Some(address.name.to_string()).filter(|name| !name.is_empty());
+        EmlAddress::new_address(name, address.email.to_string())
+    };
+    HeaderType::Address(EmlAddress::new_list(list.iter().map(address).collect()))
+}
+
+/// Returns `text` without what could end a header line or a word of it.
+fn header_token(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control() && !c.is_whitespace() && c.is_ascii())
+        .collect()
+}
+
+fn to_text(email: &Email, zone: &TimeZone) -> String {
+    let summary = &email.summary;
+    let join = |list: &[Address]| {
+        let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+        list.join(", ")
+    };
+    let date = match summary.created.parsed {
+        Some(at) => at
+            .to_zoned(zone.clone())
+            .strftime("%a %-d %b %Y %H:%M:%S %z")
+            .to_string(),
+        None => summary.created.raw.to_string(),
+    };
+    let lines = [
+        ("From", summary.from.to_string()),
+        ("To", join(&summary.to)),
+        ("Cc", join(&summary.cc)),
+        ("Bcc", join(&summary.bcc)),
+        ("Reply-To", join(&summary.reply_to)),
+        ("Date", date),
+        ("Subject", summary.subject.to_string()),
+        ("Status", summary.status.label().to_owned()),
+        ("Id", summary.id.to_safe_text().to_string()),
+    ];
+    let mut text = String::new();
+    for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+        let _ = writeln!(text, "{name}: {value}");
+    }
+    text.push('\n');
+    text.push_str(&render::lay_out(email, BodyView::Rendered, TEXT_WIDTH).unwrapped_text());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use mail_parser::MessageParser;
+
+    use super::*;
+    use crate::api::{RetrievedEmail, wire};
+
+    fn email() -> Email {
+        let json = r#"{"id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],
+            "from":"\"Acme, Inc.\" <billing@acme.example>","created_at":"2026-11-20 08:41:07.5+00",
+            "subject":"Ihre Bestellung: 4 Bücher & ご注文\nBcc: thief@example.org","message_id":"<1@acme.example>",
+            "cc":null,"bcc":["c@example.net"],"reply_to":null,"last_event":"bounced",
+            "html":"<p>Grüße, <b>Ana</b></p>\n.\nFrom here","text":"Grüße, Ana\n.\n","tags":[{"name":"plan","value":"pro"}]}"#;
+        parse(json)
+    }
+
+    fn parse(json: &str) -> Email {
+        let email = wire::Email::parse(json).unwrap();
+        RetrievedEmail {
+            email,
+            json: json.into(),
+        }
+        .into()
+    }
+
+    fn utc() -> TimeZone {
+        TimeZone::UTC
+    }
+
+    #[test]
+    fn eml_is_read_back_equal() {
+        let eml = export_email(&email(), ExportFormat::Eml, &utc()).unwrap();
+        let message = MessageParser::default().parse(&eml).unwrap();
+        let named = |address: Option<&mail_parser::Address<'_>>| -> Vec<(String, String)> {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let list = address.into_iter().flat_map(|list| list.iter());
+            list.map(|one| (text(one.name()), text(one.address())))
+                .collect()
+        };
+        let pair = |name: &str, address: &str| (name.to_owned(), address.to_owned());
+        assert_eq!(
+            named(message.from()),
+            [pair("Acme, Inc.", "billing@acme.example")]
+        );
+        assert_eq!(
+            named(message.to()),
+            [
+                pair("Ana López", "ana@example.com"),
+                pair("", "b@example.org")
+            ]
+        );
+        assert_eq!(named(message.bcc()), [pair("", "c@example.net")]);
+        assert_eq!(named(message.cc()), []);
+        assert_eq!(
+            message.subject(),
+            Some("Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org")
+        );
+        assert_eq!(message.message_id(), Some("1@acme.example"));
+        assert_eq!(message.date().unwrap().to_rfc3339(), "2026-11-20T08:41:07Z");
+        assert_eq!(
+            message.header_raw("X-Sentbox-Status").map(str::trim),
+            Some("bounced")
+        );
+        assert_eq!(
+            message.header_raw("X-Sentbox-Tag").map(str::trim),
+            Some("plan=pro")
+        );
+        let lines = |body: &str| body.replace("\r\n", "\n");
+        let part = |body: Option<std::borrow::Cow<'_, str>>| body.map(|body| lines(&body));
+        assert_eq!(
+            part(message.body_html(0)).as_deref(),
+            email().html.as_deref()
+        );
+        assert_eq!(
+            part(message.body_text(0)).as_deref(),
+            email().text.as_deref()
+        );
+        assert_eq!(
+            eml,
+            export_email(&email(), ExportFormat::Eml, &utc()).unwrap()
+        );
+    }
+
+    #[test]
+    fn html_fetches_nothing() {
+        let html = export_email(&email(), ExportFormat::Html, &utc()).unwrap();
+        assert!(html.starts_with(
+            b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
+        ));
+        let bare = Email {
+            html: None,
+            ..email()
+        };
+        assert!(export_email(&bare, ExportFormat::Html, &utc()).is_err());
+    }
+
+    #[test]
+    fn text_has_header_and_body() {
+        let text = export_email(&email(), ExportFormat::Text, &utc()).unwrap();
+        insta::assert_snapshot!(String::from_utf8(text).unwrap(), @r"
+        From: Acme, Inc. <billing@acme.example>
+        To: Ana López <ana@example.com>, b@example.org
+        Bcc: c@example.net
+        Date: Fri 20 Nov 2026 08:41:07 +0000
+        Subject: Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org
+        Status: bounced
+        Id: 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
+
+        Grüße, Ana
+
+        . From here
+        ");
+    }
+
+    #[test]
+    fn names_are_plain_on_every_file_system() {
+        let name = |subject: &str, id: &str| {
+            let json = serde_json::json!({ "id": id, "subject": subject, "created_at": "2026-11-20T08:41:07Z" });
+            file_name(&parse(&json.to_string()).summary, &utc(), ExportFormat::Eml)
+        };
+        assert_eq!(
+            name("Reset your password", "49a3999c-0ce1"),
+            "2026-11-20-reset-your-password-49a3999c.eml"
+        );
+        assert_eq!(
+            name("../../etc/passwd", "..\\x:y"),
+            "2026-11-20-etc-passwd-x-y.eml"
+        );
+        assert_eq!(name("ご注文の確認", "/"), "2026-11-20-ご注文の確認.eml");
+        assert!(name(&"Ü".repeat(500), &"i".repeat(500)).len() < 100);
+    }
+
+    #[test]
+    fn existing_file_is_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.eml");
+        write_new_file(&path, b"one").unwrap();
+        let error = write_new_file(&path, b"two").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+    }
+
+    #[test]
+    fn format_follows_the_ending() {
+        let format = |path: &str| ExportFormat::from_path(Path::new(path));
+        assert_eq!(format("a.EML"), Some(ExportFormat::Eml));
+        assert_eq!(format("a.b.htm"), Some(ExportFormat::Html));
+        assert_eq!(format("a.txt"), Some(ExportFormat::Text));
+        assert_eq!((format("a"), format("a.pdf")), (None, None));
+    }
+}
