@@ -12,6 +12,7 @@ use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
+use super::disputed_rows::DisputedRows;
 use super::effect_runner::{EffectRunner, TimerFn};
 use super::filter_history::FilterHistory;
 use super::input::Input;
@@ -42,6 +43,7 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     awaiting_response: bool,
     /// Whether there was a frame at all.
     has_drawn: bool,
+    disputed_rows: DisputedRows,
     /// When a frame is due for something that the world did.
     frame_due: Option<Instant>,
     /// Why the loop returns after the next frame.
@@ -107,6 +109,7 @@ where
             last_background_frame: None,
             awaiting_response: true,
             has_drawn: false,
+            disputed_rows: DisputedRows::default(),
             frame_due: due,
             pending_exit: None,
             #[cfg(test)]
@@ -317,9 +320,13 @@ where
             terminal,
             model,
             ctx: look,
+            disputed_rows,
             ..
         } = self;
-        terminal.draw(|frame| view::draw(model, look, frame))?;
+        terminal.draw(|frame| {
+            view::draw(model, look, frame);
+            disputed_rows.mark_changed(frame.buffer_mut());
+        })?;
         self.has_drawn = true;
         self.frame_due = None;
         Ok(())

@@ -1,6 +1,7 @@
 //! The rim of the terminal program: its loop, its performer of effects, its hold on the terminal.
 
 mod compact_backend;
+mod disputed_rows;
 mod effect_runner;
 mod event_loop;
 mod filter_history;
