@@ -12,6 +12,7 @@ mod document;
 mod html;
 mod layout;
 mod links;
+mod mask;
 mod notices;
 mod text_part;
 

@@ -52,141 +52,163 @@ pub(crate) fn mask_char(c: char, mark: char) -> char {
 
 /// Returns the byte ranges of one-time codes in `text`, in order.
 pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
-    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-    let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
-    let clues = find_clues(&words);
-    if !clues.contains(&Some(Clue::Code)) {
+    let words = Words::split(&text[..text.floor_char_boundary(MAX_BYTES)]);
+    if !words.clues.contains(&Some(Clue::Code)) {
         return Vec::new();
     }
     let mut codes = Vec::new();
     let mut next = 0;
-    while next < words.len() {
-        let (count, may_be_code) = next_candidate(text, &words[next..]);
-        let (last_start, last) = words[next + count - 1];
-        let range = words[next].0..last_start + last.len();
-        if (may_be_code && is_near_code_word(&clues, next, count, &text[range.clone()]))
-            || is_alone_below_code_word(text, &words, &clues, next, &range)
+    while next < words.words.len() {
+        let (end, may_be_code) = words.next_candidate(next);
+        if (may_be_code && words.is_near_code_word(next..end))
+            || words.is_alone_below_code_word(next..end)
         {
-            codes.push(range);
+            codes.push(words.bytes(&(next..end)));
         }
-        next += count;
+        next = end;
     }
     codes
 }
 
-/// Returns how many of the first words belong together, and whether they may be a code: one word,
-/// several with hyphens (`K7P-4XZ9`), or two groups of three or four digits (`482 913`).
-fn next_candidate(text: &str, words: &[(usize, &str)]) -> (usize, bool) {
-    let (start, first) = words[0];
-    let between = |index: usize| {
-        let (start, word) = words[index];
-        words
-            .get(index + 1)
-            .map(|next| &text[start + word.len()..next.0])
-    };
-    let hyphens = (0..)
-        .take_while(|index| between(*index) == Some("-"))
-        .count();
-    let is_group = |index: usize| {
-        let word = words[index].1;
-        matches!(word.len(), 3 | 4) && word.bytes().all(|b| b.is_ascii_digit())
-    };
-    let is_pair = hyphens < 2
-        && matches!(between(0), Some(" " | "-" | "\u{A0}"))
-        && is_group(0)
-        && is_group(1)
-        && first.len() == words[1].1.len();
-    let count = if is_pair { 2 } else { hyphens + 1 };
-    let (last_start, last) = words[count - 1];
-    let code = || words[..count].iter().flat_map(|(_, word)| word.bytes());
-    let is_code = code().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
-        && code().filter(u8::is_ascii_digit).count() >= 2
-        && (is_pair || count == 1 || code().any(|b| b.is_ascii_uppercase()))
-        && CODE_LENGTHS.contains(&code().count());
-    let before = text[..start].chars().next_back();
-    let starts_freely = !before.is_some_and(|c| "$€£¥₹#№/=@._~+&".contains(c));
-    let ends_freely = ends_freely(text, last_start + last.len());
-    (count, is_code && starts_freely && ends_freely)
+/// The words of a text, each with its first byte and its clue.
+struct Words<'a> {
+    text: &'a str,
+    words: Vec<(usize, &'a str)>,
+    clues: Vec<Option<Clue>>,
 }
 
-/// True unless what follows byte `end` makes the number a part of something longer.
-fn ends_freely(text: &str, end: usize) -> bool {
-    let mut rest = text[end..].chars();
-    match rest.next() {
-        Some('%' | '€' | '£' | '$' | '/' | '@' | '=' | '_') => false,
-        Some('.' | ',' | ':' | '-') => !rest.next().is_some_and(char::is_alphanumeric),
-        _ => true,
-    }
-}
-
-/// True if a word for codes is near the `count` words from `at` on, and no word for something
-/// else is next to either.
-fn is_near_code_word(clues: &[Option<Clue>], at: usize, count: usize, code: &str) -> bool {
-    let is_other = |index: usize| clues.get(index) == Some(&Some(Clue::Other));
-    if is_other(at + count) || (1..=2).any(|back| at >= back && is_other(at - back)) {
-        return false;
-    }
-    let is_year = code.len() == 4 && (code.starts_with("19") || code.starts_with("20"));
-    let reach = if is_year { 2 } else { MAX_DISTANCE };
-    let nearby = at.saturating_sub(reach)..(at + count + reach).min(clues.len());
-    nearby.into_iter().any(|index| names_code(clues, index))
-}
-
-/// True if `range` is a line of its own that looks like a code (`DJZ-TLX`, `tt226-5398x`), and the
-/// line of text above names a code.
-fn is_alone_below_code_word(
-    text: &str,
-    words: &[(usize, &str)],
-    clues: &[Option<Clue>],
-    at: usize,
-    range: &Range<usize>,
-) -> bool {
-    let code = &text[range.clone()];
-    let has_digit = code.bytes().any(|b| b.is_ascii_digit());
-    let looks_random = has_digit
-        || code.matches('-').count() > 1
-        || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
-    let before = text[..range.start].trim_end_matches([' ', '\t']);
-    let after = text[range.end..].trim_start_matches([' ', '\t']);
-    if !looks_random
-        || !(5..=40).contains(&code.len())
-        || !code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-        || !before.ends_with('\n')
-        || !(after.is_empty() || after.starts_with('\n'))
-    {
-        return false;
-    }
-    let above = before.trim_end();
-    let line_start = above.rfind('\n').map_or(0, |end| end + 1);
-    (0..at)
-        .rev()
-        .take_while(|index| words[*index].0 >= line_start)
-        .any(|index| names_code(clues, index))
-}
-
-/// True if the word names a code, and no word for something else is next to it.
-fn names_code(clues: &[Option<Clue>], index: usize) -> bool {
-    let is_other = |index: usize| clues.get(index) == Some(&Some(Clue::Other));
-    clues[index] == Some(Clue::Code)
-        && !is_other(index + 1)
-        && !index.checked_sub(1).is_some_and(is_other)
-}
-
-/// Returns what each word says of a number beside it. Of a phrase its last word has the clue.
-fn find_clues(words: &[(usize, &str)]) -> Vec<Option<Clue>> {
-    let (clues, longest) = clue_words();
-    let lower: Vec<String> = words.iter().map(|(_, word)| word.to_lowercase()).collect();
-    let mut found = vec![None; words.len()];
-    for start in 0..lower.len() {
-        let mut phrase = String::new();
-        for (end, word) in lower.iter().enumerate().skip(start).take(*longest) {
-            phrase.push_str(word);
-            if let Some(clue) = clues.get(&phrase) {
-                found[end] = Some(*clue);
+impl<'a> Words<'a> {
+    fn split(text: &'a str) -> Self {
+        let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
+        let (phrases, longest) = clue_words();
+        let mut clues = vec![None; words.len()];
+        let lower: Vec<String> = words.iter().map(|(_, word)| word.to_lowercase()).collect();
+        for start in 0..lower.len() {
+            let mut phrase = String::new();
+            for (end, word) in lower.iter().enumerate().skip(start).take(*longest) {
+                phrase.push_str(word);
+                // Of a phrase its last word has the clue.
+                if let Some(clue) = phrases.get(&phrase) {
+                    clues[end] = Some(*clue);
+                }
             }
         }
+        Self { text, words, clues }
     }
-    found
+
+    /// Returns the bytes of some words and of what is between them.
+    fn bytes(&self, range: &Range<usize>) -> Range<usize> {
+        let (start, (last_start, last)) = (self.words[range.start].0, self.words[range.end - 1]);
+        start..last_start + last.len()
+    }
+
+    /// Returns the text between a word and the next one; `None` after the last word.
+    fn gap(&self, index: usize) -> Option<&'a str> {
+        let (start, word) = self.words[index];
+        let (next, _) = *self.words.get(index + 1)?;
+        Some(&self.text[start + word.len()..next])
+    }
+
+    /// True if the word after `index` is on the same line and says that a number is no code.
+    fn other_follows(&self, index: usize) -> bool {
+        self.gap(index)
+            .is_some_and(|gap| !gap.contains(['\n', '.', ';', '!', '?']))
+            && self.clues[index + 1] == Some(Clue::Other)
+    }
+
+    /// True if the word before `index` is on the same line and says that a number is no code.
+    fn other_precedes(&self, index: usize) -> bool {
+        index > 0
+            && self.gap(index - 1).is_some_and(|gap| !gap.contains('\n'))
+            && self.clues[index - 1] == Some(Clue::Other)
+    }
+
+    /// Returns the end of the words from `at` on that belong together, and whether they may be a
+    /// code: one word, several with hyphens (`K7P-4XZ9`), or two groups of three or four digits.
+    fn next_candidate(&self, at: usize) -> (usize, bool) {
+        let hyphens = (at..)
+            .take_while(|index| self.gap(*index) == Some("-"))
+            .count();
+        let is_group =
+            |word: &str| matches!(word.len(), 3 | 4) && word.bytes().all(|b| b.is_ascii_digit());
+        let is_pair = hyphens < 2
+            && matches!(self.gap(at), Some(" " | "-" | "\u{A0}"))
+            && is_group(self.words[at].1)
+            && self.words[at + 1].1.len() == self.words[at].1.len()
+            && is_group(self.words[at + 1].1);
+        let end = at + if is_pair { 2 } else { hyphens + 1 };
+        let code = || {
+            self.words[at..end]
+                .iter()
+                .flat_map(|(_, word)| word.bytes())
+        };
+        let is_code = code().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+            && code().filter(u8::is_ascii_digit).count() >= 2
+            && (is_pair || end == at + 1 || code().any(|b| b.is_ascii_uppercase()))
+            && CODE_LENGTHS.contains(&code().count());
+        (end, is_code && self.stands_alone(&self.bytes(&(at..end))))
+    }
+
+    /// True unless a character beside `bytes` makes it a part of a price, a path or an id.
+    fn stands_alone(&self, bytes: &Range<usize>) -> bool {
+        let before = self.text[..bytes.start].chars().next_back();
+        let mut rest = self.text[bytes.end..].chars();
+        let ends = match rest.next() {
+            Some('%' | '€' | '£' | '$' | '/' | '@' | '=' | '_') => false,
+            Some('.' | ',' | ':' | '-') => !rest.next().is_some_and(char::is_alphanumeric),
+            _ => true,
+        };
+        ends && !before.is_some_and(|c| "$€£¥₹#№/=@._~+&".contains(c))
+    }
+
+    /// True if the word names a code, and no word for something else is next to it.
+    fn names_code(&self, index: usize) -> bool {
+        self.clues[index] == Some(Clue::Code)
+            && !self.other_follows(index)
+            && !self.other_precedes(index)
+    }
+
+    /// True if a word for codes is near `range`, and no word for something else is next to it.
+    fn is_near_code_word(&self, range: Range<usize>) -> bool {
+        let start = range.start;
+        if self.other_follows(range.end - 1)
+            || self.other_precedes(start)
+            || (start > 0 && self.other_precedes(start - 1))
+        {
+            return false;
+        }
+        let code = &self.text[self.bytes(&range)];
+        let is_year = code.len() == 4 && (code.starts_with("19") || code.starts_with("20"));
+        let reach = if is_year { 2 } else { MAX_DISTANCE };
+        let mut nearby = start.saturating_sub(reach)..(range.end + reach).min(self.words.len());
+        nearby.any(|index| self.names_code(index))
+    }
+
+    /// True if `range` is a line of its own that looks like a code (`DJZ-TLX`, `tt226-5398x`), and
+    /// the line of text above names a code.
+    fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
+        let bytes = self.bytes(&range);
+        let code = &self.text[bytes.clone()];
+        let looks_random = code.bytes().any(|b| b.is_ascii_digit())
+            || code.matches('-').count() > 1
+            || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
+        let before = self.text[..bytes.start].trim_end_matches([' ', '\t']);
+        let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
+        if !looks_random
+            || !(5..=40).contains(&code.len())
+            || !code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            || !before.ends_with('\n')
+            || !(after.is_empty() || after.starts_with('\n'))
+        {
+            return false;
+        }
+        let above = before.trim_end();
+        let line_start = above.rfind('\n').map_or(0, |end| end + 1);
+        (0..range.start)
+            .rev()
+            .take_while(|index| self.words[*index].0 >= line_start)
+            .any(|index| self.names_code(index))
+    }
 }
 
 /// Returns the words and phrases of `assets/code_words.txt`, without spaces, and the most words of

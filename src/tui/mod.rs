@@ -1,5 +1,6 @@
 //! The rim of the terminal program: its loop, its performer of effects, its hold on the terminal.
 
+mod clipboard;
 mod compact_backend;
 mod disputed_rows;
 mod effect_runner;

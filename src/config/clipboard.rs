@@ -1,0 +1,63 @@
+//! [`ClipboardRoute`]: the way from sentbox to the clipboard of the user.
+
+use super::env::Env;
+
+/// How text reaches the user's clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClipboardRoute {
+    /// The terminal sets it (OSC 52), also over SSH. It never answers, and may refuse.
+    Terminal {
+        /// The terminal is tmux, which must pass the sequence on.
+        tmux: bool,
+    },
+    /// A program and its arguments, which reads the text from its standard input.
+    Program(&'static [&'static str]),
+    /// The user has switched copying off.
+    Off,
+}
+
+impl ClipboardRoute {
+    /// Chooses by the environment. Over SSH and in tmux the terminal, because a program would set
+    /// the clipboard of the remote machine; else a program of the desktop, if there is a desktop.
+    pub(crate) fn detect(env: &Env) -> Self {
+        let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
+        let tmux = is_set(&["TMUX"]);
+        if tmux || is_set(&["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"]) {
+            Self::Terminal { tmux }
+        } else if cfg!(target_os = "macos") {
+            Self::Program(&["pbcopy"])
+        } else if is_set(&["WAYLAND_DISPLAY"]) {
+            Self::Program(&["wl-copy"])
+        } else if is_set(&["DISPLAY"]) {
+            Self::Program(&["xclip", "-selection", "clipboard"])
+        } else {
+            Self::Terminal { tmux }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ssh_and_tmux_go_by_the_terminal() {
+        let route = |names: &[&str]| {
+            let env: Env = names.iter().map(|name| (*name, "x")).collect();
+            ClipboardRoute::detect(&env)
+        };
+        let terminal = ClipboardRoute::Terminal { tmux: false };
+        assert_eq!(route(&["SSH_TTY", "DISPLAY"]), terminal);
+        assert_eq!(
+            route(&["TMUX", "WAYLAND_DISPLAY"]),
+            ClipboardRoute::Terminal { tmux: true }
+        );
+        if !cfg!(target_os = "macos") {
+            assert_eq!(route(&[]), terminal);
+            assert_eq!(
+                route(&["WAYLAND_DISPLAY", "DISPLAY"]),
+                ClipboardRoute::Program(&["wl-copy"])
+            );
+        }
+    }
+}
