@@ -10,7 +10,7 @@ use super::background::Prefetch;
 use super::commands::Focus;
 use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
 use super::filter::Filter;
-use super::freshness::Freshness;
+use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
 use super::keymap::{Key, Keymap};
 use super::layout::{Arrangement, Layout, PaneSettings};
@@ -389,6 +389,7 @@ impl Model {
         self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
+        self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
         self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),

@@ -48,6 +48,8 @@ pub struct Reader {
     searched: Option<(Arc<Body>, SearchPattern)>,
     /// The index of the match that was visited last.
     current_match: Option<usize>,
+    /// Whether the header shows when the status was confirmed.
+    pub is_stale: bool,
     scroll: usize,
     pan: u16,
     width: u16,
@@ -282,6 +284,7 @@ impl Reader {
             self.width,
             self.is_header_folded
                 .unwrap_or(email_header::is_low_pane(self.height)),
+            self.is_stale,
         )
     }
 

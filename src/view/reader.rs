@@ -12,7 +12,7 @@ use super::render_ctx::{RenderCtx, Theme};
 use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
+use crate::app::{Command, Layout, MARGIN, Model, ReaderState, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
@@ -115,7 +115,7 @@ fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mu
             }
             HeaderLine::Sent(_)
             | HeaderLine::Scheduled(_)
-            | HeaderLine::Status(..)
+            | HeaderLine::Status { .. }
             | HeaderLine::Text(..)
             | HeaderLine::Gone(_)
             | HeaderLine::History(_)
@@ -162,8 +162,12 @@ fn build_header_line<'a>(
         HeaderLine::Scheduled(time) => {
             labelled("scheduled", &ctx.format_fitting(time, value_width))
         }
-        HeaderLine::Status(status, meaning) => {
-            let as_of = if is_stale(row, ctx.now) {
+        HeaderLine::Status {
+            status,
+            is_stale,
+            meaning,
+        } => {
+            let as_of = if *is_stale {
                 format!(", {}", ctx.format_as_of(row.confirmed_at))
             } else {
                 String::new()

@@ -46,7 +46,7 @@ fn build_lines<'a>(
     let mut lines = vec![build_heading(card, ctx, width)];
     let Some(summary) = card.summary() else {
         lines.push(match card.error() {
-            Some(error) => Line::styled(error.message.as_str(), ctx.theme.error()),
+            Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
             None => Line::styled(format!("counting{}", ctx.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
