@@ -90,11 +90,11 @@ pub struct Model {
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
     pub(super) outbox: Effects,
-    pub(super) size: Size,
+    pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
-    pub(super) now: Zoned,
+    pub now: Zoned,
     /// What may be asked of the service, as it stood when something happened last.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
@@ -102,16 +102,16 @@ pub struct Model {
     /// What is looked at, and how it is confirmed.
     pub(super) freshness: Freshness,
     /// Whether all that the filter may find was confirmed.
-    pub(super) status_check: Option<StatusCheck>,
+    pub status_check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
     pub(super) filter_history: Vec<String>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
-    pub(super) saved_views: SavedViews,
+    pub saved_views: SavedViews,
     /// The marked line of the list of views, while that is shown.
-    pub(super) view_chooser: Option<usize>,
+    pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
     /// Whether there was a key press or a click.
@@ -205,16 +205,6 @@ impl Model {
         }
     }
 
-    /// The size of the screen.
-    pub const fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The time, in the zone of the user.
-    pub const fn now(&self) -> &Zoned {
-        &self.now
-    }
-
     /// Where everything lies now.
     pub fn layout(&self) -> Layout {
         Layout::new(
@@ -256,7 +246,7 @@ impl Model {
             }
             Message::WindowLoaded(request, result) => {
                 let asked = self.list.apply_window(request, result, height);
-                let uncounted = self.list.total().is_none() || self.list.position().is_none();
+                let uncounted = self.list.total.is_none() || self.list.position().is_none();
                 self.outbox.extend(asked);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
@@ -377,14 +367,14 @@ impl Model {
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
     fn reconcile(&mut self) {
-        if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
+        if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
             // On another day `today` is another one.
-            self.set_filter(self.list.filter().clone());
+            self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
-            .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
+            .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
         self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
@@ -403,10 +393,10 @@ impl Model {
             }
         }
         self.outbox
-            .extend(self.reader.request_matches(self.list.filter().query()));
+            .extend(self.reader.request_matches(self.list.filter.query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
-            && self.list.filter().is_empty()
+            && self.list.filter.is_empty()
         {
             self.outbox.extend(self.service.request_older());
         }

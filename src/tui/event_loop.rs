@@ -128,7 +128,7 @@ where
             opener,
             pause,
             self.panic_at,
-            (self.model.size(), now),
+            (self.model.size, now),
         );
         #[cfg(test)]
         {
@@ -312,7 +312,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = self.model.now().timestamp();
+        self.ctx.now = self.model.now.timestamp();
         let Self {
             terminal,
             model,

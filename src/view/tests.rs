@@ -29,7 +29,7 @@ fn render_ctx() -> RenderCtx {
 }
 
 fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
-    let Size { width, height } = world.model.size();
+    let Size { width, height } = world.model.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(&world.model, ctx, frame))
