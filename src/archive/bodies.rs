@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use rusqlite::params;
-use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, OrderedObject};
 use super::codec::{dictionary, id as id_codec};
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
 use super::storage::sql;
 use super::{Archive, RequestTime, SortKey, purge};
-use crate::api::{RetrievedEmail, wire};
+use crate::api::wire::{self, OrderedObject};
+use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::Error;
 use crate::mail::{Email, EmailId, Status};
 
@@ -45,7 +44,9 @@ impl Archive {
         let json = if email.summary.last_event == last_event {
             json
         } else {
-            replace_last_event(&json, last_event.as_deref())?.into()
+            replace_last_event(&json, last_event.as_deref())
+                .map_err(|error| damaged_error(&error))?
+                .into()
         };
         let mut email = Email::from(RetrievedEmail { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
@@ -61,7 +62,8 @@ impl Archive {
         retrieved: &RetrievedEmail,
         request: RequestTime,
     ) -> Result<bool, Error> {
-        let mut emails = vec![IncomingEmail::parse(&retrieved.json, request.at, true)?];
+        let email = ListedEmail::parse(&retrieved.json).map_err(|error| damaged_error(&error))?;
+        let mut emails = vec![IncomingEmail::new(email, request.at)];
         self.connections.write(|transaction| {
             if !purge::filter_purged(transaction, &mut emails, self.retention, request.at)?
                 .is_empty()
@@ -86,27 +88,11 @@ impl Archive {
 }
 
 /// Replaces the status in the JSON of an email.
-fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
-    let OrderedObject(members) =
-        OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
-    let last_event = last_event.map_or_else(|| "null".to_owned(), row::quote);
-    let value = |name: &str, raw: &RawValue| {
-        if name == "last_event" {
-            last_event.clone()
-        } else {
-            raw.get().to_owned()
-        }
-    };
-    let mut pairs: Vec<(&str, String)> = members
-        .iter()
-        .map(|(name, raw)| (name.as_str(), value(name, raw)))
-        .collect();
-    if !pairs.iter().any(|(name, _)| *name == "last_event") {
-        pairs.push(("last_event", last_event));
-    }
-    Ok(row::write_object(
-        pairs.iter().map(|(name, value)| (*name, value.as_str())),
-    ))
+fn replace_last_event(json: &str, last_event: Option<&str>) -> serde_json::Result<String> {
+    let last_event = serde_json::value::to_raw_value(&last_event)?;
+    let mut object = OrderedObject::parse(json)?;
+    object.set("last_event", &last_event);
+    Ok(object.to_json())
 }
 
 /// Emails without bodies that the service still has, below a first key and above a second one.

@@ -1,37 +1,28 @@
 //! One email on its way into the archive: its content, and the row that the archive has of it.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{ToSql, Transaction, params, params_from_iter};
 
-use super::codec::row::{ParsedEmail, RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{dictionary, id as id_codec};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::sql;
 use super::{RequestTime, SortKey, search};
-use crate::error::{Error, ErrorKind};
-use crate::mail::{ApiTime, EmailId, Status};
+use crate::api::ListedEmail;
+use crate::api::wire::LosslessSummary;
+use crate::error::Error;
+use crate::mail::{EmailId, Status};
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// An email whose JSON is longer is parsed again when it is stored, so that the ten thousand
-/// recipients of each email of a page are not in memory at once.
-const LARGE_JSON: usize = 64 << 10;
-
 /// One email on its way into the archive.
 pub(crate) struct IncomingEmail {
-    id: String,
-    json: Arc<str>,
-    /// The parsed JSON, unless it is large.
-    fields: Option<RowFields>,
-    /// Whether the JSON has bodies.
-    has_body: bool,
+    pub(crate) email: ListedEmail,
     /// The key that its time gives it.
     pub(crate) time_key: Option<SortKey>,
     /// The row that the archive has of it.
@@ -76,84 +67,40 @@ pub(crate) const FIELDS_BY_KEY: &str = concat!(
 );
 
 impl IncomingEmail {
-    /// Parses an email's JSON, which was received at `seen_at`.
+    /// Prepares an email that was received at `seen_at`.
     ///
-    /// A creation time far in the future is ignored: the email would stay above all later mail. The parsed
-    /// fields are kept for small emails if `keeps_fields`.
-    pub(crate) fn parse(
-        json: &Arc<str>,
-        seen_at: Timestamp,
-        keeps_fields: bool,
-    ) -> Result<Self, Error> {
-        let ParsedEmail {
-            fields,
-            has_body: with_body,
-        } = RowFields::parse(json).map_err(|error| {
-            Error::new(
-                ErrorKind::NotTheApi,
-                format!("an email that cannot be read: {error}"),
-            )
-        })?;
-        let created = fields
-            .summary
-            .created_at
-            .as_deref()
-            .and_then(|created| ApiTime::parse(created).as_micros());
+    /// A creation time far in the future is ignored: the email would stay above all later mail.
+    pub(crate) fn new(email: ListedEmail, seen_at: Timestamp) -> Self {
         let latest = seen_at.as_microsecond().saturating_add(MAX_CLOCK_SKEW);
-        let time_key = created
-            .filter(|created| *created <= latest)
-            .and_then(SortKey::from_micros);
-        let id = fields.summary.id.clone();
-        let fields = Some(fields).filter(|_| keeps_fields && json.len() <= LARGE_JSON);
-        Ok(Self {
-            id,
-            json: Arc::clone(json),
-            fields,
-            has_body: with_body,
-            time_key,
+        let created = email.created.map(Timestamp::as_microsecond);
+        Self {
+            time_key: created
+                .filter(|created| *created <= latest)
+                .and_then(SortKey::from_micros),
+            email,
             existing: None,
             sort_key: SortKey(0),
-        })
-    }
-
-    /// Returns the parsed JSON.
-    pub(crate) fn fields(&self) -> Cow<'_, RowFields> {
-        match &self.fields {
-            Some(fields) => Cow::Borrowed(fields),
-            None => Cow::Owned(
-                RowFields::parse(&self.json)
-                    .expect("it was read before")
-                    .fields,
-            ),
         }
-    }
-
-    /// Returns the id as it came.
-    pub(crate) fn id_str(&self) -> &str {
-        &self.id
     }
 
     /// Returns the JSON if it has bodies.
     pub(crate) fn body_json(&self) -> Option<&str> {
-        self.has_body.then_some(&*self.json)
+        self.email.has_body.then_some(&*self.email.json)
     }
 
     /// Whether its status may still change.
     pub(crate) fn may_change(&self, now: Timestamp) -> bool {
-        confirmations::may_change(
-            self.fields().summary.last_event.as_deref(),
-            self.sort_key,
-            now,
-        )
+        let parsed = self.email.parsed();
+        confirmations::may_change(parsed.summary.last_event.as_deref(), self.sort_key, now)
     }
 
     pub(crate) fn id(&self) -> EmailId {
-        EmailId::new(&self.id)
+        EmailId::new(&self.email.id)
     }
 
     /// Loads the row that the archive has of it now.
     pub(crate) fn find_existing(&mut self, transaction: &Transaction) -> Result<(), Error> {
-        let params = [id_codec::encode_id(&self.id)];
+        let params = [id_codec::encode_id(&self.email.id)];
         self.existing = sql::optional(transaction, EXISTING, params, |row| {
             Ok(ExistingRow {
                 sort_key: row.get(0)?,
@@ -179,7 +126,7 @@ impl IncomingEmail {
                    recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
         let mut statement = transaction.prepare_cached(query)?;
-        let fields = self.fields();
+        let fields = self.email.parsed();
         let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
@@ -197,8 +144,10 @@ impl IncomingEmail {
             &confirmed_at,
             &key_order_id,
         ];
-        let values =
-            fields.to_params(cache.sender_value(transaction, fields.summary.from.as_deref())?);
+        let values = row::to_params(
+            &fields,
+            cache.sender_value(transaction, fields.summary.from.as_deref())?,
+        );
         statement.execute(params_from_iter(
             head.into_iter()
                 .chain(values.iter().map(|value| value as &dyn ToSql)),
@@ -231,7 +180,7 @@ impl IncomingEmail {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
             sql::execute(transaction, query, params![key, listed, request.seq])?;
         }
-        let (fields, current) = (self.fields(), load_fields(transaction, key)?);
+        let (fields, current) = (self.email.parsed(), load_fields(transaction, key)?);
         if current == *fields {
             return Ok(false);
         }
@@ -240,8 +189,10 @@ impl IncomingEmail {
         let mut cache = ValueCache::default();
         let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
         let head: [&dyn ToSql; 2] = [&key, &key_order_id];
-        let values =
-            fields.to_params(cache.sender_value(transaction, fields.summary.from.as_deref())?);
+        let values = row::to_params(
+            &fields,
+            cache.sender_value(transaction, fields.summary.from.as_deref())?,
+        );
         let values = values.iter().map(|value| value as &dyn ToSql);
         transaction
             .prepare_cached(query)?
@@ -270,7 +221,10 @@ impl IncomingEmail {
         else {
             return Ok(false);
         };
-        let (fields, current) = (self.fields(), load_fields(transaction, existing.sort_key)?);
+        let (fields, current) = (
+            self.email.parsed(),
+            load_fields(transaction, existing.sort_key)?,
+        );
         let (before, last_event) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
@@ -323,7 +277,7 @@ pub(crate) fn insert_new(
         index.insert(
             email.sort_key,
             fts_rowid,
-            &email.fields().summary,
+            &email.email.parsed().summary,
             email.body_json(),
         )?;
     }
@@ -342,9 +296,9 @@ impl ExistingRow {
 }
 
 /// Loads the fields of a row.
-fn load_fields(transaction: &Transaction, key: SortKey) -> Result<RowFields, Error> {
+fn load_fields(transaction: &Transaction, key: SortKey) -> Result<LosslessSummary, Error> {
     sql::one(transaction, FIELDS_BY_KEY, [key], |row| {
-        RowFields::from_row(row, 0)
+        row::read_fields(row, 0)
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
 use super::storage::schema;
 use super::{Archive, SortKey, search};
@@ -164,8 +164,8 @@ struct DecodedRow {
 
 /// Reads a row of [`EMAILS`] strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
-    let fields = RowFields::from_row(row, 11)?;
-    fields.check_json().map_err(|error| damaged_error(&error))?;
+    let fields = row::read_fields(row, 11)?;
+    row::check_json(&fields).map_err(|error| damaged_error(&error))?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{dictionary, id as id_codec};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
@@ -15,6 +15,7 @@ use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
 use super::storage::{Connections, open_for_repair, schema};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
+use crate::api::wire::LosslessSummary;
 use crate::error::{Error, ErrorKind};
 
 /// The most emails in one transaction, and bytes of their bodies.
@@ -41,7 +42,7 @@ pub(crate) struct RepairOutcome {
 /// One email with everything that is copied.
 struct RecoveredEmail {
     sort_key: SortKey,
-    fields: RowFields,
+    fields: LosslessSummary,
     /// `listed`, `status_seen_at`, `status_changes`, `response_seq`, `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
@@ -285,8 +286,8 @@ impl RepairJob<'_> {
     }
 
     fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail, Error> {
-        let fields = RowFields::from_row(row, 7)?;
-        fields.check_json().map_err(|error| damaged_error(&error))?;
+        let fields = row::read_fields(row, 7)?;
+        row::check_json(&fields).map_err(|error| damaged_error(&error))?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
             *value = row
@@ -414,9 +415,8 @@ fn insert_row(
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     let key_order_id = cache.key_order_id(transaction, &email.fields.key_order)?;
-    let values = email
-        .fields
-        .to_params(cache.sender_value(transaction, email.fields.summary.from.as_deref())?);
+    let sender = cache.sender_value(transaction, email.fields.summary.from.as_deref())?;
+    let values = row::to_params(&email.fields, sender);
     let head = [&email.sort_key as &dyn ToSql]
         .into_iter()
         .chain(email.state.iter().map(|value| value as &dyn ToSql));

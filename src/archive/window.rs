@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::codec::id as id_codec;
-use super::codec::row::{self, RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
 use super::storage::sql;
@@ -187,8 +187,7 @@ impl Archive {
         );
         self.connections.read(|connection| {
             let params = [id_codec::encode_id(id.as_str())];
-            let fields =
-                sql::optional(connection, query, params, |row| RowFields::from_row(row, 0))?;
+            let fields = sql::optional(connection, query, params, |row| row::read_fields(row, 0))?;
             Ok(fields.map(|fields| fields.to_json()))
         })
     }

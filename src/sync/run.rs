@@ -12,7 +12,7 @@ use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
 use crate::archive::{Archive, CoverageState, ListingPage, MergeResult, PagePosition, RequestTime};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{ApiTime, EmailId};
+use crate::mail::EmailId;
 
 /// The state of a run.
 pub(super) struct SyncRun {
@@ -218,5 +218,5 @@ fn is_oldest_first(items: &[ListedEmail]) -> Option<bool> {
 fn created_micros(items: &[ListedEmail]) -> impl Iterator<Item = i64> {
     items
         .iter()
-        .filter_map(|item| ApiTime::parse(item.created_at.as_deref()?).as_micros())
+        .filter_map(|item| Some(item.created?.as_microsecond()))
 }

@@ -35,10 +35,6 @@ pub struct MergeResult {
     pub(crate) is_lowest: bool,
 }
 
-/// A service that ignores limits may send all mail at once: then each email is parsed again when it is
-/// stored, so that not all of them are in memory twice.
-const MAX_PAGE_WITH_FIELDS: usize = 1000;
-
 /// After so many renumberings, which no page needs, a page is stored without its order.
 const MAX_RENUMBERINGS: usize = 100;
 
@@ -50,15 +46,14 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn merge_page(&self, page: &ListingPage) -> Result<MergeResult, Error> {
         let mut ids = HashSet::new();
+        let request = page.requested;
         let unique = page
             .items
             .iter()
             .filter(|item| ids.insert(item.id.as_str()));
-        let has_fields = page.items.len() <= MAX_PAGE_WITH_FIELDS;
-        let request = page.requested;
-        let mut emails = unique
-            .map(|item| IncomingEmail::parse(&item.json, request.at, has_fields))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut emails: Vec<_> = unique
+            .map(|item| IncomingEmail::new(item.clone(), request.at))
+            .collect();
         self.connections.write(|transaction| {
             purge::delete_expired(transaction, self.retention, request.at)?;
             // First of all, since it may reset which rows are listed.
