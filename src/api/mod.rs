@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
 
 mod client;
@@ -143,14 +143,10 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     }
 
     /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
-    fn list(
-        &self,
-        limit: u8,
-        cursor: &Cursor,
-    ) -> impl Future<Output = Result<EmailPage, Error>> + Send;
+    fn list(&self, limit: u8, cursor: &Cursor) -> impl Future<Output = Result<EmailPage>> + Send;
 
     /// Returns one email with its bodies.
-    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail, Error>> + Send;
+    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
 }
 
 /// Locks a mutex whose value stays valid when another thread panics.

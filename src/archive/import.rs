@@ -12,7 +12,7 @@ use super::listing::position;
 use super::{Archive, purge};
 use crate::api::ListedEmail;
 use crate::api::wire::{self, OrderedObject};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Lines in one transaction: with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
@@ -53,7 +53,7 @@ impl Archive {
         mut lines: impl BufRead,
         seen_at: Timestamp,
         mut progress: impl FnMut(&ImportReport),
-    ) -> Result<ImportReport, Error> {
+    ) -> Result<ImportReport> {
         let mut done = ImportReport::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut line = Vec::new();
@@ -103,19 +103,19 @@ impl Archive {
         batch: &mut Vec<IncomingEmail>,
         seen_at: Timestamp,
         done: &mut ImportReport,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut ids = HashSet::new();
         let mut emails: Vec<IncomingEmail> = batch
             .drain(..)
             .filter(|email| ids.insert(email.email.id.clone()))
             .collect();
-        let (new, out) = self.connections.write(|transaction| {
-            let out = purge::filter_purged(transaction, &mut emails, self.retention, seen_at)?;
-            position::assign_time_keys(transaction, &mut emails, seen_at)?;
-            let new = incoming::insert_new(transaction, &emails, EmailSource::File(seen_at))?;
+        let (new, out) = self.connections.write(|tx| {
+            let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;
+            position::assign_time_keys(tx, &mut emails, seen_at)?;
+            let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;
             for email in emails.iter().filter(|email| email.existing.is_some()) {
                 if let Some(json) = email.body_json() {
-                    dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
+                    dictionary::store_body_if_missing(tx, email.sort_key, json)?;
                 }
             }
             Ok((new.len() as u64, out.total()))

@@ -14,7 +14,7 @@ use super::storage::sql;
 use super::{RequestTime, SortKey, search};
 use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Status};
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
@@ -99,9 +99,9 @@ impl IncomingEmail {
     }
 
     /// Loads the row that the archive has of it now.
-    pub(crate) fn find_existing(&mut self, transaction: &Transaction) -> Result<(), Error> {
+    pub(crate) fn find_existing(&mut self, tx: &Transaction) -> Result<()> {
         let params = [id_codec::encode_id(&self.email.id)];
-        self.existing = sql::optional(transaction, EXISTING, params, |row| {
+        self.existing = sql::optional(tx, EXISTING, params, |row| {
             Ok(ExistingRow {
                 sort_key: row.get(0)?,
                 listed: row.get(1)?,
@@ -117,17 +117,17 @@ impl IncomingEmail {
     /// Inserts it as a new row.
     fn insert_row(
         &self,
-        transaction: &Transaction,
+        tx: &Transaction,
         cache: &mut ValueCache,
         fts_rowid: i64,
         source: EmailSource,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
                    recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-        let mut statement = transaction.prepare_cached(query)?;
+        let mut statement = tx.prepare_cached(query)?;
         let fields = self.email.parsed();
-        let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
+        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
             EmailSource::Response(request) => {
@@ -146,7 +146,7 @@ impl IncomingEmail {
         ];
         let values = row::to_params(
             &fields,
-            cache.sender_value(transaction, fields.summary.from.as_deref())?,
+            cache.sender_value(tx, fields.summary.from.as_deref())?,
         );
         statement.execute(params_from_iter(
             head.into_iter()
@@ -158,62 +158,52 @@ impl IncomingEmail {
     /// Updates the existing row and records an earlier status; returns whether the status changed.
     pub(crate) fn update(
         &self,
-        transaction: &Transaction,
+        tx: &Transaction,
         listed: bool,
         request: RequestTime,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let Some(existing) = &self.existing else {
             return Ok(false);
         };
         let key = self.sort_key;
         if existing.is_newer_than(request) {
             if listed && !existing.listed && !existing.is_missing {
-                sql::execute(
-                    transaction,
-                    "UPDATE mail SET listed = 1 WHERE sort_key = ?1",
-                    [key],
-                )?;
+                sql::execute(tx, "UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
             }
             return Ok(false);
         }
         if (listed && !existing.listed) || existing.is_missing {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
-            sql::execute(transaction, query, params![key, listed, request.seq])?;
+            sql::execute(tx, query, params![key, listed, request.seq])?;
         }
-        let (fields, current) = (self.email.parsed(), load_fields(transaction, key)?);
+        let (fields, current) = (self.email.parsed(), load_fields(tx, key)?);
         if current == *fields {
             return Ok(false);
         }
         let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
         let mut cache = ValueCache::default();
-        let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
+        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
         let head: [&dyn ToSql; 2] = [&key, &key_order_id];
         let values = row::to_params(
             &fields,
-            cache.sender_value(transaction, fields.summary.from.as_deref())?,
+            cache.sender_value(tx, fields.summary.from.as_deref())?,
         );
         let values = values.iter().map(|value| value as &dyn ToSql);
-        transaction
-            .prepare_cached(query)?
-            .execute(params_from_iter(
-                head.into_iter()
-                    .chain(values)
-                    .chain([&request.seq as &dyn ToSql]),
-            ))?;
+        tx.prepare_cached(query)?.execute(params_from_iter(
+            head.into_iter()
+                .chain(values)
+                .chain([&request.seq as &dyn ToSql]),
+        ))?;
         let (before, after) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
         );
-        record_status_change(transaction, key, existing, (before, after), request)
+        record_status_change(tx, key, existing, (before, after), request)
     }
 
     /// Updates the status alone, from a response that describes the email in another form.
-    pub(crate) fn update_status(
-        &self,
-        transaction: &Transaction,
-        request: RequestTime,
-    ) -> Result<bool, Error> {
+    pub(crate) fn update_status(&self, tx: &Transaction, request: RequestTime) -> Result<bool> {
         let Some(existing) = self
             .existing
             .as_ref()
@@ -221,17 +211,14 @@ impl IncomingEmail {
         else {
             return Ok(false);
         };
-        let (fields, current) = (
-            self.email.parsed(),
-            load_fields(transaction, existing.sort_key)?,
-        );
+        let (fields, current) = (self.email.parsed(), load_fields(tx, existing.sort_key)?);
         let (before, last_event) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
         );
         if last_event.is_none()
             || !record_status_change(
-                transaction,
+                tx,
                 existing.sort_key,
                 existing,
                 (before, last_event),
@@ -241,7 +228,7 @@ impl IncomingEmail {
             return Ok(false);
         }
         sql::execute(
-            transaction,
+            tx,
             "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1",
             params![existing.sort_key, last_event],
         )?;
@@ -251,28 +238,28 @@ impl IncomingEmail {
 
 /// Inserts the emails that are new, with their bodies and index entries.
 pub(crate) fn insert_new(
-    transaction: &Transaction,
+    tx: &Transaction,
     emails: &[IncomingEmail],
     source: EmailSource,
-) -> Result<Vec<EmailId>, Error> {
+) -> Result<Vec<EmailId>> {
     let mut new: Vec<&IncomingEmail> = emails
         .iter()
         .filter(|email| email.existing.is_none())
         .collect();
     new.sort_unstable_by_key(|email| Reverse(email.sort_key));
     let keys: Vec<SortKey> = new.iter().map(|email| email.sort_key).collect();
-    let fts_rowids = search::assign_rowids(transaction, &keys)?;
+    let fts_rowids = search::assign_rowids(tx, &keys)?;
     let mut cache = ValueCache::default();
     for (email, fts_rowid) in new.iter().zip(&fts_rowids) {
-        email.insert_row(transaction, &mut cache, *fts_rowid, source)?;
+        email.insert_row(tx, &mut cache, *fts_rowid, source)?;
     }
     let with_body: Vec<(SortKey, &str)> = new
         .iter()
         .filter_map(|email| Some((email.sort_key, email.body_json()?)))
         .collect();
-    dictionary::store_bodies(transaction, &with_body)?;
+    dictionary::store_bodies(tx, &with_body)?;
     // After all rows: a statement that fires a trigger makes the index write its pending tokens.
-    let mut index = search::Index::new(transaction);
+    let mut index = search::Index::new(tx);
     for (email, fts_rowid) in new.iter().zip(fts_rowids) {
         index.insert(
             email.sort_key,
@@ -296,36 +283,30 @@ impl ExistingRow {
 }
 
 /// Loads the fields of a row.
-fn load_fields(transaction: &Transaction, key: SortKey) -> Result<LosslessSummary, Error> {
-    sql::one(transaction, FIELDS_BY_KEY, [key], |row| {
-        row::read_fields(row, 0)
-    })
+fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
+    sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
 /// Records the status that a row had, if it has another one now.
 fn record_status_change(
-    transaction: &Transaction,
+    tx: &Transaction,
     key: SortKey,
     existing: &ExistingRow,
     (before, after): (Option<&str>, Option<&str>),
     request: RequestTime,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
     sql::execute(
-        transaction,
+        tx,
         query,
         params![key, existing.changes, existing.status_seen, before],
     )?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(
-        transaction,
-        query,
-        params![key, request.micros(), request.seq],
-    )?;
+    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     Ok(true)
 }
 
@@ -338,42 +319,34 @@ pub(crate) struct ValueCache {
 
 impl ValueCache {
     /// Returns the id of this order of keys.
-    pub(crate) fn key_order_id(
-        &mut self,
-        transaction: &Transaction,
-        names: &str,
-    ) -> Result<i64, Error> {
+    pub(crate) fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
         if let Some((known, id)) = &self.key_order
             && known == names
         {
             return Ok(*id);
         }
         let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let known = sql::optional_value(transaction, query, [names])?;
+        let known = sql::optional_value(tx, query, [names])?;
         let key_order_id = if let Some(id) = known {
             id
         } else {
             let query = "INSERT INTO key_order (keys) VALUES (?1)";
-            sql::execute(transaction, query, [names])?;
-            transaction.last_insert_rowid()
+            sql::execute(tx, query, [names])?;
+            tx.last_insert_rowid()
         };
         self.key_order = Some((names.to_owned(), key_order_id));
         Ok(key_order_id)
     }
 
     /// Returns a sender as it is stored: the id of an interned value, or text once there are too many.
-    pub(crate) fn sender_value(
-        &mut self,
-        transaction: &Transaction,
-        sender: Option<&str>,
-    ) -> Result<Value, Error> {
+    pub(crate) fn sender_value(&mut self, tx: &Transaction, sender: Option<&str>) -> Result<Value> {
         let Some(sender) = sender else {
             return Ok(Value::Null);
         };
         if let Some(existing) = self.senders.get(sender) {
             return Ok(existing.clone());
         }
-        let value = search::intern(transaction, search::STORED_SENDER, sender)?
+        let value = search::intern(tx, search::STORED_SENDER, sender)?
             .map_or_else(|| Value::Text(sender.to_owned()), Value::Integer);
         self.senders.insert(sender.to_owned(), value.clone());
         Ok(value)

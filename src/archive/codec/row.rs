@@ -145,13 +145,13 @@ mod tests {
     /// Through the columns of a real table and back.
     fn through(json: &str) -> LosslessSummary {
         let fields = ListedEmail::parse(json).unwrap().parsed();
-        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let conn = rusqlite::Connection::open_in_memory().unwrap();
         let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
         let sender = fields.summary.from.clone().into();
         let values = to_params(&fields, sender)
             .into_iter()
             .chain([ToSqlOutput::from(fields.key_order.as_str())]);
-        let back = connection
+        let back = conn
             .query_row(sql, rusqlite::params_from_iter(values), |row| {
                 read_fields(row, 0)
             })
