@@ -245,9 +245,9 @@ impl List {
     }
 
     /// Asks how many emails there are, and how many above this window.
-    pub fn count_emails(&self, ticket: RequestId) -> Effect {
+    pub fn count_emails(&self, request: RequestId) -> Effect {
         Effect::CountEmails {
-            ticket,
+            request,
             query: self.filter.query().clone(),
             place: self.rows().first().map(|row| row.sort_key),
         }
@@ -271,12 +271,12 @@ impl List {
     /// Takes a window; the selection stays on its email, unless a jump was asked for.
     pub fn apply_window(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<RowWindow, Error>,
+        request: RequestId,
+        result: Result<RowWindow, Error>,
         height: usize,
     ) -> Option<Effect> {
         let before = self.window_anchors();
-        if !self.window.resolve(ticket, outcome) || self.window.error().is_some() {
+        if !self.window.resolve(request, result) || self.window.error().is_some() {
             return None;
         }
         let sort = self.filter.query().sort;
@@ -524,7 +524,7 @@ impl List {
 
     fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {
         Effect::LoadWindow {
-            ticket: self.window.start(),
+            request: self.window.start(),
             query: self.filter.query().clone(),
             anchor,
             rows,

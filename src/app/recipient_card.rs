@@ -44,7 +44,7 @@ impl RecipientCard {
 
     fn request_summary(&mut self, fresh_since: Timestamp, now: Timestamp) -> Effect {
         Effect::SummarizeRecipient {
-            ticket: self.summary.start(),
+            request: self.summary.start(),
             address: self.address.clone(),
             fresh_since,
             now,
@@ -163,11 +163,11 @@ impl Model {
 
     pub(super) fn apply_recipient_summary(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Arc<RecipientSummary>, Error>,
+        request: RequestId,
+        result: Result<Arc<RecipientSummary>, Error>,
     ) {
         if let Some(card) = &mut self.recipient_card {
-            card.summary.resolve(ticket, outcome);
+            card.summary.resolve(request, result);
         }
     }
 }

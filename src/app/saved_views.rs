@@ -143,7 +143,7 @@ impl Model {
 
     fn write_view(&mut self, number: u8, view: Option<SavedView>) {
         self.outbox.push(Effect::SaveView {
-            ticket: self.view_save.start(),
+            request: self.view_save.start(),
             number,
             view,
         });
@@ -193,13 +193,13 @@ impl Model {
     /// Takes where the views are kept, or why they are not.
     pub(super) fn apply_view_saved(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Option<String>, Error>,
+        request: RequestId,
+        result: Result<Option<String>, Error>,
     ) {
-        if !self.view_save.resolve(ticket, Ok(())) {
+        if !self.view_save.resolve(request, Ok(())) {
             return;
         }
-        let words = match outcome {
+        let words = match result {
             Ok(Some(file)) => format!("written to {file}"),
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
             Err(failure) => format!("until you leave: {}", failure.message),

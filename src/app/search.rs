@@ -36,7 +36,7 @@ impl Model {
 
     fn request_suggestions(&mut self, prompt: &Prompt) {
         self.outbox.push(Effect::LoadSuggestions {
-            ticket: self.suggestions.start(),
+            request: self.suggestions.start(),
             text: prompt.text().to_owned(),
             cursor: prompt.cursor(),
         });
@@ -48,9 +48,9 @@ impl Model {
     }
 
     /// Takes what could stand at the cursor.
-    pub(super) fn apply_suggestions(&mut self, ticket: RequestId, offers: Vec<Completion>) {
+    pub(super) fn apply_suggestions(&mut self, request: RequestId, offers: Vec<Completion>) {
         if self.prompt.is_some() {
-            self.suggestions.resolve(ticket, Ok(offers));
+            self.suggestions.resolve(request, Ok(offers));
         }
     }
 

@@ -108,8 +108,8 @@ impl StatusCheck {
     }
 
     /// Whether this attempt is still wanted.
-    pub(super) const fn is_current(&self, ticket: RequestId) -> bool {
-        self.request.is_current(ticket)
+    pub(super) const fn is_current(&self, request: RequestId) -> bool {
+        self.request.is_current(request)
     }
 
     fn next_step(&mut self) -> Option<Effect> {
@@ -117,12 +117,12 @@ impl StatusCheck {
             return None;
         }
         Some(Effect::CheckStatuses {
-            ticket: self.request.start(),
+            request: self.request.start(),
             query: Arc::clone(&self.candidates),
             below: self.checked_down_to,
             fresh_since: self.fresh_since(),
-            most: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
-            most_rows: self.max_rows - self.rows,
+            max_requests: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
+            max_rows: self.max_rows - self.rows,
         })
     }
 
@@ -197,19 +197,19 @@ impl Model {
     /// Takes what a step brought.
     pub(super) fn apply_status_check_step(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<StatusCheckStep, Error>,
+        request: RequestId,
+        result: Result<StatusCheckStep, Error>,
     ) {
         let now = self.now().timestamp();
         let Some(check) = self
             .status_check
             .as_mut()
-            .filter(|check| check.request.is_current(ticket))
+            .filter(|check| check.request.is_current(request))
         else {
             return;
         };
-        check.request.resolve(ticket, Ok(()));
-        match outcome {
+        check.request.resolve(request, Ok(()));
+        match result {
             Ok(StatusCheckStep {
                 update: news,
                 requests,
@@ -235,11 +235,11 @@ impl Model {
     }
 
     /// The step was withdrawn before it was sent.
-    pub(super) fn cancel_status_check_step(&mut self, ticket: RequestId) {
+    pub(super) fn cancel_status_check_step(&mut self, request: RequestId) {
         if let Some(check) = self
             .status_check
             .as_mut()
-            .filter(|check| check.request.is_current(ticket))
+            .filter(|check| check.request.is_current(request))
         {
             check.request.reset();
         }

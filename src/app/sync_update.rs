@@ -90,9 +90,9 @@ impl Model {
     }
 
     /// Shows what another process has brought, without a request.
-    pub(super) fn apply_archive_change(&mut self, outcome: Result<SyncUpdate, Error>) {
+    pub(super) fn apply_archive_change(&mut self, result: Result<SyncUpdate, Error>) {
         // An archive that cannot be read is reported by what reads it next.
-        let Ok(news) = outcome else {
+        let Ok(news) = result else {
             return;
         };
         self.service.update_reach(news.reach, news.head_at);

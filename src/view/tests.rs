@@ -416,11 +416,11 @@ fn failed_email_shows_error_below_header() {
         world.answer(n);
     }
     world.press("Enter");
-    let Some(Effect::LoadEmail { ticket, .. }) = world.pending.pop() else {
+    let Some(Effect::LoadEmail { request, .. }) = world.pending.pop() else {
         panic!("no request for the email")
     };
     world.happen(Message::EmailLoaded(
-        ticket,
+        request,
         Err(Error::new(
             ErrorKind::Server,
             "the service failed with status 503",
@@ -460,13 +460,13 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh(ticket, _)) = world.pending.pop() else {
+    let Some(Effect::Refresh(request, _)) = world.pending.pop() else {
         panic!("no refresh was requested")
     };
     world.mailbox.arrive();
     world.mailbox.arrive();
     world.happen(Message::Refreshed(
-        ticket,
+        request,
         Ok(SyncUpdate {
             new: 2,
             changed: vec![EmailId::new("id-4")],
@@ -484,7 +484,7 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh(ticket, _)) =
+        let Some(Effect::Refresh(request, _)) =
             world.model.service.request_refresh(Priority::Refresh)
         else {
             panic!("no refresh was requested")
@@ -497,7 +497,7 @@ fn emails_without_an_id_are_reported_once() {
             unreadable,
             head_at: None,
         };
-        world.happen(Message::Refreshed(ticket, Ok(news)));
+        world.happen(Message::Refreshed(request, Ok(news)));
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
         world.model.notice = None;
         shown
@@ -629,10 +629,10 @@ fn fail_refresh(world: &mut World, error: Error) {
         .iter()
         .position(|effect| matches!(effect, Effect::Refresh(..)))
         .expect("no refresh is running");
-    let Effect::Refresh(ticket, _) = world.pending.remove(n) else {
+    let Effect::Refresh(request, _) = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::Refreshed(ticket, Err(error)));
+    world.happen(Message::Refreshed(request, Err(error)));
 }
 
 #[test]

@@ -149,9 +149,9 @@ fn a_failing_extension_rests_before_it_tries_again() {
         else {
             break;
         };
-        if let Effect::LoadOlder(ticket) = world.pending[n] {
+        if let Effect::LoadOlder(request) = world.pending[n] {
             world.pending.remove(n);
-            world.happen(Message::OlderLoaded(ticket, Err(failure.clone())));
+            world.happen(Message::OlderLoaded(request, Err(failure.clone())));
         } else {
             world.answer(n);
         }
@@ -166,7 +166,7 @@ fn a_failing_extension_rests_before_it_tries_again() {
     assert!(world.pending.iter().any(|effect| matches!(
         effect,
         Effect::Timer {
-            what: TimerKind::LoadOlder,
+            kind: TimerKind::LoadOlder,
             ..
         }
     )));
@@ -193,11 +193,11 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 #[test]
 fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
-    let Effect::Refresh(ticket, _) = world.pending[1] else {
+    let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
     world.happen(Message::Refreshed(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
     ));
     let is_refresh = |effect: &&Effect| {
@@ -205,7 +205,7 @@ fn a_rejected_key_ends_the_asking() {
             effect,
             Effect::Refresh(..)
                 | Effect::Timer {
-                    what: TimerKind::Refresh,
+                    kind: TimerKind::Refresh,
                     ..
                 }
         )
@@ -228,7 +228,7 @@ fn a_rejected_key_ends_the_asking() {
         world.pending.iter().any(|effect| matches!(
             effect,
             Effect::Timer {
-                what: TimerKind::Refresh,
+                kind: TimerKind::Refresh,
                 ..
             }
         )),
@@ -239,16 +239,16 @@ fn a_rejected_key_ends_the_asking() {
 #[test]
 fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
     let mut world = World::start(opening(80, 24), Mailbox::of(5));
-    let Effect::Refresh(ticket, _) = world.pending[1] else {
+    let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
     world.happen(Message::Refreshed(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
     ));
     let pause = world.pending.iter().find_map(|effect| match effect {
         Effect::Timer {
-            what: TimerKind::Refresh,
+            kind: TimerKind::Refresh,
             pause,
             ..
         } => Some(*pause),
@@ -892,11 +892,11 @@ fn looking_back_ends_when_the_service_fails() {
         .press("Enter")
         .settle()
         .press("b");
-    let Some(Effect::LoadOlder(ticket)) = world.pending.pop() else {
+    let Some(Effect::LoadOlder(request)) = world.pending.pop() else {
         panic!("a page is asked for")
     };
     world.happen(Message::OlderLoaded(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
     assert_eq!(world.model.load_older, None);
@@ -990,8 +990,8 @@ proptest! {
                 Event::Fail(n) => {
                     let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
                     if !reads.is_empty() {
-                        let Effect::LoadEmail { ticket, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
-                        world.happen(Message::EmailLoaded(ticket, Err(Error::new(ErrorKind::Server, "it failed"))));
+                        let Effect::LoadEmail { request, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
+                        world.happen(Message::EmailLoaded(request, Err(Error::new(ErrorKind::Server, "it failed"))));
                     }
                 }
             }

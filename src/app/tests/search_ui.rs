@@ -213,11 +213,11 @@ fn what_cannot_be_counted_is_said() {
         .iter()
         .position(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
         .expect("it is counted");
-    let Effect::SummarizeRecipient { ticket, .. } = world.pending.remove(n) else {
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(n) else {
         unreachable!()
     };
     world.happen(Message::RecipientSummarized(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Archive, "the disk is gone")),
     ));
     assert!(
@@ -351,11 +351,11 @@ fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
         .write("Ana")
         .settle()
         .press("Enter");
-    let Some(Effect::SaveView { ticket, .. }) = world.pending.pop() else {
+    let Some(Effect::SaveView { request, .. }) = world.pending.pop() else {
         panic!("it is to be kept")
     };
     world.happen(Message::ViewSaved(
-        ticket,
+        request,
         Err(Error::new(
             ErrorKind::Config,
             "config.toml cannot be written",
