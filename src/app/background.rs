@@ -53,13 +53,13 @@ impl Prefetch {
         self.request.reset();
     }
 
-    pub(super) fn finish(&mut self, ticket: RequestId) {
-        self.request.resolve(ticket, Ok(()));
+    pub(super) fn finish(&mut self, request: RequestId) {
+        self.request.resolve(request, Ok(()));
     }
 
     /// Whether this attempt is still wanted.
-    pub(super) const fn is_current(&self, ticket: RequestId) -> bool {
-        self.request.is_current(ticket)
+    pub(super) const fn is_current(&self, request: RequestId) -> bool {
+        self.request.is_current(request)
     }
 }
 
@@ -69,50 +69,50 @@ impl Model {
     }
 
     /// Whether a request is still needed. An obsolete one that was not sent yet is cancelled.
-    pub fn is_wanted(&self, errand: RequestKind, ticket: RequestId) -> bool {
-        match errand {
-            RequestKind::LoadEmail => self.reader.is_email_current(ticket),
-            RequestKind::Prefetch => self.prefetch.is_current(ticket),
+    pub fn is_wanted(&self, kind: RequestKind, request: RequestId) -> bool {
+        match kind {
+            RequestKind::LoadEmail => self.reader.is_email_current(request),
+            RequestKind::Prefetch => self.prefetch.is_current(request),
             RequestKind::LoadOlder => {
-                self.service.is_older_current(ticket)
+                self.service.is_older_current(request)
                     && (self.load_older.is_some() || self.needs_older())
             }
-            RequestKind::Backfill => self.service.is_backfill_current(ticket),
-            RequestKind::Refresh => self.service.is_refresh_current(ticket),
-            RequestKind::ConfirmStatuses => self.freshness.is_confirm_current(ticket),
-            RequestKind::RecheckStatuses => self.freshness.is_recheck_current(ticket),
+            RequestKind::Backfill => self.service.is_backfill_current(request),
+            RequestKind::Refresh => self.service.is_refresh_current(request),
+            RequestKind::ConfirmStatuses => self.freshness.is_confirm_current(request),
+            RequestKind::RecheckStatuses => self.freshness.is_recheck_current(request),
             RequestKind::CheckStatuses => self
                 .status_check
                 .as_ref()
-                .is_some_and(|check| check.is_current(ticket)),
+                .is_some_and(|check| check.is_current(request)),
         }
     }
 
     /// Whether the list may soon come to an end that is not the end of all mail.
     fn needs_older(&self) -> bool {
-        self.list.filter().is_empty()
+        self.list.filter.is_empty()
             && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
     }
 
     /// Allows a cancelled request to be made again.
-    pub(super) fn request_cancelled(&mut self, errand: RequestKind, ticket: RequestId) {
-        match errand {
+    pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
+        match kind {
             // A newer request has replaced it already.
             RequestKind::LoadEmail | RequestKind::Refresh => {}
-            RequestKind::Prefetch => self.prefetch.finish(ticket),
-            RequestKind::LoadOlder => self.service.cancel_older(ticket),
-            RequestKind::Backfill => self.service.cancel_backfill(ticket),
-            RequestKind::ConfirmStatuses => self.freshness.cancel_confirm(ticket),
-            RequestKind::CheckStatuses => self.cancel_status_check_step(ticket),
-            RequestKind::RecheckStatuses => self.freshness.cancel_recheck(ticket),
+            RequestKind::Prefetch => self.prefetch.finish(request),
+            RequestKind::LoadOlder => self.service.cancel_older(request),
+            RequestKind::Backfill => self.service.cancel_backfill(request),
+            RequestKind::ConfirmStatuses => self.freshness.cancel_confirm(request),
+            RequestKind::CheckStatuses => self.cancel_status_check_step(request),
+            RequestKind::RecheckStatuses => self.freshness.cancel_recheck(request),
         }
     }
 
     /// Takes an email that was to be read. One that was not here came from the service, which is
     /// therefore back if it was away.
-    pub(super) fn apply_email(&mut self, ticket: RequestId, outcome: Result<OpenedEmail, Error>) {
-        let fetched = outcome.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
-        self.outbox.extend(self.reader.apply_email(ticket, outcome));
+    pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
+        let fetched = result.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
+        self.outbox.extend(self.reader.apply_email(request, result));
         if fetched {
             self.outbox.extend(self.service.refresh_if_failing());
             // Its status has come along: row, head, history and card show the same.
@@ -129,9 +129,9 @@ impl Model {
         match id.filter(|_| {
             self.user_acted
                 && matches!(self.reader_state(), ReaderState::Ready(..))
-                && self.service.error().is_none()
+                && self.service.error.as_ref().is_none()
         }) {
-            Some(id) if self.service.has_answered() => {
+            Some(id) if self.service.has_answered => {
                 self.outbox
                     .extend(self.prefetch.next_request(&id, self.list.rows()));
             }
@@ -145,10 +145,10 @@ impl Model {
             && (matches!(self.reader_state(), ReaderState::Loading)
                 || self.service.is_loading_older());
         if (paused || waits) && !self.countdown.is_pending() {
-            let ticket = self.countdown.start();
+            let request = self.countdown.start();
             self.outbox.push(Effect::Timer {
-                ticket,
-                what: TimerKind::Countdown,
+                request,
+                kind: TimerKind::Countdown,
                 pause: Duration::from_secs(1),
             });
         }

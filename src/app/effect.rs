@@ -24,7 +24,7 @@ pub enum Effect {
     Loop(LoopEffect),
     /// Load rows of the archive.
     LoadWindow {
-        ticket: RequestId,
+        request: RequestId,
         query: Arc<Query>,
         /// Newest means the top and oldest the bottom, in either order.
         anchor: WindowAnchor,
@@ -33,13 +33,13 @@ pub enum Effect {
     },
     /// Count the emails of the query, and those before `place`.
     CountEmails {
-        ticket: RequestId,
+        request: RequestId,
         query: Arc<Query>,
         place: Option<SortKey>,
     },
     /// Summarize all emails to an address.
     SummarizeRecipient {
-        ticket: RequestId,
+        request: RequestId,
         address: SearchText,
         /// A status confirmed at this time or later counts as checked.
         fresh_since: Timestamp,
@@ -48,7 +48,7 @@ pub enum Effect {
     },
     /// Store a saved view, or delete it if it is `None`.
     SaveView {
-        ticket: RequestId,
+        request: RequestId,
         number: u8,
         view: Option<SavedView>,
     },
@@ -56,53 +56,53 @@ pub enum Effect {
     SaveHistory(RequestId, String),
     /// Load suggestions for the text at the cursor, which is a byte offset.
     LoadSuggestions {
-        ticket: RequestId,
+        request: RequestId,
         text: String,
         cursor: usize,
     },
     /// Load an email with its body from the archive, or else from the service.
     LoadEmail {
-        ticket: RequestId,
+        request: RequestId,
         id: EmailId,
-        urgency: Priority,
+        priority: Priority,
     },
     /// Fetch an email that may be read next, if the rate budget allows it.
     PrefetchEmail(RequestId, EmailId),
     /// Confirm the statuses of these emails, by page or by id.
     ConfirmStatuses {
-        ticket: RequestId,
+        request: RequestId,
         ids: Vec<EmailId>,
         /// The maximal number of requests.
-        most: u32,
-        urgency: Priority,
+        max_requests: u32,
+        priority: Priority,
     },
     /// Confirm the statuses of the emails of a query, newest first.
     CheckStatuses {
-        ticket: RequestId,
+        request: RequestId,
         query: Arc<Query>,
         /// Start below this email.
         below: Option<SortKey>,
         /// Skip what was confirmed at this time or later.
         fresh_since: Timestamp,
         /// The maximal number of requests.
-        most: u32,
+        max_requests: u32,
         /// The maximal number of emails.
-        most_rows: u32,
+        max_rows: u32,
     },
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),
     /// Lay out a body at a width in columns.
     RenderBody {
-        ticket: RequestId,
+        request: RequestId,
         email: Arc<Email>,
         view: BodyView,
         width: u16,
     },
     /// Find a text in a body.
     FindMatches {
-        ticket: RequestId,
+        request: RequestId,
         body: Arc<Body>,
-        sought: SearchPattern,
+        pattern: SearchPattern,
     },
     /// Fetch the page below the covered range at the top.
     LoadOlder(RequestId),
@@ -114,19 +114,19 @@ pub enum Effect {
     LoadProfiles(RequestId),
     /// Ask the service whether it accepts a key; stores nothing.
     VerifyKey {
-        ticket: RequestId,
+        request: RequestId,
         base_url: String,
         key: SecretInput,
     },
     /// Open another session; [`LoopEffect::SwitchSession`] shows it.
     OpenSession {
-        ticket: RequestId,
-        door: SessionTarget,
+        request: RequestId,
+        target: SessionTarget,
         answer: ConfirmAnswer,
     },
     Timer {
-        ticket: RequestId,
-        what: TimerKind,
+        request: RequestId,
+        kind: TimerKind,
         pause: Duration,
     },
 }

@@ -88,8 +88,8 @@ impl Freshness {
     }
 
     /// Whether this attempt to confirm is still wanted.
-    pub(super) const fn is_confirm_current(&self, ticket: RequestId) -> bool {
-        self.confirm_request.is_current(ticket)
+    pub(super) const fn is_confirm_current(&self, request: RequestId) -> bool {
+        self.confirm_request.is_current(request)
     }
 
     /// Reads what is due in the background, unless that is being done.
@@ -99,13 +99,13 @@ impl Freshness {
     }
 
     /// Whether this recheck is still wanted.
-    pub(super) const fn is_recheck_current(&self, ticket: RequestId) -> bool {
-        self.recheck_request.is_current(ticket)
+    pub(super) const fn is_recheck_current(&self, request: RequestId) -> bool {
+        self.recheck_request.is_current(request)
     }
 
     /// The recheck was withdrawn before it was sent.
-    pub(super) fn cancel_recheck(&mut self, ticket: RequestId) {
-        self.recheck_request.resolve(ticket, Ok(()));
+    pub(super) fn cancel_recheck(&mut self, request: RequestId) {
+        self.recheck_request.resolve(request, Ok(()));
     }
 
     /// A user is here.
@@ -124,8 +124,8 @@ impl Freshness {
     }
 
     /// The attempt to confirm was withdrawn before it was sent.
-    pub(super) fn cancel_confirm(&mut self, ticket: RequestId) {
-        if self.confirm_request.is_current(ticket) {
+    pub(super) fn cancel_confirm(&mut self, request: RequestId) {
+        if self.confirm_request.is_current(request) {
             self.confirm_request.reset();
         }
     }
@@ -206,8 +206,8 @@ pub enum Liveness {
 impl Model {
     /// Whether the list is live, as far as its service has answered at all.
     pub fn liveness(&self) -> Liveness {
-        let now = self.now().timestamp();
-        match self.service.as_of() {
+        let now = self.now.timestamp();
+        match self.service.as_of {
             Some(at) if now.duration_since(at).abs() > LIVE_WITHIN => {
                 return Liveness::ListAsOf(at);
             }
@@ -247,7 +247,7 @@ impl Model {
 
     /// Confirms what is looked at and due, and wakes up when more will be.
     pub(super) fn confirm_visible(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let visible: Vec<EmailId> = self
             .visible_rows()
             .map(|row| row.summary.id.clone())
@@ -270,7 +270,7 @@ impl Model {
         }
         let mut wake = self
             .service
-            .as_of()
+            .as_of
             .filter(|_| self.liveness() == Liveness::Live)
             .map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
@@ -302,12 +302,12 @@ impl Model {
             if !ids.is_empty() {
                 match self.freshness.request_budget(now) {
                     Ok(most) => {
-                        let urgency = if self.freshness.forced_at > self.freshness.visible_since {
+                        let priority = if self.freshness.forced_at > self.freshness.visible_since {
                             Priority::Interactive
                         } else {
                             Priority::Refresh
                         };
-                        self.start_confirm(ids, most, urgency);
+                        self.start_confirm(ids, most, priority);
                     }
                     Err(at) => wake = wake.into_iter().chain([at]).min(),
                 }
@@ -316,19 +316,19 @@ impl Model {
         self.set_freshness_timer(wake, now);
     }
 
-    fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Priority) {
+    fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, priority: Priority) {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         self.outbox.push(Effect::ConfirmStatuses {
-            ticket: self.freshness.confirm_request.start(),
+            request: self.freshness.confirm_request.start(),
             ids,
-            most,
-            urgency,
+            max_requests: most,
+            priority,
         });
     }
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
     pub(super) fn confirm_opened_email(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let Some(row) = self.list.selected() else {
             return;
         };
@@ -348,13 +348,13 @@ impl Model {
     /// Takes what confirming brought.
     pub(super) fn apply_confirmation(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<ConfirmResult, Error>,
+        request: RequestId,
+        result: Result<ConfirmResult, Error>,
     ) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         // What an older attempt brings is in the archive as well.
-        let is_current = self.freshness.confirm_request.resolve(ticket, Ok(()));
-        match outcome {
+        let is_current = self.freshness.confirm_request.resolve(request, Ok(()));
+        match result {
             Ok(confirmation) => {
                 self.freshness.confirm_rounds += u32::from(is_current);
                 self.freshness
@@ -373,14 +373,14 @@ impl Model {
     /// next refresh.
     pub(super) fn apply_recheck(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<(Option<SyncUpdate>, u64), Error>,
+        request: RequestId,
+        result: Result<(Option<SyncUpdate>, u64), Error>,
     ) {
-        let now = self.now().timestamp();
-        if !self.freshness.recheck_request.resolve(ticket, Ok(())) {
+        let now = self.now.timestamp();
+        if !self.freshness.recheck_request.resolve(request, Ok(())) {
             return;
         }
-        match outcome {
+        match result {
             Ok((news, due)) => {
                 self.freshness.due_count = due;
                 if let Some(news) = news {
@@ -408,15 +408,15 @@ impl Model {
             .unwrap_or_default()
             .max(Duration::from_millis(50));
         self.outbox.push(Effect::Timer {
-            ticket: freshness.timer.start(),
-            what: TimerKind::Freshness,
+            request: freshness.timer.start(),
+            kind: TimerKind::Freshness,
             pause,
         });
     }
 
     /// The timer has ended; what is due now is found out after each message.
-    pub(super) fn freshness_timer_fired(&mut self, ticket: RequestId) {
-        self.freshness.timer.resolve(ticket, Ok(()));
+    pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
+        self.freshness.timer.resolve(request, Ok(()));
     }
 }
 

@@ -25,7 +25,7 @@ const FIRST_WINDOW_ROWS: usize = 96;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
     window: Pending<RowWindow>,
-    filter: Filter,
+    pub filter: Filter,
     /// The position before the filter changed; kept even if the filter hides it.
     anchor: Option<ListAnchor>,
     cursor: usize,
@@ -42,15 +42,15 @@ pub struct List {
     /// How many emails stand before the first row of the window, where that is known.
     offset: Option<u64>,
     /// Emails that the filter lets through, where that is known.
-    total: Option<u64>,
+    pub total: Option<u64>,
     /// There are more of them than were counted.
-    is_capped: bool,
+    pub is_capped: bool,
     /// Emails in the archive, where that is known.
-    archive_total: Option<u64>,
+    pub archive_total: Option<u64>,
     /// Emails whose bodies and tags are known, where the filter hangs on it.
-    bodies_known: Option<u64>,
+    pub bodies_known: Option<u64>,
     /// Emails that arrived above what is visible.
-    unseen_above: u64,
+    pub unseen_above: u64,
     /// Emails whose status changed and that were not looked at since.
     changed: BTreeSet<EmailId>,
 }
@@ -60,11 +60,6 @@ impl List {
     pub fn load_first(&mut self) -> Effect {
         self.jump_target = JumpTarget::First;
         self.load_window(WindowAnchor::Newest, FIRST_WINDOW_ROWS)
-    }
-
-    /// What the list is narrowed to.
-    pub const fn filter(&self) -> &Filter {
-        &self.filter
     }
 
     /// Sets the filter and requests its rows, unless it is the same query.
@@ -179,31 +174,6 @@ impl List {
         self.offset.map(|rank| rank + self.cursor as u64 + 1)
     }
 
-    /// Emails that the filter lets through, where that is known.
-    pub const fn total(&self) -> Option<u64> {
-        self.total
-    }
-
-    /// Whether there are more of them than [`List::total`], which is where counting ended.
-    pub const fn is_capped(&self) -> bool {
-        self.is_capped
-    }
-
-    /// Emails in the archive, where that is known.
-    pub const fn archive_total(&self) -> Option<u64> {
-        self.archive_total
-    }
-
-    /// Emails whose bodies and tags are known, where the filter hangs on it and that was counted.
-    pub const fn bodies_known(&self) -> Option<u64> {
-        self.bodies_known
-    }
-
-    /// Emails that arrived above what is visible.
-    pub const fn unseen_above(&self) -> u64 {
-        self.unseen_above
-    }
-
     /// Whether the status of this email changed since it was last looked at.
     pub fn has_changed(&self, id: &EmailId) -> bool {
         self.changed.contains(id)
@@ -245,9 +215,9 @@ impl List {
     }
 
     /// Asks how many emails there are, and how many above this window.
-    pub fn count_emails(&self, ticket: RequestId) -> Effect {
+    pub fn count_emails(&self, request: RequestId) -> Effect {
         Effect::CountEmails {
-            ticket,
+            request,
             query: self.filter.query().clone(),
             place: self.rows().first().map(|row| row.sort_key),
         }
@@ -271,12 +241,12 @@ impl List {
     /// Takes a window; the selection stays on its email, unless a jump was asked for.
     pub fn apply_window(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<RowWindow, Error>,
+        request: RequestId,
+        result: Result<RowWindow, Error>,
         height: usize,
     ) -> Option<Effect> {
         let before = self.window_anchors();
-        if !self.window.resolve(ticket, outcome) || self.window.error().is_some() {
+        if !self.window.resolve(request, result) || self.window.error().is_some() {
             return None;
         }
         let sort = self.filter.query().sort;
@@ -524,7 +494,7 @@ impl List {
 
     fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {
         Effect::LoadWindow {
-            ticket: self.window.start(),
+            request: self.window.start(),
             query: self.filter.query().clone(),
             anchor,
             rows,

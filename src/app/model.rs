@@ -10,7 +10,7 @@ use super::background::Prefetch;
 use super::commands::Focus;
 use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
 use super::filter::Filter;
-use super::freshness::Freshness;
+use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
 use super::keymap::{Key, Keymap};
 use super::layout::{Arrangement, Layout, PaneSettings};
@@ -90,11 +90,11 @@ pub struct Model {
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
     pub(super) outbox: Effects,
-    pub(super) size: Size,
+    pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
-    pub(super) now: Zoned,
+    pub now: Zoned,
     /// What may be asked of the service, as it stood when something happened last.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
@@ -102,16 +102,16 @@ pub struct Model {
     /// What is looked at, and how it is confirmed.
     pub(super) freshness: Freshness,
     /// Whether all that the filter may find was confirmed.
-    pub(super) status_check: Option<StatusCheck>,
+    pub status_check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
     pub(super) filter_history: Vec<String>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
-    pub(super) saved_views: SavedViews,
+    pub saved_views: SavedViews,
     /// The marked line of the list of views, while that is shown.
-    pub(super) view_chooser: Option<usize>,
+    pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
     /// Whether there was a key press or a click.
@@ -136,7 +136,7 @@ impl Model {
             query,
             filter_history: history,
             saved_views: views,
-            target: door,
+            target,
             storage: kept,
             start_screen: hall,
         } = opening;
@@ -153,7 +153,7 @@ impl Model {
             keymap: keys,
             pending_keys: Vec::new(),
             start_screen: hall,
-            target: door,
+            target,
             storage: kept,
             notice,
             full_times: false,
@@ -205,16 +205,6 @@ impl Model {
         }
     }
 
-    /// The size of the screen.
-    pub const fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The time, in the zone of the user.
-    pub const fn now(&self) -> &Zoned {
-        &self.now
-    }
-
     /// Where everything lies now.
     pub fn layout(&self) -> Layout {
         Layout::new(
@@ -254,54 +244,54 @@ impl Model {
                 }
                 self.size = size;
             }
-            Message::WindowLoaded(ticket, outcome) => {
-                let asked = self.list.apply_window(ticket, outcome, height);
-                let uncounted = self.list.total().is_none() || self.list.position().is_none();
+            Message::WindowLoaded(request, result) => {
+                let asked = self.list.apply_window(request, result, height);
+                let uncounted = self.list.total.is_none() || self.list.position().is_none();
                 self.outbox.extend(asked);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
                     self.request_counts();
                 }
             }
-            Message::Counted(ticket, outcome) => {
-                if self.count_request.resolve(ticket, Ok(())) {
-                    let found = outcome
+            Message::Counted(request, result) => {
+                if self.count_request.resolve(request, Ok(())) {
+                    let found = result
                         .as_ref()
                         .ok()
                         .map(|counts| self.list.apply_counts(*counts));
                     self.continue_load_older(found.is_some());
                 }
             }
-            Message::HistorySaved(ticket, outcome) => {
-                if let (true, Err(failure)) = (self.history_save.resolve(ticket, Ok(())), outcome) {
+            Message::HistorySaved(request, result) => {
+                if let (true, Err(failure)) = (self.history_save.resolve(request, Ok(())), result) {
                     self.notice = Some(failure.message);
                 }
             }
-            Message::RecipientSummarized(ticket, outcome) => {
-                self.apply_recipient_summary(ticket, outcome);
+            Message::RecipientSummarized(request, result) => {
+                self.apply_recipient_summary(request, result);
             }
-            Message::ViewSaved(ticket, outcome) => self.apply_view_saved(ticket, outcome),
-            Message::SuggestionsLoaded(ticket, offers) => self.apply_suggestions(ticket, offers),
-            Message::EmailLoaded(ticket, outcome) => self.apply_email(ticket, outcome),
-            Message::EmailPrefetched(ticket) => self.prefetch.finish(ticket),
-            Message::StatusesConfirmed(ticket, outcome) => self.apply_confirmation(ticket, outcome),
-            Message::StatusesRechecked(ticket, outcome) => self.apply_recheck(ticket, outcome),
-            Message::StatusesChecked(ticket, outcome) => {
-                self.apply_status_check_step(ticket, outcome);
+            Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
+            Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
+            Message::EmailLoaded(request, result) => self.apply_email(request, result),
+            Message::EmailPrefetched(request) => self.prefetch.finish(request),
+            Message::StatusesConfirmed(request, result) => self.apply_confirmation(request, result),
+            Message::StatusesRechecked(request, result) => self.apply_recheck(request, result),
+            Message::StatusesChecked(request, result) => {
+                self.apply_status_check_step(request, result);
             }
-            Message::BodyRendered(ticket, outcome) => {
+            Message::BodyRendered(request, result) => {
                 self.reader
-                    .apply_body(ticket, outcome, self.list.selected());
+                    .apply_body(request, result, self.list.selected());
             }
-            Message::MatchesFound(ticket, marks) => {
+            Message::MatchesFound(request, marks) => {
                 self.reader
-                    .apply_matches(ticket, marks, self.list.selected());
+                    .apply_matches(request, marks, self.list.selected());
             }
-            Message::Refreshed(ticket, outcome) => {
+            Message::Refreshed(request, result) => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) =
                     self.service
-                        .apply_refresh(ticket, outcome, self.now.timestamp());
+                        .apply_refresh(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
                 self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
@@ -316,10 +306,10 @@ impl Model {
                     }
                 }
             }
-            Message::OlderLoaded(ticket, outcome) => {
+            Message::OlderLoaded(request, result) => {
                 let (news, rest) = self
                     .service
-                    .apply_older(ticket, outcome, self.now.timestamp());
+                    .apply_older(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
                 self.apply_older_page(news.as_ref());
                 self.report_unreadable(news.as_ref());
@@ -327,39 +317,41 @@ impl Model {
                     self.apply_older(&news);
                 }
             }
-            Message::Backfilled(ticket, outcome) => {
+            Message::Backfilled(request, result) => {
                 let news = self
                     .service
-                    .apply_backfill(ticket, outcome, self.now.timestamp());
+                    .apply_backfill(request, result, self.now.timestamp());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
                     self.apply_older(&news);
                 }
             }
-            Message::RequestCancelled(ticket, errand) => self.request_cancelled(errand, ticket),
-            Message::ArchiveChanged(outcome) => self.apply_archive_change(outcome),
+            Message::RequestCancelled(request, kind) => self.request_cancelled(kind, request),
+            Message::ArchiveChanged(result) => self.apply_archive_change(result),
             Message::ServiceChanged => self
                 .outbox
                 .extend(self.service.request_refresh(Priority::Refresh)),
             Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
-            Message::ProfilesLoaded(ticket, outcome) => self.apply_profiles(ticket, outcome),
-            Message::KeyVerified(ticket, outcome) => self.apply_key_check(ticket, outcome),
-            Message::SessionOpened(ticket, outcome) => self.apply_session_opened(ticket, outcome),
-            Message::TimerFired(ticket, what) => match what {
+            Message::ProfilesLoaded(request, result) => self.apply_profiles(request, result),
+            Message::KeyVerified(request, result) => self.apply_key_check(request, result),
+            Message::SessionOpened(request, result) => self.apply_session_opened(request, result),
+            Message::TimerFired(request, kind) => match kind {
                 TimerKind::Selection => {
                     // What is shown first is not what anybody has asked for.
-                    let urgency = if self.user_acted {
+                    let priority = if self.user_acted {
                         Priority::Interactive
                     } else {
                         Priority::Backfill
                     };
                     self.outbox
-                        .extend(self.reader.debounce_elapsed(ticket, urgency));
+                        .extend(self.reader.debounce_elapsed(request, priority));
                 }
-                TimerKind::Refresh => self.outbox.extend(self.service.refresh_timer_fired(ticket)),
-                TimerKind::LoadOlder => self.service.older_timer_fired(ticket),
-                TimerKind::Freshness => self.freshness_timer_fired(ticket),
-                TimerKind::Countdown => _ = self.countdown.resolve(ticket, Ok(())),
+                TimerKind::Refresh => self
+                    .outbox
+                    .extend(self.service.refresh_timer_fired(request)),
+                TimerKind::LoadOlder => self.service.older_timer_fired(request),
+                TimerKind::Freshness => self.freshness_timer_fired(request),
+                TimerKind::Countdown => _ = self.countdown.resolve(request, Ok(())),
             },
             Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
         }
@@ -368,25 +360,26 @@ impl Model {
     }
 
     pub(super) fn request_counts(&mut self) {
-        let ticket = self.count_request.start();
-        self.outbox.push(self.list.count_emails(ticket));
+        let request = self.count_request.start();
+        self.outbox.push(self.list.count_emails(request));
     }
 
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
     fn reconcile(&mut self) {
-        if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
+        if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
             // On another day `today` is another one.
-            self.set_filter(self.list.filter().clone());
+            self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
-            .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
+            .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
         self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
+        self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
         self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
@@ -400,10 +393,10 @@ impl Model {
             }
         }
         self.outbox
-            .extend(self.reader.request_matches(self.list.filter().query()));
+            .extend(self.reader.request_matches(self.list.filter.query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
-            && self.list.filter().is_empty()
+            && self.list.filter.is_empty()
         {
             self.outbox.extend(self.service.request_older());
         }

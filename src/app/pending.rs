@@ -38,11 +38,11 @@ impl<T> Pending<T> {
     }
 
     /// Stores the result if the request is the current one; returns whether it is.
-    pub fn resolve(&mut self, ticket: RequestId, outcome: Result<T, Error>) -> bool {
-        let current = self.is_current(ticket);
+    pub fn resolve(&mut self, request: RequestId, result: Result<T, Error>) -> bool {
+        let current = self.is_current(request);
         if current {
             self.in_flight = false;
-            self.result = Some(outcome);
+            self.result = Some(result);
         }
         current
     }
@@ -59,15 +59,13 @@ impl<T> Pending<T> {
     }
 
     /// Whether this request is the running one.
-    pub const fn is_current(&self, ticket: RequestId) -> bool {
-        self.in_flight && self.last_id == ticket.0
+    pub const fn is_current(&self, request: RequestId) -> bool {
+        self.in_flight && self.last_id == request.0
     }
 
     /// The value, if the last answer was one.
     pub fn value(&self) -> Option<&T> {
-        self.result
-            .as_ref()
-            .and_then(|outcome| outcome.as_ref().ok())
+        self.result.as_ref().and_then(|result| result.as_ref().ok())
     }
 
     /// The failure, if the last answer was one and nothing newer is awaited.
@@ -77,7 +75,7 @@ impl<T> Pending<T> {
         }
         self.result
             .as_ref()
-            .and_then(|outcome| outcome.as_ref().err())
+            .and_then(|result| result.as_ref().err())
     }
 }
 
@@ -104,20 +102,20 @@ mod tests {
     #[test]
     fn what_was_held_stays_until_the_answer_and_goes_when_cleared() {
         let mut slot = Pending::default();
-        let ticket = slot.start();
-        slot.resolve(ticket, Ok(1));
-        let ticket = slot.start();
+        let request = slot.start();
+        slot.resolve(request, Ok(1));
+        let request = slot.start();
         assert_eq!(slot.value(), Some(&1));
         slot.reset();
         assert_eq!(slot.value(), None);
-        assert!(!slot.resolve(ticket, Ok(2)));
+        assert!(!slot.resolve(request, Ok(2)));
     }
 
     #[test]
     fn a_failure_is_hidden_while_a_new_attempt_runs() {
         let mut slot = Pending::<()>::default();
-        let ticket = slot.start();
-        slot.resolve(ticket, Err(Error::new(ErrorKind::Server, "it failed")));
+        let request = slot.start();
+        slot.resolve(request, Err(Error::new(ErrorKind::Server, "it failed")));
         assert!(slot.error().is_some());
         slot.start();
         assert!(slot.error().is_none());

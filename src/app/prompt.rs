@@ -71,13 +71,13 @@ pub enum PromptKind {
 /// What is being typed, and what was there before.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    kind: PromptKind,
+    pub kind: PromptKind,
     input: Input,
-    origin: HistoryEntry,
+    pub origin: HistoryEntry,
     /// The offer that stands in the line, and the line and the cursor without it.
     suggestion: Option<(usize, String, usize)>,
     /// Whether it was tried to keep what is typed, and could not be.
-    is_rejected: bool,
+    pub is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
 }
@@ -115,11 +115,6 @@ impl Prompt {
         }
     }
 
-    /// What is asked for.
-    pub const fn kind(&self) -> PromptKind {
-        self.kind
-    }
-
     /// What is typed so far.
     pub fn text(&self) -> &str {
         self.input.value()
@@ -139,16 +134,6 @@ impl Prompt {
             self.input.visual_cursor(),
             self.input.visual_scroll(width.saturating_sub(1)),
         )
-    }
-
-    /// Where the person was when it was opened.
-    pub const fn origin(&self) -> &HistoryEntry {
-        &self.origin
-    }
-
-    /// Whether it was tried to keep what is typed, and could not be.
-    pub const fn is_rejected(&self) -> bool {
-        self.is_rejected
     }
 
     /// Takes note that what is typed cannot be kept.

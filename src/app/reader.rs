@@ -28,13 +28,13 @@ pub const MARGIN: u16 = 1;
 /// What the reader shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
-    id: Option<EmailId>,
+    pub id: Option<EmailId>,
     debounce: Pending<()>,
     email: Pending<OpenedEmail>,
     /// Whether the loading email is only a preview.
     is_preview: bool,
     body: Pending<Arc<Body>>,
-    view: BodyView,
+    pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
@@ -47,9 +47,11 @@ pub struct Reader {
     /// What the marks are of, and in which body.
     searched: Option<(Arc<Body>, SearchPattern)>,
     /// The index of the match that was visited last.
-    current_match: Option<usize>,
-    scroll: usize,
-    pan: u16,
+    pub current_match: Option<usize>,
+    /// Whether the header shows when the status was confirmed.
+    pub is_stale: bool,
+    pub scroll: usize,
+    pub pan: u16,
     width: u16,
     height: u16,
 }
@@ -81,25 +83,6 @@ pub enum ReaderState<'a> {
 }
 
 impl Reader {
-    pub const fn view(&self) -> BodyView {
-        self.view
-    }
-
-    /// The first line that is visible.
-    pub const fn scroll(&self) -> usize {
-        self.scroll
-    }
-
-    /// Columns that wide blocks are moved to the left.
-    pub const fn pan(&self) -> u16 {
-        self.pan
-    }
-
-    /// The email the reader is turned to.
-    pub const fn id(&self) -> Option<&EmailId> {
-        self.id.as_ref()
-    }
-
     /// How far the reader is with the email `selected`, the only one it may show.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
@@ -143,27 +126,27 @@ impl Reader {
             self.debounce.reset();
             self.is_preview = false;
             return Some(Effect::LoadEmail {
-                ticket: self.email.start(),
+                request: self.email.start(),
                 id: id.clone(),
-                urgency: Priority::Interactive,
+                priority: Priority::Interactive,
             });
         }
         (!self.debounce.is_pending()).then(|| Effect::Timer {
-            ticket: self.debounce.start(),
-            what: TimerKind::Selection,
+            request: self.debounce.start(),
+            kind: TimerKind::Selection,
             pause: DEBOUNCE,
         })
     }
 
     /// The selection stood still.
-    pub fn debounce_elapsed(&mut self, ticket: RequestId, urgency: Priority) -> Option<Effect> {
-        let current = self.debounce.resolve(ticket, Ok(()));
+    pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
+        let current = self.debounce.resolve(request, Ok(()));
         let id = self.id.clone().filter(|_| current)?;
-        self.is_preview = urgency.is_background();
+        self.is_preview = priority.is_background();
         Some(Effect::LoadEmail {
-            ticket: self.email.start(),
+            request: self.email.start(),
             id,
-            urgency,
+            priority,
         })
     }
 
@@ -171,15 +154,15 @@ impl Reader {
     pub fn reload(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
         Some(Effect::LoadEmail {
-            ticket: self.email.start(),
+            request: self.email.start(),
             id,
-            urgency: Priority::Interactive,
+            priority: Priority::Interactive,
         })
     }
 
     /// Whether the email of this attempt is still waited for.
-    pub const fn is_email_current(&self, ticket: RequestId) -> bool {
-        self.email.is_current(ticket)
+    pub const fn is_email_current(&self, request: RequestId) -> bool {
+        self.email.is_current(request)
     }
 
     /// Whether the email could not be had.
@@ -190,10 +173,10 @@ impl Reader {
     /// Takes the email.
     pub fn apply_email(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<OpenedEmail, Error>,
+        request: RequestId,
+        result: Result<OpenedEmail, Error>,
     ) -> Option<Effect> {
-        if !self.email.resolve(ticket, outcome) {
+        if !self.email.resolve(request, result) {
             return None;
         }
         self.render_body()
@@ -202,11 +185,11 @@ impl Reader {
     /// Takes the laid-out body.
     pub fn apply_body(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Arc<Body>, Error>,
+        request: RequestId,
+        result: Result<Arc<Body>, Error>,
         row: Option<&EmailRow>,
     ) {
-        if self.body.resolve(ticket, outcome) {
+        if self.body.resolve(request, result) {
             if let Some(wanted) = self.pending_scroll.take() {
                 self.scroll = wanted;
             }
@@ -282,6 +265,7 @@ impl Reader {
             self.width,
             self.is_header_folded
                 .unwrap_or(email_header::is_low_pane(self.height)),
+            self.is_stale,
         )
     }
 
@@ -317,7 +301,7 @@ impl Reader {
             return None;
         }
         Some(Effect::RenderBody {
-            ticket: self.body.start(),
+            request: self.body.start(),
             email,
             view: self.view,
             width: self.width,
@@ -382,13 +366,13 @@ impl Reader {
 
     /// Requests the matches in the body, unless they are known or there is no pattern.
     pub fn request_matches(&mut self, query: &Arc<Query>) -> Option<Effect> {
-        let sought = match &self.find {
+        let pattern = match &self.find {
             Some(find) => SearchPattern::Text(find.text.clone()),
             None => SearchPattern::Filter(query.clone()),
         };
-        let wanted = self.body.value().filter(|_| !sought.is_empty());
+        let wanted = self.body.value().filter(|_| !pattern.is_empty());
         let same = match (&self.searched, wanted) {
-            (Some((body, before)), Some(wanted)) => Arc::ptr_eq(body, wanted) && *before == sought,
+            (Some((body, before)), Some(wanted)) => Arc::ptr_eq(body, wanted) && *before == pattern,
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
@@ -398,28 +382,28 @@ impl Reader {
         let other_text = self
             .searched
             .as_ref()
-            .is_none_or(|(_, before)| *before != sought);
-        self.searched = wanted.map(|body| (body.clone(), sought));
+            .is_none_or(|(_, before)| *before != pattern);
+        self.searched = wanted.map(|body| (body.clone(), pattern));
         self.matches.reset();
         if other_text {
             self.current_match = None;
         }
-        let (body, sought) = self.searched.clone()?;
+        let (body, pattern) = self.searched.clone()?;
         Some(Effect::FindMatches {
-            ticket: self.matches.start(),
+            request: self.matches.start(),
             body,
-            sought,
+            pattern,
         })
     }
 
     /// Stores the matches and scrolls to the first one of a search for text.
     pub fn apply_matches(
         &mut self,
-        ticket: RequestId,
+        request: RequestId,
         marks: Vec<TextMatch>,
         row: Option<&EmailRow>,
     ) {
-        if !self.matches.resolve(ticket, Ok(marks)) {
+        if !self.matches.resolve(request, Ok(marks)) {
             return;
         }
         self.current_match = self.current_match.filter(|at| *at < self.matches().len());
@@ -447,11 +431,6 @@ impl Reader {
 
     pub fn matches(&self) -> &[TextMatch] {
         self.matches.value().map_or(&[], |marks| marks)
-    }
-
-    /// The index of the match that was visited last.
-    pub const fn current_match(&self) -> Option<usize> {
-        self.current_match
     }
 
     /// Whether the matches of a text or of the filter were requested.

@@ -44,7 +44,7 @@ impl RecipientCard {
 
     fn request_summary(&mut self, fresh_since: Timestamp, now: Timestamp) -> Effect {
         Effect::SummarizeRecipient {
-            ticket: self.summary.start(),
+            request: self.summary.start(),
             address: self.address.clone(),
             fresh_since,
             now,
@@ -138,7 +138,7 @@ impl Model {
         if self.prompt.is_some() {
             return;
         }
-        let wanted = recipient_address(self.list.filter().query());
+        let wanted = recipient_address(self.list.filter.query());
         if wanted == self.recipient_card.as_ref().map(|card| &card.address) {
             return;
         }
@@ -151,7 +151,7 @@ impl Model {
 
     /// Asks again what became of the mail to the address of the card, if there is one.
     pub(super) fn request_recipient_summary(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let fresh_since = self
             .status_check
             .as_ref()
@@ -163,11 +163,11 @@ impl Model {
 
     pub(super) fn apply_recipient_summary(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Arc<RecipientSummary>, Error>,
+        request: RequestId,
+        result: Result<Arc<RecipientSummary>, Error>,
     ) {
         if let Some(card) = &mut self.recipient_card {
-            card.summary.resolve(ticket, outcome);
+            card.summary.resolve(request, result);
         }
     }
 }

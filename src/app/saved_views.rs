@@ -6,7 +6,7 @@ use super::filter::Filter;
 use super::model::Model;
 use super::pending::RequestId;
 use super::prompt::{Prompt, PromptKind};
-use crate::config::{SavedView, SavedViews};
+use crate::config::SavedView;
 use crate::error::Error;
 
 /// The number and the name in a line such as `3 Trouble`.
@@ -25,23 +25,13 @@ pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
 const TITLE_LINES: usize = 2;
 
 impl Model {
-    /// The saved views.
-    pub const fn saved_views(&self) -> &SavedViews {
-        &self.saved_views
-    }
-
     /// The view that the list shows, if what it shows is one.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
-        let text = self.list.filter().text();
+        let text = self.list.filter.text();
         self.saved_views
             .iter()
             .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
             .map(|(number, view)| (*number, view))
-    }
-
-    /// Which line of the list of views is marked, while that is shown.
-    pub const fn view_chooser(&self) -> Option<usize> {
-        self.view_chooser
     }
 
     /// Whether a view is being chosen.
@@ -143,14 +133,14 @@ impl Model {
 
     fn write_view(&mut self, number: u8, view: Option<SavedView>) {
         self.outbox.push(Effect::SaveView {
-            ticket: self.view_save.start(),
+            request: self.view_save.start(),
             number,
             view,
         });
     }
 
     pub(super) fn check_save_view(&self) -> Result<(), String> {
-        if self.list.filter().text().is_empty() {
+        if self.list.filter.text().is_empty() {
             return Err(self.with_hint(
                 "only a filter can be saved as a view",
                 Command::Filter,
@@ -183,7 +173,7 @@ impl Model {
         };
         let view = SavedView {
             name: name.to_owned(),
-            query: self.list.filter().text().to_owned(),
+            query: self.list.filter.text().to_owned(),
         };
         self.saved_views.insert(number, view.clone());
         self.notify(format!("{number} shows {name} from now on"));
@@ -193,13 +183,13 @@ impl Model {
     /// Takes where the views are kept, or why they are not.
     pub(super) fn apply_view_saved(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Option<String>, Error>,
+        request: RequestId,
+        result: Result<Option<String>, Error>,
     ) {
-        if !self.view_save.resolve(ticket, Ok(())) {
+        if !self.view_save.resolve(request, Ok(())) {
             return;
         }
-        let words = match outcome {
+        let words = match result {
             Ok(Some(file)) => format!("written to {file}"),
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
             Err(failure) => format!("until you leave: {}", failure.message),

@@ -20,7 +20,7 @@ impl Model {
     pub(super) fn open_filter_prompt(&mut self) {
         let prompt = Prompt::new(
             PromptKind::Filter,
-            self.list.filter().text(),
+            self.list.filter.text(),
             self.history_entry(),
         );
         self.request_suggestions(&prompt);
@@ -36,7 +36,7 @@ impl Model {
 
     fn request_suggestions(&mut self, prompt: &Prompt) {
         self.outbox.push(Effect::LoadSuggestions {
-            ticket: self.suggestions.start(),
+            request: self.suggestions.start(),
             text: prompt.text().to_owned(),
             cursor: prompt.cursor(),
         });
@@ -48,9 +48,9 @@ impl Model {
     }
 
     /// Takes what could stand at the cursor.
-    pub(super) fn apply_suggestions(&mut self, ticket: RequestId, offers: Vec<Completion>) {
+    pub(super) fn apply_suggestions(&mut self, request: RequestId, offers: Vec<Completion>) {
         if self.prompt.is_some() {
-            self.suggestions.resolve(ticket, Ok(offers));
+            self.suggestions.resolve(request, Ok(offers));
         }
     }
 
@@ -75,7 +75,7 @@ impl Model {
         let Some(prompt) = self
             .prompt
             .as_mut()
-            .filter(|prompt| prompt.kind() == PromptKind::Filter)
+            .filter(|prompt| prompt.kind == PromptKind::Filter)
         else {
             return;
         };
@@ -116,7 +116,7 @@ impl Model {
         if by_hand {
             prompt.accept_suggestion();
         }
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Date | PromptKind::SaveView => {
                 self.prompt = Some(prompt);
                 return;
@@ -153,7 +153,7 @@ impl Model {
         let Some(mut prompt) = self.prompt.take() else {
             return;
         };
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Date => return self.go_to_date(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
             PromptKind::Find => return,
@@ -165,8 +165,8 @@ impl Model {
             return;
         }
         self.suggestions.reset();
-        self.record_history(prompt.origin().clone());
-        let text = self.list.filter().text().to_owned();
+        self.record_history(prompt.origin.clone());
+        let text = self.list.filter.text().to_owned();
         if text.is_empty() || self.filter_history.last() == Some(&text) {
             return;
         }
@@ -190,7 +190,7 @@ impl Model {
             self.prompt = Some(prompt.reject());
             return;
         };
-        if let Some(Coverage::Since(stamp)) = self.service.reach()
+        if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
             && let Some(at) = stamp.parsed.filter(|at| *at > moment.start)
         {
             let day = at
@@ -200,7 +200,7 @@ impl Model {
             let text = format!("mail is loaded since {day}");
             self.notify_with(&text, Command::LoadOlder, "searches older mail");
         }
-        let micros = match self.list.filter().query().sort {
+        let micros = match self.list.filter.query().sort {
             SortOrder::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
             SortOrder::Oldest => moment.start,
         };
@@ -217,10 +217,10 @@ impl Model {
         let Some(prompt) = self.prompt.take() else {
             return;
         };
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Filter => {
                 self.suggestions.reset();
-                self.set_filter(prompt.origin().filter.clone());
+                self.set_filter(prompt.origin.filter.clone());
             }
             PromptKind::Find => self.reader.cancel_find(),
             PromptKind::Date | PromptKind::SaveView => {}
@@ -249,7 +249,7 @@ impl Model {
             self.notify("this email has no such field");
             return;
         };
-        let query = self.list.filter().query();
+        let query = self.list.filter.query();
         let filter = Node::all([query.filter.clone(), Node::Term(term)]);
         self.show_filter(Filter::from_query(
             Query {

@@ -22,14 +22,14 @@ const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 /// How it stands with the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceStatus {
-    unavailable: Option<Error>,
-    is_refused: bool,
-    error: Option<Error>,
+    pub unavailable: Option<Error>,
+    pub is_refused: bool,
+    pub error: Option<Error>,
     /// When the trouble began.
-    failing_since: Option<Timestamp>,
+    pub failing_since: Option<Timestamp>,
     /// When it answered last, to this process or another one.
-    as_of: Option<Timestamp>,
-    has_answered: bool,
+    pub as_of: Option<Timestamp>,
+    pub has_answered: bool,
     refresh_interval: Duration,
     failures: u32,
     refresh_request: Pending<()>,
@@ -39,7 +39,7 @@ pub struct ServiceStatus {
     older_request: Pending<()>,
     older_timer: Pending<()>,
     backfill: BackfillState,
-    reach: Option<Coverage>,
+    pub reach: Option<Coverage>,
     /// The last refresh did not get to the end of what is new.
     is_behind: bool,
     /// The service had nothing older to give, although it did not say that this was all.
@@ -78,31 +78,6 @@ impl ServiceStatus {
         }
     }
 
-    /// Why the service cannot be asked at all.
-    pub const fn unavailable(&self) -> Option<&Error> {
-        self.unavailable.as_ref()
-    }
-
-    /// What went wrong when it was asked last.
-    pub const fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// When that began.
-    pub const fn failing_since(&self) -> Option<Timestamp> {
-        self.failing_since
-    }
-
-    /// When it answered last, as far as is known.
-    pub const fn as_of(&self) -> Option<Timestamp> {
-        self.as_of
-    }
-
-    /// Whether it has ever answered.
-    pub const fn has_answered(&self) -> bool {
-        self.has_answered
-    }
-
     /// Whether what is new is not all there yet: at the first start, or after a long absence.
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
@@ -121,11 +96,6 @@ impl ServiceStatus {
     /// Whether it is being asked for what is new.
     pub const fn is_refreshing(&self) -> bool {
         self.refresh_request.is_pending()
-    }
-
-    /// How far back the archive is complete, once that is known.
-    pub const fn reach(&self) -> Option<&Coverage> {
-        self.reach.as_ref()
     }
 
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
@@ -162,8 +132,8 @@ impl ServiceStatus {
     }
 
     /// Asks for what is new, unless that is being done already as urgently.
-    pub fn request_refresh(&mut self, urgency: Priority) -> Option<Effect> {
-        let unasked = urgency.is_background();
+    pub fn request_refresh(&mut self, priority: Priority) -> Option<Effect> {
+        let unasked = priority.is_background();
         if self.unavailable.is_some()
             || (self.refresh_request.is_pending() && (unasked || !self.is_background_refresh))
         {
@@ -171,7 +141,7 @@ impl ServiceStatus {
         }
         self.refresh_timer.reset();
         self.is_background_refresh = unasked;
-        Some(Effect::Refresh(self.refresh_request.start(), urgency))
+        Some(Effect::Refresh(self.refresh_request.start(), priority))
     }
 
     /// Asks because a person wants it, even if the service has refused the key: it may have been
@@ -200,14 +170,9 @@ impl ServiceStatus {
         self.backfill.stop();
     }
 
-    /// Whether the service has refused the key, so that it is asked again by hand alone.
-    pub const fn is_refused(&self) -> bool {
-        self.is_refused
-    }
-
     /// The pause between two refreshes is over.
-    pub fn refresh_timer_fired(&mut self, ticket: RequestId) -> Option<Effect> {
-        if self.refresh_timer.resolve(ticket, Ok(())) {
+    pub fn refresh_timer_fired(&mut self, request: RequestId) -> Option<Effect> {
+        if self.refresh_timer.resolve(request, Ok(())) {
             self.request_refresh(Priority::Refresh)
         } else {
             None
@@ -223,14 +188,14 @@ impl ServiceStatus {
     /// Takes what is new, and rests until the next time.
     pub fn apply_refresh(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<SyncUpdate, Error>,
+        request: RequestId,
+        result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> (Option<SyncUpdate>, Option<Effect>) {
-        if !self.refresh_request.resolve(ticket, Ok(())) {
+        if !self.refresh_request.resolve(request, Ok(())) {
             return (None, None);
         }
-        let news = self.apply_outcome(outcome, now);
+        let news = self.apply_outcome(result, now);
         if news.is_some() {
             self.exhausted = false;
             self.backfill.resume();
@@ -248,16 +213,16 @@ impl ServiceStatus {
             self.retry_delay()
         };
         let rest = Effect::Timer {
-            ticket: self.refresh_timer.start(),
-            what: TimerKind::Refresh,
+            request: self.refresh_timer.start(),
+            kind: TimerKind::Refresh,
             pause,
         };
         (news, Some(rest))
     }
 
     /// Whether this attempt is still waited for.
-    pub const fn is_refresh_current(&self, ticket: RequestId) -> bool {
-        self.refresh_request.is_current(ticket)
+    pub const fn is_refresh_current(&self, request: RequestId) -> bool {
+        self.refresh_request.is_current(request)
     }
 
     /// Asks for older emails, unless there are none, or that is being done or rested from.
@@ -279,21 +244,21 @@ impl ServiceStatus {
     /// Takes older emails; after a failure it rests before the next attempt.
     pub fn apply_older(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<SyncUpdate, Error>,
+        request: RequestId,
+        result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> (Option<SyncUpdate>, Option<Effect>) {
-        if !self.older_request.resolve(ticket, Ok(())) {
+        if !self.older_request.resolve(request, Ok(())) {
             return (None, None);
         }
         let before = self.reach.clone();
-        let Some(news) = self.apply_outcome(outcome, now) else {
+        let Some(news) = self.apply_outcome(result, now) else {
             let pause = self.retry_delay();
             return (
                 None,
                 Some(Effect::Timer {
-                    ticket: self.older_timer.start(),
-                    what: TimerKind::LoadOlder,
+                    request: self.older_timer.start(),
+                    kind: TimerKind::LoadOlder,
                     pause,
                 }),
             );
@@ -303,18 +268,18 @@ impl ServiceStatus {
     }
 
     /// The pause after a failed attempt to extend is over.
-    pub fn older_timer_fired(&mut self, ticket: RequestId) {
-        self.older_timer.resolve(ticket, Ok(()));
+    pub fn older_timer_fired(&mut self, request: RequestId) {
+        self.older_timer.resolve(request, Ok(()));
     }
 
     /// Whether this attempt to extend is still waited for.
-    pub const fn is_older_current(&self, ticket: RequestId) -> bool {
-        self.older_request.is_current(ticket)
+    pub const fn is_older_current(&self, request: RequestId) -> bool {
+        self.older_request.is_current(request)
     }
 
     /// The attempt was dropped before anything was asked.
-    pub fn cancel_older(&mut self, ticket: RequestId) {
-        if self.older_request.is_current(ticket) {
+    pub fn cancel_older(&mut self, request: RequestId) {
+        if self.older_request.is_current(request) {
             self.older_request.reset();
         }
     }
@@ -336,15 +301,15 @@ impl ServiceStatus {
     /// Takes what came of that.
     pub fn apply_backfill(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Option<SyncUpdate>, Error>,
+        request: RequestId,
+        result: Result<Option<SyncUpdate>, Error>,
         now: Timestamp,
     ) -> Option<SyncUpdate> {
-        if !self.backfill.finish(ticket) {
+        if !self.backfill.finish(request) {
             return None;
         }
         let before = self.reach.clone();
-        let news = match outcome {
+        let news = match result {
             Ok(Some(news)) => self.apply_outcome(Ok(news), now),
             Ok(None) => None,
             Err(failure) => self.apply_outcome(Err(failure), now),
@@ -357,13 +322,13 @@ impl ServiceStatus {
     }
 
     /// Whether this attempt to fill is still wanted: not while a person looks further back.
-    pub const fn is_backfill_current(&self, ticket: RequestId) -> bool {
-        self.backfill.is_current(ticket) && !self.older_request.is_pending()
+    pub const fn is_backfill_current(&self, request: RequestId) -> bool {
+        self.backfill.is_current(request) && !self.older_request.is_pending()
     }
 
     /// That attempt was dropped before anything was asked.
-    pub fn cancel_backfill(&mut self, ticket: RequestId) {
-        self.backfill.finish(ticket);
+    pub fn cancel_backfill(&mut self, request: RequestId) {
+        self.backfill.finish(request);
     }
 
     /// Fills no more; says whether it did.
@@ -373,10 +338,10 @@ impl ServiceStatus {
 
     fn apply_outcome(
         &mut self,
-        outcome: Result<SyncUpdate, Error>,
+        result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> Option<SyncUpdate> {
-        match outcome {
+        match result {
             Ok(news) => {
                 (self.error, self.failing_since, self.as_of) =
                     (None, None, Some(news.head_at.unwrap_or(now)));
@@ -458,13 +423,13 @@ impl BackfillState {
     }
 
     /// Whether this attempt is waited for.
-    const fn is_current(&self, ticket: RequestId) -> bool {
-        self.request.is_current(ticket) && self.active
+    const fn is_current(&self, request: RequestId) -> bool {
+        self.request.is_current(request) && self.active
     }
 
     /// The attempt is over; false if it was not the current one.
-    fn finish(&mut self, ticket: RequestId) -> bool {
-        self.request.resolve(ticket, Ok(()))
+    fn finish(&mut self, request: RequestId) -> bool {
+        self.request.resolve(request, Ok(()))
     }
 
     /// Nothing more until the next refresh.

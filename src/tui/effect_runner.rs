@@ -88,7 +88,7 @@ impl<S: EmailApi> EffectRunner<S> {
         engine: Option<Engine<S>>,
         beside: JoinSet<()>,
         (history, views): (FilterHistory, ViewStore),
-        doors: Arc<dyn SessionOpener<S>>,
+        opener: Arc<dyn SessionOpener<S>>,
         pause: TimerFn,
         panic_at: Option<FaultPoint>,
     ) -> Self {
@@ -127,7 +127,7 @@ impl<S: EmailApi> EffectRunner<S> {
             debounce: JoinSet::new(),
             timers: JoinSet::new(),
             watch: watching,
-            opener: doors,
+            opener,
             opened_session: Arc::default(),
             _session_tasks: beside,
         }
@@ -141,7 +141,7 @@ impl<S: EmailApi> EffectRunner<S> {
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::LoadWindow {
-                ticket,
+                request,
                 query,
                 anchor,
                 rows,
@@ -155,23 +155,23 @@ impl<S: EmailApi> EffectRunner<S> {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &halt);
                     Message::WindowLoaded(
-                        ticket,
+                        request,
                         found.and_then(|found| found.ok_or_else(cancelled_error)),
                     )
                 });
             }
             Effect::CountEmails {
-                ticket,
+                request,
                 query,
                 place,
             } => {
                 let halt = cancel_and_renew(&mut self.count_cancel);
                 self.spawn_blocking(move || {
-                    Message::Counted(ticket, load_counts(&archive, &query, place, &halt))
+                    Message::Counted(request, load_counts(&archive, &query, place, &halt))
                 });
             }
             Effect::SummarizeRecipient {
-                ticket,
+                request,
                 address,
                 fresh_since,
                 now,
@@ -179,23 +179,23 @@ impl<S: EmailApi> EffectRunner<S> {
                 let halt = cancel_and_renew(&mut self.recipient_cancel);
                 self.spawn_blocking(move || {
                     Message::RecipientSummarized(
-                        ticket,
+                        request,
                         load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
                             .map(Arc::new),
                     )
                 });
             }
             Effect::SaveView {
-                ticket,
+                request,
                 number,
                 view,
             } => {
                 let views = self.view_file.clone();
                 self.spawn_blocking(move || {
-                    Message::ViewSaved(ticket, views.save(number, view.as_ref()))
+                    Message::ViewSaved(request, views.save(number, view.as_ref()))
                 });
             }
-            Effect::SaveHistory(ticket, text) => {
+            Effect::SaveHistory(request, text) => {
                 let history = self.history.clone();
                 self.spawn_blocking(move || {
                     let unkept = |error| {
@@ -204,31 +204,31 @@ impl<S: EmailApi> EffectRunner<S> {
                             format!("the filter cannot be kept for the next time: {error}"),
                         )
                     };
-                    Message::HistorySaved(ticket, history.append(&text).map_err(unkept))
+                    Message::HistorySaved(request, history.append(&text).map_err(unkept))
                 });
             }
             Effect::LoadSuggestions {
-                ticket,
+                request,
                 text,
                 cursor,
             } => {
                 let halt = cancel_and_renew(&mut self.suggest_cancel);
                 self.spawn_blocking(move || {
                     Message::SuggestionsLoaded(
-                        ticket,
+                        request,
                         complete(&text, cursor, &CancellableSource { archive, halt }),
                     )
                 });
             }
             Effect::LoadEmail {
-                ticket,
+                request,
                 id,
-                urgency,
+                priority,
             } => {
-                let wish = self.register_request(RequestKind::LoadEmail, ticket, urgency);
+                let wish = self.register_request(RequestKind::LoadEmail, request, priority);
                 self.interactive.spawn(async move {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
-                    let outcome = load_email_and_history(
+                    let result = load_email_and_history(
                         archive,
                         engine.map(|engine| engine.with_priority(&wish)),
                         id,
@@ -237,14 +237,15 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::LoadEmail,
-                        ticket,
-                        outcome,
-                        |outcome| Message::EmailLoaded(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::EmailLoaded(request, result),
                     )
                 });
             }
-            Effect::PrefetchEmail(ticket, id) => {
-                let wish = self.register_request(RequestKind::Prefetch, ticket, Priority::Prefetch);
+            Effect::PrefetchEmail(request, id) => {
+                let wish =
+                    self.register_request(RequestKind::Prefetch, request, Priority::Prefetch);
                 self.background.spawn(async move {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
                     let _ = load_email(
@@ -253,22 +254,27 @@ impl<S: EmailApi> EffectRunner<S> {
                         &id,
                     )
                     .await;
-                    Message::EmailPrefetched(ticket)
+                    Message::EmailPrefetched(request)
                 });
             }
             Effect::ConfirmStatuses {
-                ticket,
+                request,
                 ids,
-                most,
-                urgency,
+                max_requests,
+                priority,
             } => {
-                let wish = self.register_request(RequestKind::ConfirmStatuses, ticket, urgency);
+                let wish = self.register_request(RequestKind::ConfirmStatuses, request, priority);
                 self.background.spawn(async move {
-                    let outcome = match engine {
-                        Some(engine) => engine.with_priority(&wish).confirm_emails(ids, most).await,
+                    let result = match engine {
+                        Some(engine) => {
+                            engine
+                                .with_priority(&wish)
+                                .confirm_emails(ids, max_requests)
+                                .await
+                        }
                         None => Err(no_key_error()),
                     };
-                    let outcome = outcome.map(
+                    let result = result.map(
                         |ConfirmReport {
                              sync_report: synced,
                              requests,
@@ -281,37 +287,43 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::ConfirmStatuses,
-                        ticket,
-                        outcome,
-                        |outcome| Message::StatusesConfirmed(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::StatusesConfirmed(request, result),
                     )
                 });
             }
             Effect::CheckStatuses {
-                ticket,
+                request,
                 query,
                 below,
                 fresh_since,
-                most,
-                most_rows,
+                max_requests,
+                max_rows,
             } => {
                 let wish = self.register_request(
                     RequestKind::CheckStatuses,
-                    ticket,
+                    request,
                     Priority::Interactive,
                 );
                 self.background.spawn(async move {
-                    let outcome = match engine {
+                    let result = match engine {
                         Some(engine) => {
                             let query = Query::clone(&query);
                             engine
                                 .with_priority(&wish)
-                                .confirm_candidates(query, below, fresh_since, most, most_rows)
+                                .confirm_candidates(
+                                    query,
+                                    below,
+                                    fresh_since,
+                                    max_requests,
+                                    max_rows,
+                                )
                                 .await
                         }
                         None => Err(no_key_error()),
                     };
-                    let outcome = outcome.map(
+                    let result = result.map(
                         |ConfirmReport {
                              sync_report: synced,
                              requests,
@@ -329,32 +341,32 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::CheckStatuses,
-                        ticket,
-                        outcome,
-                        |outcome| Message::StatusesChecked(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::StatusesChecked(request, result),
                     )
                 });
             }
-            Effect::RecheckStatuses(ticket) => {
+            Effect::RecheckStatuses(request) => {
                 let wish =
-                    self.register_request(RequestKind::RecheckStatuses, ticket, Priority::Recheck);
+                    self.register_request(RequestKind::RecheckStatuses, request, Priority::Recheck);
                 self.background.spawn(async move {
-                    let outcome = match engine {
+                    let result = match engine {
                         Some(engine) => engine.with_priority(&wish).recheck_background().await,
                         None => Err(no_key_error()),
                     };
-                    let outcome = outcome.map(|(synced, due)| (synced.map(to_sync_update), due));
+                    let result = result.map(|(synced, due)| (synced.map(to_sync_update), due));
                     message_unless_cancelled(
                         &wish,
                         RequestKind::RecheckStatuses,
-                        ticket,
-                        outcome,
-                        |outcome| Message::StatusesRechecked(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::StatusesRechecked(request, result),
                     )
                 });
             }
             Effect::RenderBody {
-                ticket,
+                request,
                 email,
                 view,
                 width,
@@ -363,29 +375,29 @@ impl<S: EmailApi> EffectRunner<S> {
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
                     Message::BodyRendered(
-                        ticket,
+                        request,
                         Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
                     )
                 });
             }
             Effect::FindMatches {
-                ticket,
+                request,
                 body,
-                sought,
+                pattern,
             } => {
                 let halt = cancel_and_renew(&mut self.match_cancel);
                 self.spawn_blocking(move || {
                     Message::MatchesFound(
-                        ticket,
-                        find_matches(&body, &sought, || !halt.is_cancelled()),
+                        request,
+                        find_matches(&body, &pattern, || !halt.is_cancelled()),
                     )
                 });
             }
-            Effect::LoadOlder(ticket) => {
+            Effect::LoadOlder(request) => {
                 let wish =
-                    self.register_request(RequestKind::LoadOlder, ticket, Priority::Interactive);
+                    self.register_request(RequestKind::LoadOlder, request, Priority::Interactive);
                 self.interactive.spawn(async move {
-                    let outcome = match engine {
+                    let result = match engine {
                         Some(engine) => engine
                             .with_priority(&wish)
                             .load_older()
@@ -396,16 +408,17 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::LoadOlder,
-                        ticket,
-                        outcome,
-                        |outcome| Message::OlderLoaded(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::OlderLoaded(request, result),
                     )
                 });
             }
-            Effect::Backfill(ticket) => {
-                let wish = self.register_request(RequestKind::Backfill, ticket, Priority::Backfill);
+            Effect::Backfill(request) => {
+                let wish =
+                    self.register_request(RequestKind::Backfill, request, Priority::Backfill);
                 self.background.spawn(async move {
-                    let outcome = match engine {
+                    let result = match engine {
                         Some(engine) => engine
                             .with_priority(&wish)
                             .backfill()
@@ -416,22 +429,22 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::Backfill,
-                        ticket,
-                        outcome,
-                        |outcome| Message::Backfilled(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::Backfilled(request, result),
                     )
                 });
             }
-            Effect::Refresh(ticket, urgency) => {
-                let wish = self.register_request(RequestKind::Refresh, ticket, urgency);
-                let tasks = if urgency.is_background() {
+            Effect::Refresh(request, priority) => {
+                let wish = self.register_request(RequestKind::Refresh, request, priority);
+                let tasks = if priority.is_background() {
                     &mut self.background
                 } else {
                     &mut self.interactive
                 };
                 tasks.spawn(async move {
-                    let outcome = match engine {
-                        Some(engine) if urgency.is_background() => engine
+                    let result = match engine {
+                        Some(engine) if priority.is_background() => engine
                             .with_priority(&wish)
                             .refresh()
                             .await
@@ -446,54 +459,56 @@ impl<S: EmailApi> EffectRunner<S> {
                     message_unless_cancelled(
                         &wish,
                         RequestKind::Refresh,
-                        ticket,
-                        outcome,
-                        |outcome| Message::Refreshed(ticket, outcome),
+                        request,
+                        result,
+                        |result| Message::Refreshed(request, result),
                     )
                 });
             }
-            Effect::LoadProfiles(ticket) => {
-                let doors = self.opener.clone();
-                self.spawn_blocking(move || Message::ProfilesLoaded(ticket, doors.list_profiles()));
+            Effect::LoadProfiles(request) => {
+                let opener = self.opener.clone();
+                self.spawn_blocking(move || {
+                    Message::ProfilesLoaded(request, opener.list_profiles())
+                });
             }
             Effect::VerifyKey {
-                ticket,
+                request,
                 base_url,
                 key,
             } => {
                 let check = self.opener.verify_key(base_url, key);
                 self.interactive
-                    .spawn(async move { Message::KeyVerified(ticket, check.await) });
+                    .spawn(async move { Message::KeyVerified(request, check.await) });
             }
             Effect::OpenSession {
-                ticket,
-                door,
+                request,
+                target,
                 answer,
             } => {
-                let (doors, entered) = (self.opener.clone(), self.opened_session.clone());
+                let (opener, entered) = (self.opener.clone(), self.opened_session.clone());
                 self.spawn_blocking(move || {
-                    let entry = doors.open(&door, answer).map(OpenedSession::into_parts);
-                    let outcome = entry.map(|(session, arrival)| {
+                    let entry = opener.open(&target, answer).map(OpenedSession::into_parts);
+                    let result = entry.map(|(session, arrival)| {
                         *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
                         arrival
                     });
-                    Message::SessionOpened(ticket, outcome)
+                    Message::SessionOpened(request, result)
                 });
             }
             Effect::Timer {
-                ticket,
-                what,
+                request,
+                kind,
                 pause,
             } => {
-                let rest = (self.timer)(what, pause);
-                let tasks = if what == TimerKind::Selection {
+                let rest = (self.timer)(kind, pause);
+                let tasks = if kind == TimerKind::Selection {
                     &mut self.debounce
                 } else {
                     &mut self.timers
                 };
                 tasks.spawn(async move {
                     rest.await;
-                    Message::TimerFired(ticket, what)
+                    Message::TimerFired(request, kind)
                 });
             }
         }
@@ -591,8 +606,8 @@ impl<S: EmailApi> EffectRunner<S> {
 
     /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
     pub fn cancel_unwanted(&mut self, wanted: impl Fn(RequestKind, RequestId) -> bool) {
-        self.requests.retain(|(errand, ticket, wish)| {
-            let wanted = wanted(*errand, *ticket);
+        self.requests.retain(|(kind, request, wish)| {
+            let wanted = wanted(*kind, *request);
             if !wanted {
                 wish.cancel();
             }
@@ -602,12 +617,12 @@ impl<S: EmailApi> EffectRunner<S> {
 
     fn register_request(
         &mut self,
-        errand: RequestKind,
-        ticket: RequestId,
-        urgency: Priority,
+        kind: RequestKind,
+        request: RequestId,
+        priority: Priority,
     ) -> RequestHandle {
-        let wish = RequestHandle::new(urgency);
-        self.requests.push((errand, ticket, wish.clone()));
+        let wish = RequestHandle::new(priority);
+        self.requests.push((kind, request, wish.clone()));
         wish
     }
 
@@ -640,15 +655,15 @@ impl<S: EmailApi> Drop for EffectRunner<S> {
 /// The message of an errand, unless it failed because it was withdrawn before it was sent.
 fn message_unless_cancelled<T>(
     wish: &RequestHandle,
-    errand: RequestKind,
-    ticket: RequestId,
-    outcome: Result<T, Error>,
+    kind: RequestKind,
+    request: RequestId,
+    result: Result<T, Error>,
     message: impl FnOnce(Result<T, Error>) -> Message,
 ) -> Message {
-    if outcome.is_err() && wish.is_cancelled() {
-        Message::RequestCancelled(ticket, errand)
+    if result.is_err() && wish.is_cancelled() {
+        Message::RequestCancelled(request, kind)
     } else {
-        message(outcome)
+        message(result)
     }
 }
 

@@ -86,7 +86,7 @@ where
     )]
     pub fn new(
         session: Session<S>,
-        doors: Arc<dyn SessionOpener<S>>,
+        opener: Arc<dyn SessionOpener<S>>,
         pause: TimerFn,
         events: E,
         (terminal, size): (Terminal<B>, Size),
@@ -95,7 +95,7 @@ where
         panic_at: Option<FaultPoint>,
     ) -> Self {
         let now = look.now.to_zoned(look.zone.clone());
-        let (model, performer) = start_session(session, doors, pause, panic_at, (size, now));
+        let (model, performer) = start_session(session, opener, pause, panic_at, (size, now));
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + MIN_FRAME_TIME);
@@ -124,14 +124,14 @@ where
         let Some(session) = self.effects.take_opened_session() else {
             return;
         };
-        let (doors, pause) = self.effects.opener_and_timer();
+        let (opener, pause) = self.effects.opener_and_timer();
         let now = (self.clock)().to_zoned(self.ctx.zone.clone());
         (self.model, self.effects) = start_session(
             session,
-            doors,
+            opener,
             pause,
             self.panic_at,
-            (self.model.size(), now),
+            (self.model.size, now),
         );
         #[cfg(test)]
         {
@@ -315,7 +315,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = self.model.now().timestamp();
+        self.ctx.now = self.model.now.timestamp();
         let Self {
             terminal,
             model,
@@ -347,14 +347,14 @@ pub(super) fn check_size(size: Size) -> Result<(), Error> {
 /// The first state of a session, and who performs what it asks for.
 fn start_session<S: EmailApi>(
     session: Session<S>,
-    doors: Arc<dyn SessionOpener<S>>,
+    opener: Arc<dyn SessionOpener<S>>,
     pause: TimerFn,
     panic_at: Option<FaultPoint>,
     (size, now): (Size, Zoned),
 ) -> (Model, EffectRunner<S>) {
     let Session {
         profile,
-        target: door,
+        target,
         archive,
         storage: kept,
         engine,
@@ -391,7 +391,7 @@ fn start_session<S: EmailApi>(
         query,
         filter_history: typed,
         saved_views: views,
-        target: door,
+        target,
         storage: kept,
         start_screen: hall,
     });
@@ -400,7 +400,7 @@ fn start_session<S: EmailApi>(
         engine,
         beside,
         (history, view_file),
-        doors,
+        opener,
         pause,
         panic_at,
     );

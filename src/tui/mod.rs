@@ -116,7 +116,7 @@ async fn run_in_terminal<S: EmailApi>(
     }
     let TuiOptions {
         session,
-        opener: doors,
+        opener,
         clock,
         zone,
         palette,
@@ -141,7 +141,7 @@ async fn run_in_terminal<S: EmailApi>(
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     let mut program = EventLoop::new(
         session,
-        doors,
+        opener,
         system_timer(),
         EventStream::new(),
         (terminal, size),

@@ -65,7 +65,11 @@ pub trait SessionOpener<S: EmailApi>: Send + Sync {
     /// # Errors
     ///
     /// If what is behind it cannot be used.
-    fn open(&self, door: &SessionTarget, answer: ConfirmAnswer) -> Result<OpenedSession<S>, Error>;
+    fn open(
+        &self,
+        target: &SessionTarget,
+        answer: ConfirmAnswer,
+    ) -> Result<OpenedSession<S>, Error>;
 }
 
 /// A key that is being tried.

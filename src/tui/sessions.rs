@@ -96,7 +96,7 @@ impl SessionFactory {
     }
 
     /// What must be known before an archive is opened whose mail belongs to another key.
-    fn build_confirm(&self, stranger: &IdentityMismatch, door: &SessionTarget) -> ConfirmDialog {
+    fn build_confirm(&self, stranger: &IdentityMismatch, target: &SessionTarget) -> ConfirmDialog {
         let message = stranger.message();
         let about = vec![
             format!("{}{}.", message[..1].to_uppercase(), &message[1..]),
@@ -118,7 +118,7 @@ impl SessionFactory {
             ),
         ];
         ConfirmDialog {
-            target: door.clone(),
+            target: target.clone(),
             lines: about,
             answers,
         }
@@ -129,7 +129,7 @@ impl SessionFactory {
     fn open_session(
         &self,
         settings: &Settings,
-        door: SessionTarget,
+        target: SessionTarget,
         opened: Result<Archive, Error>,
     ) -> Result<Session<Client>, Error> {
         let now = (self.clock)();
@@ -149,7 +149,7 @@ impl SessionFactory {
                         StorageMode::ReadOnly(failure),
                         notice,
                         settings,
-                        door,
+                        target,
                     ));
                 }
                 let aside = archive
@@ -186,7 +186,7 @@ impl SessionFactory {
                 )
             }
         };
-        Ok(self.build_session(archive, kept, notice, settings, door))
+        Ok(self.build_session(archive, kept, notice, settings, target))
     }
 
     fn build_session(
@@ -195,7 +195,7 @@ impl SessionFactory {
         kept: StorageMode,
         notice: Option<String>,
         settings: &Settings,
-        door: SessionTarget,
+        target: SessionTarget,
     ) -> Session<Client> {
         let client = Client::new(
             ClientConfig::from(settings),
@@ -215,7 +215,7 @@ impl SessionFactory {
         };
         Session {
             profile: settings.profile.clone(),
-            target: door,
+            target,
             archive,
             storage: kept,
             engine,
@@ -233,8 +233,8 @@ impl SessionFactory {
     }
 
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
-    fn resolve_settings(&self, door: &SessionTarget) -> Result<Settings, Error> {
-        let flags = match door {
+    fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
+        let flags = match target {
             SessionTarget::Profile(name) => Flags {
                 profile: Some(name.clone()),
                 base_url: None,
@@ -255,10 +255,10 @@ impl SessionFactory {
 
     fn open_target(
         &self,
-        door: &SessionTarget,
+        target: &SessionTarget,
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
-        let settings = self.resolve_settings(door)?;
+        let settings = self.resolve_settings(target)?;
         settings.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
             ConfirmAnswer::None => OnMismatch::Ask,
@@ -268,7 +268,7 @@ impl SessionFactory {
         let opened = match Archive::open_for(&settings, said) {
             Ok(OpenResult::Mismatch(stranger)) => {
                 return Ok(OpenedSession::NeedsConfirm(
-                    self.build_confirm(&stranger, door),
+                    self.build_confirm(&stranger, target),
                 ));
             }
             Ok(OpenResult::Opened(archive)) => Ok(archive),
@@ -545,11 +545,11 @@ impl SessionOpener<Client> for SessionFactory {
 
     fn open(
         &self,
-        door: &SessionTarget,
+        target: &SessionTarget,
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
-        match door {
-            SessionTarget::Default | SessionTarget::Profile(_) => self.open_target(door, answer),
+        match target {
+            SessionTarget::Default | SessionTarget::Profile(_) => self.open_target(target, answer),
             SessionTarget::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),
             SessionTarget::NewKey { base_url, key } => self.log_in(base_url, key),
         }

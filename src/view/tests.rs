@@ -29,7 +29,7 @@ fn render_ctx() -> RenderCtx {
 }
 
 fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
-    let Size { width, height } = world.model.size();
+    let Size { width, height } = world.model.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(&world.model, ctx, frame))
@@ -322,15 +322,20 @@ fn failed_first_page_shows_error() {
     insta::assert_snapshot!(screen(&world));
 }
 
-#[test]
-fn missing_key_shows_error() {
-    let mut start = opening(80, 24);
+fn world_without_service(width: u16, height: u16, mailbox: Mailbox) -> World {
+    let mut start = opening(width, height);
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut world = World::start(start, Mailbox::of(0));
+    let mut world = World::start(start, mailbox);
     world.settle();
+    world
+}
+
+#[test]
+fn missing_key_shows_error() {
+    let world = world_without_service(80, 24, Mailbox::of(0));
     insta::assert_snapshot!(screen(&world));
 }
 
@@ -416,11 +421,11 @@ fn failed_email_shows_error_below_header() {
         world.answer(n);
     }
     world.press("Enter");
-    let Some(Effect::LoadEmail { ticket, .. }) = world.pending.pop() else {
+    let Some(Effect::LoadEmail { request, .. }) = world.pending.pop() else {
         panic!("no request for the email")
     };
     world.happen(Message::EmailLoaded(
-        ticket,
+        request,
         Err(Error::new(
             ErrorKind::Server,
             "the service failed with status 503",
@@ -460,13 +465,13 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh(ticket, _)) = world.pending.pop() else {
+    let Some(Effect::Refresh(request, _)) = world.pending.pop() else {
         panic!("no refresh was requested")
     };
     world.mailbox.arrive();
     world.mailbox.arrive();
     world.happen(Message::Refreshed(
-        ticket,
+        request,
         Ok(SyncUpdate {
             new: 2,
             changed: vec![EmailId::new("id-4")],
@@ -484,7 +489,7 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh(ticket, _)) =
+        let Some(Effect::Refresh(request, _)) =
             world.model.service.request_refresh(Priority::Refresh)
         else {
             panic!("no refresh was requested")
@@ -497,7 +502,7 @@ fn emails_without_an_id_are_reported_once() {
             unreadable,
             head_at: None,
         };
-        world.happen(Message::Refreshed(ticket, Ok(news)));
+        world.happen(Message::Refreshed(request, Ok(news)));
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
         world.model.notice = None;
         shown
@@ -522,6 +527,57 @@ fn ascii_theme_has_no_colours() {
             .all(|cell| cell.fg == ratatui::style::Color::Reset)
     );
     insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn meaning_of_status_is_wrapped_and_not_cut() {
+    let ascii = RenderCtx {
+        glyphs: Glyphs::ASCII,
+        ..render_ctx()
+    };
+    for width in 30..60 {
+        // Without the service, the queued email has a stale status.
+        let mut mailbox = varied();
+        mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+        let mut world = world_without_service(width, 30, mailbox);
+        world.press("Enter").settle();
+        for row in 0..3 {
+            let status = world.model.list.selected().unwrap().summary.status.clone();
+            for ctx in [render_ctx(), ascii.clone()] {
+                let shown = text(&terminal(&world, &ctx));
+                let words: Vec<&str> = shown.split_whitespace().collect();
+                assert!(
+                    words.join(" ").contains(status.meaning()),
+                    "{width}: {shown}"
+                );
+                assert_eq!(
+                    shown.contains(", as of 08:30"),
+                    row == 2,
+                    "{width}: {shown}"
+                );
+            }
+            world.press("J").settle();
+        }
+    }
+}
+
+#[test]
+fn long_error_of_recipient_summary_ends_with_ellipsis() {
+    let mut world = world_without_service(60, 20, varied());
+    world.press("c");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let at = world.pending.iter().position(is_summary).unwrap();
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(at) else {
+        unreachable!()
+    };
+    let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
+    world.happen(Message::RecipientSummarized(request, Err(error)));
+    world.settle();
+    let shown = screen(&world);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("the archive cannot"));
+    assert!(line.unwrap().ends_with('…'), "{shown}");
 }
 
 #[test]
@@ -629,10 +685,10 @@ fn fail_refresh(world: &mut World, error: Error) {
         .iter()
         .position(|effect| matches!(effect, Effect::Refresh(..)))
         .expect("no refresh is running");
-    let Effect::Refresh(ticket, _) = world.pending.remove(n) else {
+    let Effect::Refresh(request, _) = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::Refreshed(ticket, Err(error)));
+    world.happen(Message::Refreshed(request, Err(error)));
 }
 
 #[test]

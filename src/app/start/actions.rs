@@ -21,8 +21,8 @@ impl Model {
     /// Stores the profiles and selects the one that is open.
     pub(in crate::app) fn apply_profiles(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<Vec<ProfileChoice>, Error>,
+        request: RequestId,
+        result: Result<Vec<ProfileChoice>, Error>,
     ) {
         let Some(hall) = &mut self.start_screen else {
             return;
@@ -30,8 +30,8 @@ impl Model {
         let StartScreenKind::Profiles(choices) = &mut hall.kind else {
             return;
         };
-        hall.error = outcome.as_ref().err().cloned();
-        if choices.resolve(ticket, outcome) {
+        hall.error = result.as_ref().err().cloned();
+        if choices.resolve(request, result) {
             let here = choices.value().and_then(|choices| {
                 choices
                     .iter()
@@ -76,10 +76,10 @@ impl Model {
                     *form = Some(LoginForm::new(&welcome.base_url));
                 }
             }
-            StartAction::OpenSession(door, answer) => {
+            StartAction::OpenSession(target, answer) => {
                 self.outbox.push(Effect::OpenSession {
-                    ticket: hall.pending.start(),
-                    door,
+                    request: hall.pending.start(),
+                    target,
                     answer,
                 });
             }
@@ -149,7 +149,7 @@ impl Model {
         }
         hall.error = None;
         self.outbox.push(Effect::VerifyKey {
-            ticket: hall.pending.start(),
+            request: hall.pending.start(),
             base_url,
             key,
         });
@@ -158,27 +158,27 @@ impl Model {
     /// Opens the session of a valid key.
     pub(in crate::app) fn apply_key_check(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<(), Error>,
+        request: RequestId,
+        result: Result<(), Error>,
     ) {
         let Some(hall) = &mut self.start_screen else {
             return;
         };
-        if !hall.pending.resolve(ticket, Ok(())) {
+        if !hall.pending.resolve(request, Ok(())) {
             return;
         }
         let Some(form) = hall.form() else {
             return;
         };
-        match outcome {
+        match result {
             Ok(()) => {
-                let door = SessionTarget::NewKey {
+                let target = SessionTarget::NewKey {
                     base_url: form.base_url().to_owned(),
                     key: form.key().clone(),
                 };
                 self.outbox.push(Effect::OpenSession {
-                    ticket: hall.pending.start(),
-                    door,
+                    request: hall.pending.start(),
+                    target,
                     answer: ConfirmAnswer::None,
                 });
             }
@@ -189,16 +189,16 @@ impl Model {
     /// Switches to the session, shows its question, or the error.
     pub(in crate::app) fn apply_session_opened(
         &mut self,
-        ticket: RequestId,
-        outcome: Result<OpenOutcome, Error>,
+        request: RequestId,
+        result: Result<OpenOutcome, Error>,
     ) {
         let Some(hall) = &mut self.start_screen else {
             return;
         };
-        if !hall.pending.resolve(ticket, Ok(())) {
+        if !hall.pending.resolve(request, Ok(())) {
             return;
         }
-        match outcome {
+        match result {
             Ok(OpenOutcome::Opened) => self.emit(LoopEffect::SwitchSession),
             Ok(OpenOutcome::NeedsConfirm(question)) => self.show_confirm_dialog(question),
             Err(failure) => hall.error = Some(failure),

@@ -115,11 +115,11 @@ impl StartScreen {
                     ));
                 }
                 items.extend(welcome.profiles.iter().map(|(name, base_url)| {
-                    let door = SessionTarget::Profile(name.clone());
+                    let target = SessionTarget::Profile(name.clone());
                     item(
                         &format!("Open {name}"),
                         base_url,
-                        StartAction::OpenSession(door, ConfirmAnswer::None),
+                        StartAction::OpenSession(target, ConfirmAnswer::None),
                     )
                 }));
                 items.push(item(

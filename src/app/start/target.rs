@@ -40,7 +40,7 @@ pub struct ProfileChoice {
 impl ProfileChoice {
     pub(super) fn to_item(&self, is_here: bool) -> StartItem {
         let Self {
-            target: door,
+            target,
             name,
             base_url,
             key_source: key_from,
@@ -49,7 +49,7 @@ impl ProfileChoice {
         let act = if is_here {
             StartAction::Close
         } else {
-            StartAction::OpenSession(door.clone(), ConfirmAnswer::None)
+            StartAction::OpenSession(target.clone(), ConfirmAnswer::None)
         };
         let label = if is_here {
             format!("{name} (here)")

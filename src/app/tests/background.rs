@@ -39,8 +39,8 @@ fn under_way(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> Reques
 
 fn extending(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::LoadOlder(ticket) = effect {
-            Some(*ticket)
+        if let Effect::LoadOlder(request) = effect {
+            Some(*request)
         } else {
             None
         }
@@ -49,8 +49,8 @@ fn extending(world: &World) -> RequestId {
 
 fn filling(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::Backfill(ticket) = effect {
-            Some(*ticket)
+        if let Effect::Backfill(request) = effect {
+            Some(*request)
         } else {
             None
         }
@@ -59,8 +59,8 @@ fn filling(world: &World) -> RequestId {
 
 fn reading(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::LoadEmail { ticket, .. } = effect {
-            Some(*ticket)
+        if let Effect::LoadEmail { request, .. } = effect {
+            Some(*request)
         } else {
             None
         }
@@ -86,15 +86,17 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
         .press("Enter")
         .settle()
         .press("b");
-    let ticket = extending(&world);
-    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket));
+    let request = extending(&world);
+    assert!(world.model.is_wanted(RequestKind::LoadOlder, request));
     world.press("Ctrl-x");
-    assert!(!world.model.is_wanted(RequestKind::LoadOlder, ticket));
+    assert!(!world.model.is_wanted(RequestKind::LoadOlder, request));
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadOlder(_)));
-    world.happen(Message::RequestCancelled(ticket, RequestKind::LoadOlder));
-    assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
+    world.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
+    assert!(
+        !world.model.service.is_loading_older() && world.model.service.error.as_ref().is_none()
+    );
     world.press("b");
     assert!(
         world
@@ -108,25 +110,25 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
 fn older_mail_for_a_place_that_was_left_is_withdrawn() {
     let mut world = World::at_rest(120, 40, deep(3));
     world.press("G").answer_archive();
-    let ticket = extending(&world);
-    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket));
+    let request = extending(&world);
+    assert!(world.model.is_wanted(RequestKind::LoadOlder, request));
     world
         .press("/")
         .write("receipt")
         .press("Enter")
         .answer_archive();
     assert!(
-        !world.model.is_wanted(RequestKind::LoadOlder, ticket),
+        !world.model.is_wanted(RequestKind::LoadOlder, request),
         "the filter changed"
     );
     world.press("Esc").answer_archive();
     assert!(
-        world.model.is_wanted(RequestKind::LoadOlder, ticket),
+        world.model.is_wanted(RequestKind::LoadOlder, request),
         "back again"
     );
     world.press("g g").answer_archive();
     assert!(
-        !world.model.is_wanted(RequestKind::LoadOlder, ticket),
+        !world.model.is_wanted(RequestKind::LoadOlder, request),
         "the selection moved away"
     );
 }
@@ -135,10 +137,10 @@ fn older_mail_for_a_place_that_was_left_is_withdrawn() {
 fn an_email_that_was_passed_is_not_fetched() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j Enter");
-    let ticket = reading(&world);
-    assert!(world.model.is_wanted(RequestKind::LoadEmail, ticket));
+    let request = reading(&world);
+    assert!(world.model.is_wanted(RequestKind::LoadEmail, request));
     world.press("J");
-    assert!(!world.model.is_wanted(RequestKind::LoadEmail, ticket));
+    assert!(!world.model.is_wanted(RequestKind::LoadEmail, request));
 }
 
 #[test]
@@ -152,26 +154,26 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Selection,
+                    kind: TimerKind::Selection,
                     ..
                 }
             )
         })
         .unwrap();
     world.answer(rest);
-    let urgency = |world: &World| {
+    let priority = |world: &World| {
         world.asked.iter().rev().find_map(|effect| {
-            if let Effect::LoadEmail { urgency, .. } = effect {
-                Some(*urgency)
+            if let Effect::LoadEmail { priority, .. } = effect {
+                Some(*priority)
             } else {
                 None
             }
         })
     };
-    assert_eq!(urgency(&world), Some(Priority::Backfill));
+    assert_eq!(priority(&world), Some(Priority::Backfill));
     let first = reading(&world);
     world.press("Enter");
-    assert_eq!(urgency(&world), Some(Priority::Interactive));
+    assert_eq!(priority(&world), Some(Priority::Interactive));
     assert!(
         !world.model.is_wanted(RequestKind::LoadEmail, first)
             && world
@@ -184,16 +186,16 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
 fn who_opens_an_email_that_could_not_be_had_asks_again() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j Enter");
-    let ticket = reading(&world);
+    let request = reading(&world);
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadEmail { .. }));
     world.happen(Message::EmailLoaded(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
     world.press("q Enter");
-    assert_ne!(reading(&world), ticket);
+    assert_ne!(reading(&world), request);
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Refresh,
+                    kind: TimerKind::Refresh,
                     ..
                 }
             )
@@ -215,7 +217,7 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
     world.answer(rest);
     let asked = |world: &World| {
         let refreshes = world.pending.iter().filter_map(|effect| match effect {
-            Effect::Refresh(ticket, urgency) => Some((*ticket, *urgency)),
+            Effect::Refresh(request, priority) => Some((*request, *priority)),
             _ => None,
         });
         refreshes.collect::<Vec<_>>()
@@ -240,7 +242,7 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
     let mut world = with_backfill(Backfill::All, deep(5));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.reach()),
+        (fills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
@@ -266,20 +268,20 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
     while fills(&world) == 0 {
         world.answer(0);
     }
-    let ticket = filling(&world);
+    let request = filling(&world);
     assert!(
-        world.model.is_wanted(RequestKind::Backfill, ticket)
+        world.model.is_wanted(RequestKind::Backfill, request)
             && world.model.service.is_backfilling()
     );
     world.press("G").answer_archive();
     assert!(
-        !world.model.is_wanted(RequestKind::Backfill, ticket),
+        !world.model.is_wanted(RequestKind::Backfill, request),
         "the same page is asked for by a person"
     );
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    world.happen(Message::RequestCancelled(ticket, RequestKind::Backfill));
+    world.happen(Message::RequestCancelled(request, RequestKind::Backfill));
     assert_eq!(fills(&world), 1);
     let n = world
         .pending
@@ -289,10 +291,10 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
     world.answer(n);
     world.press("g g").answer_archive();
     assert_eq!(fills(&world), 2, "and goes on after it");
-    let ticket = filling(&world);
+    let request = filling(&world);
     world.press("Ctrl-x");
     assert!(
-        !world.model.is_wanted(RequestKind::Backfill, ticket)
+        !world.model.is_wanted(RequestKind::Backfill, request)
             && !world.model.service.is_backfilling()
     );
     world.settle();
@@ -305,11 +307,11 @@ fn filling_rests_while_another_process_does_it_or_the_service_fails() {
     while fills(&world) == 0 {
         world.answer(0);
     }
-    let ticket = filling(&world);
+    let request = filling(&world);
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    world.happen(Message::Backfilled(ticket, Ok(None)));
+    world.happen(Message::Backfilled(request, Ok(None)));
     world.settle();
     assert_eq!(
         (fills(&world), world.model.service.is_backfilling()),
@@ -341,16 +343,16 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
     while warmed(&world).len() == 2 {
         world.answer(0);
     }
-    let ticket = under_way(&world, |effect| {
-        if let Effect::PrefetchEmail(ticket, _) = effect {
-            Some(*ticket)
+    let request = under_way(&world, |effect| {
+        if let Effect::PrefetchEmail(request, _) = effect {
+            Some(*request)
         } else {
             None
         }
     });
-    assert!(world.model.is_wanted(RequestKind::Prefetch, ticket));
+    assert!(world.model.is_wanted(RequestKind::Prefetch, request));
     world.press("J");
-    assert!(!world.model.is_wanted(RequestKind::Prefetch, ticket));
+    assert!(!world.model.is_wanted(RequestKind::Prefetch, request));
 }
 
 #[test]
@@ -362,24 +364,24 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
         .iter()
         .position(|effect| matches!(effect, Effect::Refresh(..)))
         .unwrap();
-    let Effect::Refresh(ticket, _) = world.pending.remove(n) else {
+    let Effect::Refresh(request, _) = world.pending.remove(n) else {
         unreachable!()
     };
     world.happen(Message::Refreshed(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
     let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
-        (refreshes(&world), world.model.service.failing_since()),
-        (1, Some(world.model.now().timestamp()))
+        (refreshes(&world), world.model.service.failing_since),
+        (1, Some(world.model.now.timestamp()))
     );
     world.press("j Enter").settle();
     assert_eq!(
         (
             refreshes(&world),
-            world.model.service.error(),
-            world.model.service.failing_since()
+            world.model.service.error.as_ref(),
+            world.model.service.failing_since
         ),
         (2, None, None)
     );
@@ -392,7 +394,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Countdown,
+                    kind: TimerKind::Countdown,
                     ..
                 }
             )
@@ -418,7 +420,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
                 matches!(
                     effect,
                     Effect::Timer {
-                        what: TimerKind::Countdown,
+                        kind: TimerKind::Countdown,
                         ..
                     }
                 )

@@ -86,13 +86,13 @@ impl Mailbox {
         match effect {
             Effect::Loop(_) => unreachable!("has no answer"),
             Effect::LoadWindow {
-                ticket,
+                request,
                 query,
                 anchor,
                 rows,
-            } => Message::WindowLoaded(*ticket, Ok(self.window(query, anchor, *rows))),
+            } => Message::WindowLoaded(*request, Ok(self.window(query, anchor, *rows))),
             Effect::CountEmails {
-                ticket,
+                request,
                 query,
                 place,
             } => {
@@ -112,7 +112,7 @@ impl Mailbox {
                 });
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Message::Counted(
-                    *ticket,
+                    *request,
                     Ok(ListCounts {
                         total,
                         is_capped: false,
@@ -123,7 +123,7 @@ impl Mailbox {
                 )
             }
             Effect::SummarizeRecipient {
-                ticket,
+                request,
                 address,
                 fresh_since,
                 now,
@@ -136,45 +136,45 @@ impl Mailbox {
                 self.found(&query)
                     .iter()
                     .for_each(|row| assert!(tally.add(row, address, *fresh_since, *now)));
-                Message::RecipientSummarized(*ticket, Ok(Arc::new(tally)))
+                Message::RecipientSummarized(*request, Ok(Arc::new(tally)))
             }
-            Effect::SaveView { ticket, .. } => {
-                Message::ViewSaved(*ticket, Ok(Some("config.toml".to_owned())))
+            Effect::SaveView { request, .. } => {
+                Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
             }
-            Effect::SaveHistory(ticket, _) => Message::HistorySaved(*ticket, Ok(())),
+            Effect::SaveHistory(request, _) => Message::HistorySaved(*request, Ok(())),
             Effect::LoadSuggestions {
-                ticket,
+                request,
                 text,
                 cursor,
-            } => Message::SuggestionsLoaded(*ticket, complete(text, *cursor, &())),
-            Effect::PrefetchEmail(ticket, _) => Message::EmailPrefetched(*ticket),
-            Effect::LoadEmail { ticket, id, .. } => {
-                Message::EmailLoaded(*ticket, Ok(self.opened(id)))
+            } => Message::SuggestionsLoaded(*request, complete(text, *cursor, &())),
+            Effect::PrefetchEmail(request, _) => Message::EmailPrefetched(*request),
+            Effect::LoadEmail { request, id, .. } => {
+                Message::EmailLoaded(*request, Ok(self.opened(id)))
             }
-            Effect::RenderBody { ticket, email, .. } => {
-                Message::BodyRendered(*ticket, Ok(Arc::new(body(email))))
+            Effect::RenderBody { request, email, .. } => {
+                Message::BodyRendered(*request, Ok(Arc::new(body(email))))
             }
             Effect::FindMatches {
-                ticket,
+                request,
                 body,
-                sought,
-            } => Message::MatchesFound(*ticket, find_matches(body, sought, || true)),
-            Effect::Refresh(ticket, _) => {
+                pattern,
+            } => Message::MatchesFound(*request, find_matches(body, pattern, || true)),
+            Effect::Refresh(request, _) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Message::Refreshed(*ticket, Ok(self.news(new)))
+                Message::Refreshed(*request, Ok(self.news(new)))
             }
-            Effect::ConfirmStatuses { ticket, ids, .. } => {
+            Effect::ConfirmStatuses { request, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
                 Message::StatusesConfirmed(
-                    *ticket,
+                    *request,
                     Ok(ConfirmResult {
                         update: self.news(0),
                         requests: 1,
                     }),
                 )
             }
-            Effect::CheckStatuses { ticket, query, .. } => {
+            Effect::CheckStatuses { request, query, .. } => {
                 let found: Vec<EmailId> = self
                     .found(query)
                     .iter()
@@ -188,17 +188,17 @@ impl Mailbox {
                     down_to: None,
                     is_done: true,
                 };
-                Message::StatusesChecked(*ticket, Ok(checked))
+                Message::StatusesChecked(*request, Ok(checked))
             }
-            Effect::RecheckStatuses(ticket) => Message::StatusesRechecked(*ticket, Ok((None, 0))),
-            Effect::LoadOlder(ticket) => Message::OlderLoaded(*ticket, Ok(self.older())),
-            Effect::Backfill(ticket) => Message::Backfilled(*ticket, Ok(Some(self.older()))),
-            Effect::LoadProfiles(ticket) => Message::ProfilesLoaded(*ticket, Ok(choices())),
-            Effect::VerifyKey { ticket, .. } => Message::KeyVerified(*ticket, Ok(())),
-            Effect::OpenSession { ticket, .. } => {
-                Message::SessionOpened(*ticket, Ok(OpenOutcome::Opened))
+            Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
+            Effect::LoadOlder(request) => Message::OlderLoaded(*request, Ok(self.older())),
+            Effect::Backfill(request) => Message::Backfilled(*request, Ok(Some(self.older()))),
+            Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
+            Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
+            Effect::OpenSession { request, .. } => {
+                Message::SessionOpened(*request, Ok(OpenOutcome::Opened))
             }
-            Effect::Timer { ticket, what, .. } => Message::TimerFired(*ticket, *what),
+            Effect::Timer { request, kind, .. } => Message::TimerFired(*request, *kind),
         }
     }
 
@@ -300,8 +300,8 @@ impl Mailbox {
 
 /// Profiles to switch to.
 fn choices() -> Vec<ProfileChoice> {
-    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| ProfileChoice {
-        target: door,
+    let choice = |target, name: &str, base_url: &str, key_from: &str, kept: &str| ProfileChoice {
+        target,
         name: name.to_owned(),
         base_url: base_url.to_owned(),
         key_source: key_from.to_owned(),
@@ -466,7 +466,7 @@ impl World {
 
     /// Changes the rate budget.
     pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
-        let now = self.model.now().clone();
+        let now = self.model.now.clone();
         self.happen(Message::Clock { now, budget });
     }
 
@@ -494,7 +494,7 @@ impl World {
     /// Answers the `n`th effect that is under way.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
-        self.mailbox.clock = self.model.now().timestamp();
+        self.mailbox.clock = self.model.now.timestamp();
         let msg = self.mailbox.answer(&effect);
         self.happen(msg);
     }
@@ -506,7 +506,7 @@ impl World {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Refresh
+                    kind: TimerKind::Refresh
                         | TimerKind::LoadOlder
                         | TimerKind::Countdown
                         | TimerKind::Freshness,
@@ -544,7 +544,7 @@ impl World {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Refresh,
+                    kind: TimerKind::Refresh,
                     ..
                 }
             )

@@ -46,7 +46,7 @@ fn confirms(world: &World) -> Vec<usize> {
 fn wait(world: &mut World, seconds: i64) {
     let later = world
         .model
-        .now()
+        .now
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
     world.set_time(later);
@@ -54,7 +54,7 @@ fn wait(world: &mut World, seconds: i64) {
         matches!(
             effect,
             Effect::Timer {
-                what: TimerKind::Freshness,
+                kind: TimerKind::Freshness,
                 ..
             }
         )
@@ -149,7 +149,7 @@ fn opening_an_email_confirms_it_at_once() {
     let mut world = World::at_rest(160, 40, sent(50, 20));
     world.press("Enter");
     assert_eq!(confirms(&world), [1]);
-    let of_service = |effect: &&Effect| matches!(effect, Effect::ConfirmStatuses { most: 1, urgency, .. } if !urgency.is_background());
+    let of_service = |effect: &&Effect| matches!(effect, Effect::ConfirmStatuses { max_requests: 1, priority, .. } if !priority.is_background());
     assert_eq!(world.asked.iter().filter(of_service).count(), 1);
 }
 
@@ -228,7 +228,7 @@ fn title_is_live_only_while_it_is_true() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(61))
             .unwrap(),
     );
@@ -248,7 +248,7 @@ fn timer_wakes_the_screen_when_live_ends() {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Freshness,
+                    kind: TimerKind::Freshness,
                     ..
                 }
             )
@@ -268,9 +268,9 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
         .expect("a step is asked for");
     let Effect::CheckStatuses {
-        ticket,
+        request,
         below,
-        most,
+        max_requests: most,
         ..
     } = world.pending.remove(n)
     else {
@@ -292,7 +292,7 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         down_to,
         is_done,
     };
-    world.happen(Message::StatusesChecked(ticket, Ok(checked)));
+    world.happen(Message::StatusesChecked(request, Ok(checked)));
     world.answer_archive();
     (below.is_some(), most)
 }
@@ -335,7 +335,7 @@ fn filter_by_status_is_checked_over_its_candidates() {
     );
     answer_check(&mut world, 4, true);
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Done
     );
     assert!(
@@ -357,7 +357,7 @@ fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
         answer_check(&mut world, 4, false);
     }
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
@@ -375,14 +375,14 @@ fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
     answer_check(&mut world, 4, false);
     world.press("Ctrl-x");
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
         !world
             .pending
             .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { ticket, .. } if world.model.is_wanted(RequestKind::CheckStatuses, *ticket)))
+            .any(|effect| matches!(effect, Effect::CheckStatuses { request, .. } if world.model.is_wanted(RequestKind::CheckStatuses, *request)))
     );
 }
 
@@ -417,7 +417,7 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(1))
             .unwrap(),
     );
@@ -428,7 +428,7 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Freshness,
+                    kind: TimerKind::Freshness,
                     ..
                 }
             )
@@ -440,11 +440,11 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
         .iter()
         .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("they are due");
-    let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { request, .. } = world.pending.remove(n) else {
         unreachable!()
     };
     world.happen(Message::StatusesConfirmed(
-        ticket,
+        request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
     assert!(screen(&world).contains("offline"), "{}", screen(&world));
@@ -470,7 +470,7 @@ fn change_shows_in_row_and_head_in_one_frame() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(40))
             .unwrap(),
     );
@@ -480,11 +480,11 @@ fn change_shows_in_row_and_head_in_one_frame() {
         .iter()
         .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("it is confirmed again");
-    let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { request, .. } = world.pending.remove(n) else {
         unreachable!()
     };
     world.happen(Message::StatusesConfirmed(
-        ticket,
+        request,
         Ok(ConfirmResult {
             update: news,
             requests: 1,

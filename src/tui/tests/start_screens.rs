@@ -89,7 +89,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
     assert!(matches!(
         enter,
         Effect::OpenSession {
-            door: SessionTarget::NewKey { .. },
+            target: SessionTarget::NewKey { .. },
             answer: ConfirmAnswer::None,
             ..
         }
@@ -109,12 +109,12 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
         "nothing is asked without a key"
     );
     world.write("re_x").press("Enter");
-    let Effect::VerifyKey { ticket, .. } = last(&world).clone() else {
+    let Effect::VerifyKey { request, .. } = last(&world).clone() else {
         panic!()
     };
     world.write("more");
     world.happen(Message::KeyVerified(
-        ticket,
+        request,
         Err(Error::new(
             ErrorKind::KeyRejected,
             "the service does not accept the key",
@@ -143,26 +143,26 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
 fn whoever_stops_waiting_is_not_taken_anywhere() {
     let mut world = setting_up(80, 24);
     world.press("Enter").write("re_x").press("Enter");
-    let Effect::VerifyKey { ticket, .. } = last(&world).clone() else {
+    let Effect::VerifyKey { request, .. } = last(&world).clone() else {
         panic!()
     };
     world.press("Esc");
-    world.happen(Message::KeyVerified(ticket, Ok(())));
+    world.happen(Message::KeyVerified(request, Ok(())));
     assert!(
         matches!(last(&world), Effect::VerifyKey { .. }),
         "the key is not stored"
     );
     world.press("Esc j Enter");
     let Effect::OpenSession {
-        ticket,
-        door: SessionTarget::Demo,
+        request,
+        target: SessionTarget::Demo,
         ..
     } = last(&world).clone()
     else {
         panic!("{:?}", last(&world))
     };
     world.press("Esc");
-    world.happen(Message::SessionOpened(ticket, Ok(OpenOutcome::Opened)));
+    world.happen(Message::SessionOpened(request, Ok(OpenOutcome::Opened)));
     assert!(!world.switched);
 }
 
@@ -182,8 +182,8 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
     );
     world.press("j Enter");
     let Effect::OpenSession {
-        ticket,
-        door: SessionTarget::Profile(name),
+        request,
+        target: SessionTarget::Profile(name),
         ..
     } = last(&world).clone()
     else {
@@ -191,7 +191,7 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
     };
     assert_eq!(name, "staging");
     world.happen(Message::SessionOpened(
-        ticket,
+        request,
         Err(Error::new(
             ErrorKind::Config,
             "the command of profile staging failed",
@@ -212,7 +212,7 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
 fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     let mut world = World::at_rest(40, 12, Mailbox::of(3));
     world.press("g p");
-    let Effect::LoadProfiles(ticket) = last(&world).clone() else {
+    let Effect::LoadProfiles(request) = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
     let choice = |n: u32| ProfileChoice {
@@ -223,19 +223,19 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         storage: "nothing kept".to_owned(),
     };
     world.happen(Message::ProfilesLoaded(
-        ticket,
+        request,
         Ok((1..=40).map(choice).collect()),
     ));
     for _ in 0..24 {
         world.press("j");
     }
     world.press("Enter");
-    let Effect::OpenSession { ticket, .. } = last(&world).clone() else {
+    let Effect::OpenSession { request, .. } = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .with_hint("run it by hand to see what is wrong");
-    world.happen(Message::SessionOpened(ticket, Err(failure)));
+    world.happen(Message::SessionOpened(request, Err(failure)));
     let screen = crate::view::tests::screen_after_archive(world);
     for words in [
         "▌ team25",
