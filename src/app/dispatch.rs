@@ -4,13 +4,13 @@ use ratatui::layout::{Position, Rect};
 
 use super::commands::{Command, Direction, Focus, Motion};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::filter::Filter;
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::MouseInput;
 use super::model::Model;
 use super::reader::ReaderState;
-use super::start::StorageMode;
+use super::search::Filter;
+use super::session::StorageMode;
 use crate::error::Error;
 use crate::render::BodyView;
 
@@ -24,7 +24,11 @@ impl Model {
             return;
         }
         self.pending_keys.push(key);
-        match self.keymap.find_match(self.focus(), &self.pending_keys) {
+        match self
+            .session
+            .keymap
+            .find_match(self.focus(), &self.pending_keys)
+        {
             KeyMatch::Prefix => {}
             KeyMatch::Command(command) => {
                 self.pending_keys.clear();
@@ -64,7 +68,9 @@ impl Model {
 
     /// `text; KEY does`, or `text` alone if the command has no key in this focus.
     pub(super) fn with_hint(&self, text: &str, command: Command, does: &str) -> String {
-        self.keymap.with_hint(text, self.focus(), command, does)
+        self.session
+            .keymap
+            .with_hint(text, self.focus(), command, does)
     }
 
     pub(super) fn check_selected(&self) -> Result<(), String> {
@@ -238,7 +244,7 @@ impl Model {
             | ReaderState::Loading
             | ReaderState::Ready(..) => None,
         };
-        let storage = match &self.storage {
+        let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
@@ -319,7 +325,7 @@ impl Model {
             return;
         };
         let page = usize::from(self.size.height.max(6)) - 5;
-        let last = help_lines(&self.keymap).len().saturating_sub(page);
+        let last = help_lines(&self.session.keymap).len().saturating_sub(page);
         self.help = Some(motion.apply(scroll, page).min(last));
     }
 

@@ -27,7 +27,7 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
         ])
     };
     let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
-    for help in help_lines(&model.keymap).into_iter().skip(scroll) {
+    for help in help_lines(&model.session.keymap).into_iter().skip(scroll) {
         lines.push(match help {
             HelpLine::Title(title) => Line::styled(title, Theme::title()),
             HelpLine::Blank => Line::default(),

@@ -196,7 +196,7 @@ fn build_key_hints<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Line<'
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(status_bar::format_count(model, ctx).map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
-        let key = model.keymap.key_for(Focus::Prompt, command);
+        let key = model.session.keymap.key_for(Focus::Prompt, command);
         spans.push(Span::styled(
             format!("  {}", key.unwrap_or_default()),
             ctx.theme.accent(),

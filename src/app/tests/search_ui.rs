@@ -1,7 +1,7 @@
 //! Ring 1, finding: the recipient card, saved views, the places one has been, text in an email.
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, World, now, opening, row_of};
+use crate::app::tests::env::{Mailbox, World, now, row_of, session};
 use crate::app::{Effect, Focus, Message, SessionInfo};
 use crate::config::SavedView;
 use crate::error::{Error, ErrorKind};
@@ -698,9 +698,10 @@ fn views_of_the_file_are_those_of_the_keys() {
     )]
     .into();
     let mut world = World::start(
+        (120, 40),
         SessionInfo {
             saved_views: views,
-            ..opening(120, 40)
+            ..session()
         },
         mailbox(),
     );
