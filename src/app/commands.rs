@@ -5,7 +5,6 @@
 
 use tui_input::InputRequest;
 
-use super::effect::{ExitReason, LoopEffect};
 use super::model::Model;
 use crate::render::BodyView;
 
@@ -353,11 +352,11 @@ commands! {
     DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
         => |m| m.edit_prompt(InputRequest::DeleteTillEnd);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
-        => |m| m.emit(LoopEffect::Redraw);
+        => Model::redraw;
     Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
-        => |m| m.emit(LoopEffect::Suspend);
+        => Model::suspend;
     Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
-        => |m| m.emit(LoopEffect::Exit(ExitReason::Quit));
+        => Model::quit;
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.

@@ -57,6 +57,18 @@ impl Model {
         self.outbox.push(Effect::Loop(effect));
     }
 
+    pub(super) fn redraw(&mut self) {
+        self.emit(LoopEffect::Redraw);
+    }
+
+    pub(super) fn suspend(&mut self) {
+        self.emit(LoopEffect::Suspend);
+    }
+
+    pub(super) fn quit(&mut self) {
+        self.emit(LoopEffect::Exit(ExitReason::Quit));
+    }
+
     pub(super) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(text.into());
     }
@@ -192,7 +204,7 @@ impl Model {
 
     pub(super) fn close_layer_or_quit(&mut self) {
         if !self.close_layer() {
-            self.emit(LoopEffect::Exit(ExitReason::Quit));
+            self.quit();
         }
     }
 

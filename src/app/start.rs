@@ -6,7 +6,7 @@
 use tui_input::{Input, InputRequest};
 
 use super::commands::Direction;
-use super::effect::{Effect, ExitReason, LoopEffect, Pending, RequestId};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::session::{
     ConfirmAnswer, ConfirmDialog, FirstScreen, OpenOutcome, ProfileChoice, SessionInfo,
@@ -340,7 +340,7 @@ impl Model {
                 });
             }
             StartAction::Close => self.start_screen = None,
-            StartAction::Quit => self.emit(LoopEffect::Exit(ExitReason::Quit)),
+            StartAction::Quit => self.quit(),
         }
     }
 
