@@ -80,7 +80,7 @@ impl Model {
 
     /// Whether the list may soon come to an end that is not the end of all mail.
     fn needs_older(&self) -> bool {
-        self.list.filter().is_empty()
+        self.list.filter.is_empty()
             && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
     }
 
@@ -123,9 +123,9 @@ impl Model {
         match id.filter(|_| {
             self.user_acted
                 && matches!(self.reader_state(), ReaderState::Ready(..))
-                && self.service.error().is_none()
+                && self.service.error.as_ref().is_none()
         }) {
-            Some(id) if self.service.has_answered() => {
+            Some(id) if self.service.has_answered => {
                 self.outbox
                     .extend(self.prefetch.next_request(&id, self.list.rows()));
             }

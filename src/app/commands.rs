@@ -431,7 +431,7 @@ impl Model {
     /// The keys for the hint line with what they do, most important first, the key of the help last.
     pub fn key_hints(&self) -> Vec<(String, &'static str)> {
         let focus = self.focus();
-        let filtered = !self.list.filter().is_empty();
+        let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
         let commands = match focus {
             Focus::List if self.recipient_card.is_some() => hints::RECIPIENT_LIST,

@@ -117,7 +117,7 @@ impl Model {
         if motion != Motion::Last {
             return;
         }
-        if self.list.filter().is_empty() && self.service.has_older() {
+        if self.list.filter.is_empty() && self.service.has_older() {
             self.notify("the oldest email loaded so far; loading older ones");
         } else if self.may_find_older() {
             self.notify_with(
@@ -176,7 +176,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         }
         self.announce_refresh = self.service.is_refreshing();
-        if let Some(error) = self.service.unavailable() {
+        if let Some(error) = self.service.unavailable.as_ref() {
             self.notice = Some(error.message.clone());
         } else if self.announce_refresh {
             self.notify("refreshing");
@@ -234,7 +234,7 @@ impl Model {
             self.stop_fetching();
         } else if self.recipient_card.is_some() {
             self.close_recipient_card();
-        } else if !self.list.filter().is_empty() {
+        } else if !self.list.filter.is_empty() {
             self.show_filter(Filter::default());
         } else {
             return false;
@@ -244,7 +244,7 @@ impl Model {
 
     /// Whether no known email matches the filter.
     fn has_no_results(&self) -> bool {
-        !self.list.filter().is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
+        !self.list.filter.is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 
     /// The last error, nearest to what is on the screen first.
@@ -261,8 +261,8 @@ impl Model {
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
         reader
-            .or(self.service.unavailable())
-            .or(self.service.error())
+            .or(self.service.unavailable.as_ref())
+            .or(self.service.error.as_ref())
             .or(self.list.error())
             .or(storage)
     }
@@ -305,7 +305,7 @@ impl Model {
     /// Shows the view of the body that comes `by` views later.
     pub(super) fn cycle_view(&mut self, by: usize) {
         let all = BodyView::ALL;
-        let current = all.iter().position(|view| *view == self.reader.view());
+        let current = all.iter().position(|view| *view == self.reader.view);
         self.show_view(all[(current.unwrap_or(0) + by) % all.len()]);
     }
 

@@ -183,8 +183,8 @@ pub enum Liveness {
 impl Model {
     /// Whether the list is live, as far as its service has answered at all.
     pub fn liveness(&self) -> Liveness {
-        let now = self.now().timestamp();
-        match self.service.as_of() {
+        let now = self.now.timestamp();
+        match self.service.as_of {
             Some(at) if now.duration_since(at).abs() > LIVE_WITHIN => {
                 return Liveness::ListAsOf(at);
             }
@@ -224,7 +224,7 @@ impl Model {
 
     /// Confirms what is looked at and due, and wakes up when more will be.
     pub(super) fn confirm_visible(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let visible: Vec<EmailId> = self
             .visible_rows()
             .map(|row| row.summary.id.clone())
@@ -247,7 +247,7 @@ impl Model {
         }
         let mut wake = self
             .service
-            .as_of()
+            .as_of
             .filter(|_| self.liveness() == Liveness::Live)
             .map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
@@ -305,7 +305,7 @@ impl Model {
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
     pub(super) fn confirm_opened_email(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let Some(row) = self.list.selected() else {
             return;
         };
@@ -328,7 +328,7 @@ impl Model {
         request: RequestId,
         result: Result<ConfirmResult, Error>,
     ) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         // What an older attempt brings is in the archive as well.
         let is_current = self.freshness.confirm_request.finish(request);
         match result {
@@ -353,7 +353,7 @@ impl Model {
         request: RequestId,
         result: Result<(Option<SyncUpdate>, u64), Error>,
     ) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         if !self.freshness.recheck_request.finish(request) {
             return;
         }

@@ -6,7 +6,7 @@ use ratatui::layout::Size;
 use super::background::Prefetch;
 use super::commands::Focus;
 use super::effect::{Effects, ExitReason, LoopEffect, Pending, TimerKind};
-use super::freshness::Freshness;
+use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
@@ -58,7 +58,7 @@ pub struct Model {
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
-    pub(super) now: Zoned,
+    pub now: Zoned,
     /// What may be asked of the service, as it stood when something happened last.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
@@ -66,13 +66,13 @@ pub struct Model {
     /// What is looked at, and how it is confirmed.
     pub(super) freshness: Freshness,
     /// Whether all that the filter may find was confirmed.
-    pub(super) status_check: Option<StatusCheck>,
+    pub status_check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
     /// The marked line of the list of views, while that is shown.
-    pub(super) view_chooser: Option<usize>,
+    pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
     /// Whether there was a key press or a click.
@@ -151,11 +151,6 @@ impl Model {
         }
     }
 
-    /// The time, in the zone of the user.
-    pub const fn now(&self) -> &Zoned {
-        &self.now
-    }
-
     /// Where everything lies now.
     pub fn layout(&self) -> Layout {
         Layout::new(
@@ -197,7 +192,7 @@ impl Model {
             }
             Message::WindowLoaded(request, result) => {
                 let asked = self.list.apply_window(request, result, height);
-                let uncounted = self.list.total().is_none() || self.list.position().is_none();
+                let uncounted = self.list.total.is_none() || self.list.position().is_none();
                 self.outbox.extend(asked);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
@@ -318,18 +313,19 @@ impl Model {
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
     fn reconcile(&mut self) {
-        if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
+        if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
             // On another day `today` is another one.
-            self.set_filter(self.list.filter().clone());
+            self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
-            .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
+            .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
         self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
+        self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
         self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
@@ -343,10 +339,10 @@ impl Model {
             }
         }
         self.outbox
-            .extend(self.reader.request_matches(self.list.filter().query()));
+            .extend(self.reader.request_matches(self.list.filter.query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
-            && self.list.filter().is_empty()
+            && self.list.filter.is_empty()
         {
             self.outbox.extend(self.service.request_older());
         }

@@ -31,13 +31,13 @@ pub enum PromptKind {
 /// What is being typed, and what was there before.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    kind: PromptKind,
+    pub kind: PromptKind,
     input: Input,
-    origin: HistoryEntry,
+    pub origin: HistoryEntry,
     /// The offer that stands in the line, and the line and the cursor without it.
     suggestion: Option<(usize, String, usize)>,
     /// Whether it was tried to keep what is typed, and could not be.
-    is_rejected: bool,
+    pub is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
 }
@@ -56,11 +56,6 @@ impl Prompt {
             is_rejected: false,
             recalled: None,
         }
-    }
-
-    /// What is asked for.
-    pub const fn kind(&self) -> PromptKind {
-        self.kind
     }
 
     /// What is typed so far.
@@ -82,16 +77,6 @@ impl Prompt {
             self.input.visual_cursor(),
             self.input.visual_scroll(width.saturating_sub(1)),
         )
-    }
-
-    /// Where the person was when it was opened.
-    pub const fn origin(&self) -> &HistoryEntry {
-        &self.origin
-    }
-
-    /// Whether it was tried to keep what is typed, and could not be.
-    pub const fn is_rejected(&self) -> bool {
-        self.is_rejected
     }
 
     /// Takes note that what is typed cannot be kept.
@@ -192,7 +177,7 @@ impl Model {
     pub(super) fn open_filter_prompt(&mut self) {
         let prompt = Prompt::new(
             PromptKind::Filter,
-            self.list.filter().text(),
+            self.list.filter.text(),
             self.history_entry(),
         );
         self.request_suggestions(&prompt);
@@ -247,7 +232,7 @@ impl Model {
         let Some(prompt) = self
             .prompt
             .as_mut()
-            .filter(|prompt| prompt.kind() == PromptKind::Filter)
+            .filter(|prompt| prompt.kind == PromptKind::Filter)
         else {
             return;
         };
@@ -288,7 +273,7 @@ impl Model {
         if by_hand {
             prompt.accept_suggestion();
         }
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Date | PromptKind::SaveView => {
                 self.prompt = Some(prompt);
                 return;
@@ -325,7 +310,7 @@ impl Model {
         let Some(mut prompt) = self.prompt.take() else {
             return;
         };
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Date => return self.go_to_date(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
             PromptKind::Find => return,
@@ -337,8 +322,8 @@ impl Model {
             return;
         }
         self.suggestions.reset();
-        self.record_history(prompt.origin().clone());
-        let text = self.list.filter().text().to_owned();
+        self.record_history(prompt.origin.clone());
+        let text = self.list.filter.text().to_owned();
         if text.is_empty() || self.session.filter_history.last() == Some(&text) {
             return;
         }
@@ -364,7 +349,7 @@ impl Model {
             self.prompt = Some(prompt.reject());
             return;
         };
-        if let Some(Coverage::Since(stamp)) = self.service.reach()
+        if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
             && let Some(at) = stamp.parsed.filter(|at| *at > moment.start)
         {
             let day = at
@@ -374,7 +359,7 @@ impl Model {
             let text = format!("mail is loaded since {day}");
             self.notify_with(&text, Command::LoadOlder, "searches older mail");
         }
-        let micros = match self.list.filter().query().sort {
+        let micros = match self.list.filter.query().sort {
             SortOrder::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
             SortOrder::Oldest => moment.start,
         };
@@ -391,10 +376,10 @@ impl Model {
         let Some(prompt) = self.prompt.take() else {
             return;
         };
-        match prompt.kind() {
+        match prompt.kind {
             PromptKind::Filter => {
                 self.suggestions.reset();
-                self.set_filter(prompt.origin().filter.clone());
+                self.set_filter(prompt.origin.filter.clone());
             }
             PromptKind::Find => self.reader.cancel_find(),
             PromptKind::Date | PromptKind::SaveView => {}

@@ -27,13 +27,13 @@ pub const MARGIN: u16 = 1;
 /// What the reader shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
-    id: Option<EmailId>,
+    pub id: Option<EmailId>,
     debounce: Pending<()>,
     email: Pending<OpenedEmail>,
     /// Whether the loading email is only a preview.
     is_preview: bool,
     body: Pending<Arc<Body>>,
-    view: BodyView,
+    pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
@@ -46,9 +46,11 @@ pub struct Reader {
     /// What the marks are of, and in which body.
     searched: Option<(Arc<Body>, SearchPattern)>,
     /// The index of the match that was visited last.
-    current_match: Option<usize>,
-    scroll: usize,
-    pan: u16,
+    pub current_match: Option<usize>,
+    /// Whether the header shows when the status was confirmed.
+    pub is_stale: bool,
+    pub scroll: usize,
+    pub pan: u16,
     width: u16,
     height: u16,
 }
@@ -80,25 +82,6 @@ pub enum ReaderState<'a> {
 }
 
 impl Reader {
-    pub const fn view(&self) -> BodyView {
-        self.view
-    }
-
-    /// The first line that is visible.
-    pub const fn scroll(&self) -> usize {
-        self.scroll
-    }
-
-    /// Columns that wide blocks are moved to the left.
-    pub const fn pan(&self) -> u16 {
-        self.pan
-    }
-
-    /// The email the reader is turned to.
-    pub const fn id(&self) -> Option<&EmailId> {
-        self.id.as_ref()
-    }
-
     /// How far the reader is with the email `selected`, the only one it may show.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
@@ -281,6 +264,7 @@ impl Reader {
             self.width,
             self.is_header_folded
                 .unwrap_or(email_header::is_low_pane(self.height)),
+            self.is_stale,
         )
     }
 
@@ -446,11 +430,6 @@ impl Reader {
 
     pub fn matches(&self) -> &[TextMatch] {
         self.matches.value().map_or(&[], |marks| marks)
-    }
-
-    /// The index of the match that was visited last.
-    pub const fn current_match(&self) -> Option<usize> {
-        self.current_match
     }
 
     /// Whether the matches of a text or of the filter were requested.

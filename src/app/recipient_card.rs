@@ -137,7 +137,7 @@ impl Model {
         if self.prompt.is_some() {
             return;
         }
-        let wanted = recipient_address(self.list.filter().query());
+        let wanted = recipient_address(self.list.filter.query());
         if wanted == self.recipient_card.as_ref().map(|card| &card.address) {
             return;
         }
@@ -150,7 +150,7 @@ impl Model {
 
     /// Asks again what became of the mail to the address of the card, if there is one.
     pub(super) fn request_recipient_summary(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let fresh_since = self
             .status_check
             .as_ref()

@@ -5,7 +5,7 @@ use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::search::Filter;
-use crate::config::{SavedView, SavedViews};
+use crate::config::SavedView;
 use crate::error::Error;
 
 /// The number and the name in a line such as `3 Trouble`.
@@ -24,24 +24,14 @@ pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
 const TITLE_LINES: usize = 2;
 
 impl Model {
-    /// The saved views.
-    pub const fn saved_views(&self) -> &SavedViews {
-        &self.session.saved_views
-    }
-
     /// The view that the list shows, if what it shows is one.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
-        let text = self.list.filter().text();
+        let text = self.list.filter.text();
         self.session
             .saved_views
             .iter()
             .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
             .map(|(number, view)| (*number, view))
-    }
-
-    /// Which line of the list of views is marked, while that is shown.
-    pub const fn view_chooser(&self) -> Option<usize> {
-        self.view_chooser
     }
 
     /// Whether a view is being chosen.
@@ -156,7 +146,7 @@ impl Model {
     }
 
     pub(super) fn check_save_view(&self) -> Result<(), String> {
-        if self.list.filter().text().is_empty() {
+        if self.list.filter.text().is_empty() {
             return Err(self.with_hint(
                 "only a filter can be saved as a view",
                 Command::Filter,
@@ -189,7 +179,7 @@ impl Model {
         };
         let view = SavedView {
             name: name.to_owned(),
-            query: self.list.filter().text().to_owned(),
+            query: self.list.filter.text().to_owned(),
         };
         self.session.saved_views.insert(number, view.clone());
         self.notify(format!("{number} shows {name} from now on"));

@@ -112,7 +112,7 @@ impl Model {
             self.notify("this email has no such field");
             return;
         };
-        let query = self.list.filter().query();
+        let query = self.list.filter.query();
         let filter = Node::all([query.filter.clone(), Node::Term(term)]);
         self.show_filter(Filter::from_query(
             Query {

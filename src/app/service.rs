@@ -22,14 +22,14 @@ const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 /// How it stands with the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceStatus {
-    unavailable: Option<Error>,
-    is_refused: bool,
-    error: Option<Error>,
+    pub unavailable: Option<Error>,
+    pub is_refused: bool,
+    pub error: Option<Error>,
     /// When the trouble began.
-    failing_since: Option<Timestamp>,
+    pub failing_since: Option<Timestamp>,
     /// When it answered last, to this process or another one.
-    as_of: Option<Timestamp>,
-    has_answered: bool,
+    pub as_of: Option<Timestamp>,
+    pub has_answered: bool,
     refresh_interval: Duration,
     failures: u32,
     pub(super) refresh_request: Pending<()>,
@@ -39,7 +39,7 @@ pub struct ServiceStatus {
     pub(super) older_request: Pending<()>,
     older_timer: Pending<()>,
     pub(super) backfill: BackfillState,
-    reach: Option<Coverage>,
+    pub reach: Option<Coverage>,
     /// The last refresh did not get to the end of what is new.
     is_behind: bool,
     /// The service had nothing older to give, although it did not say that this was all.
@@ -73,31 +73,6 @@ impl ServiceStatus {
         }
     }
 
-    /// Why the service cannot be asked at all.
-    pub const fn unavailable(&self) -> Option<&Error> {
-        self.unavailable.as_ref()
-    }
-
-    /// What went wrong when it was asked last.
-    pub const fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// When that began.
-    pub const fn failing_since(&self) -> Option<Timestamp> {
-        self.failing_since
-    }
-
-    /// When it answered last, as far as is known.
-    pub const fn as_of(&self) -> Option<Timestamp> {
-        self.as_of
-    }
-
-    /// Whether it has ever answered.
-    pub const fn has_answered(&self) -> bool {
-        self.has_answered
-    }
-
     /// Whether what is new is not all there yet: at the first start, or after a long absence.
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
@@ -116,11 +91,6 @@ impl ServiceStatus {
     /// Whether it is being asked for what is new.
     pub const fn is_refreshing(&self) -> bool {
         self.refresh_request.is_pending()
-    }
-
-    /// How far back the archive is complete, once that is known.
-    pub const fn reach(&self) -> Option<&Coverage> {
-        self.reach.as_ref()
     }
 
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
@@ -193,11 +163,6 @@ impl ServiceStatus {
         self.older_request.reset();
         self.older_timer.reset();
         self.backfill.stop();
-    }
-
-    /// Whether the service has refused the key, so that it is asked again by hand alone.
-    pub const fn is_refused(&self) -> bool {
-        self.is_refused
     }
 
     /// The pause between two refreshes is over.

@@ -71,12 +71,16 @@ impl Model {
 
     /// Reloads list and reader for new and changed emails; false if nothing needs it.
     pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
-        let shows = !self.list.rows().is_empty() || !self.list.filter().is_empty();
+        let shows = !self.list.rows().is_empty() || !self.list.filter.is_empty();
         if new == 0 && changed.is_empty() && shows {
             return false;
         }
-        let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_empty() {
+        let reread = self
+            .reader
+            .id
+            .as_ref()
+            .is_some_and(|id| changed.contains(id));
+        let unseen = if self.list.rows().is_empty() || !self.list.filter.is_empty() {
             0
         } else {
             new

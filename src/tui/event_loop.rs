@@ -257,7 +257,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = self.model.now().timestamp();
+        self.ctx.now = self.model.now.timestamp();
         let (model, ctx) = (&self.model, &self.ctx);
         self.terminal.draw(|frame| view::draw(model, ctx, frame))?;
         self.has_drawn = true;

@@ -94,7 +94,7 @@ pub fn draw_saved_views(
 ) {
     let area = inset(area, 1, 0);
     let width = usize::from(area.width);
-    let views = model.saved_views();
+    let views = &model.session.saved_views;
     let names = views.values().map(|view| view.name.width()).max();
     let names = names.unwrap_or(0).min(width / 3);
     let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];

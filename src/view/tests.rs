@@ -322,15 +322,20 @@ fn failed_first_page_shows_error() {
     insta::assert_snapshot!(screen(&world));
 }
 
-#[test]
-fn missing_key_shows_error() {
+fn world_without_service(width: u16, height: u16, mailbox: Mailbox) -> World {
     let mut start = session();
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut world = World::start((80, 24), start, Mailbox::of(0));
+    let mut world = World::start((width, height), start, mailbox);
     world.settle();
+    world
+}
+
+#[test]
+fn missing_key_shows_error() {
+    let world = world_without_service(80, 24, Mailbox::of(0));
     insta::assert_snapshot!(screen(&world));
 }
 
@@ -522,6 +527,57 @@ fn ascii_theme_has_no_colours() {
             .all(|cell| cell.fg == ratatui::style::Color::Reset)
     );
     insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn meaning_of_status_is_wrapped_and_not_cut() {
+    let ascii = RenderCtx {
+        glyphs: Glyphs::ASCII,
+        ..render_ctx()
+    };
+    for width in 30..60 {
+        // Without the service, the queued email has a stale status.
+        let mut mailbox = varied();
+        mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+        let mut world = world_without_service(width, 30, mailbox);
+        world.press("Enter").settle();
+        for row in 0..3 {
+            let status = world.model.list.selected().unwrap().summary.status.clone();
+            for ctx in [render_ctx(), ascii.clone()] {
+                let shown = text(&terminal(&world, &ctx));
+                let words: Vec<&str> = shown.split_whitespace().collect();
+                assert!(
+                    words.join(" ").contains(status.meaning()),
+                    "{width}: {shown}"
+                );
+                assert_eq!(
+                    shown.contains(", as of 08:30"),
+                    row == 2,
+                    "{width}: {shown}"
+                );
+            }
+            world.press("J").settle();
+        }
+    }
+}
+
+#[test]
+fn long_error_of_recipient_summary_ends_with_ellipsis() {
+    let mut world = world_without_service(60, 20, varied());
+    world.press("c");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let at = world.pending.iter().position(is_summary).unwrap();
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(at) else {
+        unreachable!()
+    };
+    let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
+    world.happen(Message::RecipientSummarized(request, Err(error)));
+    world.settle();
+    let shown = screen(&world);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("the archive cannot"));
+    assert!(line.unwrap().ends_with('…'), "{shown}");
 }
 
 #[test]

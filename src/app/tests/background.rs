@@ -95,7 +95,9 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadOlder(_)));
     world.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
-    assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
+    assert!(
+        !world.model.service.is_loading_older() && world.model.service.error.as_ref().is_none()
+    );
     world.press("b");
     assert!(
         world
@@ -241,7 +243,7 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
     let mut world = with_backfill(Backfill::All, deep(5));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.reach()),
+        (fills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
@@ -372,15 +374,15 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
     ));
     let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
-        (refreshes(&world), world.model.service.failing_since()),
-        (1, Some(world.model.now().timestamp()))
+        (refreshes(&world), world.model.service.failing_since),
+        (1, Some(world.model.now.timestamp()))
     );
     world.press("j Enter").settle();
     assert_eq!(
         (
             refreshes(&world),
-            world.model.service.error(),
-            world.model.service.failing_since()
+            world.model.service.error.as_ref(),
+            world.model.service.failing_since
         ),
         (2, None, None)
     );

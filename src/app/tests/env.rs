@@ -458,7 +458,7 @@ impl World {
 
     /// Changes the rate budget.
     pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
-        let now = self.model.now().clone();
+        let now = self.model.now.clone();
         self.happen(Message::Clock { now, budget });
     }
 
@@ -486,7 +486,7 @@ impl World {
     /// Answers the `n`th effect that is under way.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
-        self.mailbox.clock = self.model.now().timestamp();
+        self.mailbox.clock = self.model.now.timestamp();
         let msg = self.mailbox.answer(&effect);
         self.happen(msg);
     }

@@ -325,7 +325,7 @@ impl TuiHarness {
 
     pub fn position(&self) -> (Option<u64>, Option<u64>) {
         let list = &self.program.model().list;
-        (list.position(), list.total())
+        (list.position(), list.total)
     }
 
     pub fn open_email(&self) -> Option<String> {
