@@ -3,9 +3,10 @@
 //! The configuration binds keys by name; the hint line, the help, the README and every notice that
 //! names a key read this table, with the changes of `[keys]` ([`super::keymap::Keymap`]).
 
-use super::effect::{ExitReason, LoopEffect};
+use tui_input::InputRequest;
+
+use super::copy::CopyField;
 use super::model::Model;
-use super::prompt::LineEdit;
 use crate::render::BodyView;
 
 /// How far to move in a list or a text.
@@ -173,7 +174,7 @@ macro_rules! commands {
 commands! {
     NextRow "next-row" [LIST "j, Down, Ctrl-n"] "down" "next row"
         => |m| m.move_selection(Motion::Down);
-    PreviousRow "previous-row" [LIST "k, Up, Ctrl-p"] "up" "previous row"
+    PreviousRow "previous-row" [LIST "k, Up"] "up" "previous row"
         => |m| m.move_selection(Motion::Up);
     HalfPageDown "half-page-down" [LIST "Ctrl-d"] "down" "half a page down"
         => |m| m.move_selection(Motion::HalfDown);
@@ -281,6 +282,34 @@ commands! {
         => |m| m.show_view(BodyView::Raw);
     FoldHeader "fold-head" [PANES "Z"] "fold" "fold or unfold the head of the email"
         => |m| m.reader.toggle_header_fold(m.list.selected());
+    Links "links" [PANES "o"] "links" "links of the email with their true targets"
+        if Model::check_links => Model::open_links;
+    CopyId "copy-id" [PANES "y i"] "copy" "copy the id"
+        if Model::check_copy => |m| m.copy_field(CopyField::Id);
+    CopyMessageId "copy-message-id" [PANES "y m"] "copy" "copy the message id"
+        if Model::check_copy => |m| m.copy_field(CopyField::MessageId);
+    CopyRecipient "copy-recipient" [PANES "y t"] "copy" "copy the addresses of the recipients"
+        if Model::check_copy => |m| m.copy_field(CopyField::To);
+    CopySender "copy-sender" [PANES "y f"] "copy" "copy the address of the sender"
+        if Model::check_copy => |m| m.copy_field(CopyField::From);
+    CopySubject "copy-subject" [PANES "y s"] "copy" "copy the subject"
+        if Model::check_copy => |m| m.copy_field(CopyField::Subject);
+    CopyBody "copy-body" [PANES "y b"] "copy" "copy the body in this view, without line breaks of the screen"
+        if Model::check_copy => |m| m.copy_field(CopyField::Body);
+    CopyJson "copy-json" [PANES "y j"] "copy" "copy the JSON, every field"
+        if Model::check_copy => |m| m.copy_field(CopyField::Json);
+    CopyLink "copy-link" [PANES "y l", CHOICE "y"] "copy" "copy a link"
+        if Model::check_links => Model::copy_chosen_link;
+    CopyCurl "copy-curl" [PANES "y c"] "copy" "copy a curl command that requests the email, without the key"
+        if Model::check_copy => |m| m.copy_field(CopyField::Curl);
+    CopyTicket "copy-ticket" [PANES "y T"] "copy" "copy a summary for a ticket"
+        if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
+    SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
+        if Model::check_opened => Model::open_save_prompt;
+    Reveal "reveal" [PANES "R"] "reveal" "reveal masked codes and links until the email is left"
+        if Model::check_selected => Model::toggle_reveal;
+    Palette "palette" [PANES ":", LIST "Ctrl-p"] "commands" "run any command by its name"
+        => Model::open_palette;
     SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
@@ -330,33 +359,33 @@ commands! {
     LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
         => |m| m.recall_filter(Direction::Right);
     CharLeft "letter-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
-        => |m| m.edit_prompt(LineEdit::Left);
+        => |m| m.edit_prompt(InputRequest::GoToPrevChar);
     CharRight "letter-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"
-        => |m| m.edit_prompt(LineEdit::Right);
+        => |m| m.edit_prompt(InputRequest::GoToNextChar);
     WordLeft "word-left" [PROMPT "Ctrl-Left, Alt-b"] "edit" "a word to the left"
-        => |m| m.edit_prompt(LineEdit::WordLeft);
+        => |m| m.edit_prompt(InputRequest::GoToPrevWord);
     WordRight "word-right" [PROMPT "Ctrl-Right, Alt-f"] "edit" "a word to the right"
-        => |m| m.edit_prompt(LineEdit::WordRight);
+        => |m| m.edit_prompt(InputRequest::GoToNextWord);
     LineStart "line-start" [PROMPT "Home, Ctrl-a"] "edit" "start of the line"
-        => |m| m.edit_prompt(LineEdit::Start);
+        => |m| m.edit_prompt(InputRequest::GoToStart);
     LineEnd "line-end" [PROMPT "End, Ctrl-e"] "edit" "end of the line"
-        => |m| m.edit_prompt(LineEdit::End);
+        => |m| m.edit_prompt(InputRequest::GoToEnd);
     DeleteCharBefore "delete-letter-before" [PROMPT "Backspace, Ctrl-h"] "edit" "delete the character before"
-        => |m| m.edit_prompt(LineEdit::Backspace);
+        => |m| m.edit_prompt(InputRequest::DeletePrevChar);
     DeleteCharAfter "delete-letter-after" [PROMPT "Delete, Ctrl-d"] "edit" "delete the character after"
-        => |m| m.edit_prompt(LineEdit::Delete);
+        => |m| m.edit_prompt(InputRequest::DeleteNextChar);
     DeleteWordBefore "delete-word-before" [PROMPT "Ctrl-w, Alt-Backspace"] "edit" "delete the word before"
-        => |m| m.edit_prompt(LineEdit::DeleteWord);
+        => |m| m.edit_prompt(InputRequest::DeletePrevWord);
     DeleteBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
-        => |m| m.edit_prompt(LineEdit::DeleteBefore);
+        => |m| m.edit_prompt(InputRequest::DeleteFromStart);
     DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
-        => |m| m.edit_prompt(LineEdit::DeleteAfter);
+        => |m| m.edit_prompt(InputRequest::DeleteTillEnd);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
-        => |m| m.emit(LoopEffect::Redraw);
+        => Model::redraw;
     Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
-        => |m| m.emit(LoopEffect::Suspend);
+        => Model::suspend;
     Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
-        => |m| m.emit(LoopEffect::Exit(ExitReason::Quit));
+        => Model::quit;
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.
@@ -444,7 +473,7 @@ impl Model {
             Focus::Reader => hints::READER,
             Focus::Help => hints::HELP,
             Focus::Prompt => hints::PROMPT,
-            Focus::Choice if self.is_choosing_view() => hints::VIEWS,
+            Focus::Choice if self.is_choosing() => hints::VIEWS,
             Focus::Choice => hints::CHOICE,
         };
         let possible = |command: &&Command| (command.spec().possible)(self).is_ok();
@@ -453,7 +482,7 @@ impl Model {
             .chain(&[Command::Help])
             .filter(possible)
             .filter_map(|command| {
-                let key = self.keymap.key_for(focus, *command)?;
+                let key = self.session.keymap.key_for(focus, *command)?;
                 Some((key, command.spec().hint))
             })
             .collect()

@@ -1,5 +1,6 @@
 //! `Message`: every input of the model.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
@@ -7,11 +8,11 @@ use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
 use super::commands::Command;
-use super::effect::{RequestKind, TimerKind};
+use super::copy::ClipboardText;
+use super::effect::{RequestId, RequestKind, TimerKind};
 use super::keymap::Key;
-use super::pending::RequestId;
 use super::recipient::RecipientSummary;
-use super::start::{OpenOutcome, ProfileChoice};
+use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
@@ -63,6 +64,16 @@ pub enum Message {
     /// An error if the service does not accept the key or the key may not read.
     KeyVerified(RequestId, Result<(), Error>),
     SessionOpened(RequestId, Result<OpenOutcome, Error>),
+    /// A clipboard program has taken the text, or why it has not.
+    ClipboardSet {
+        request: RequestId,
+        program: &'static [&'static str],
+        copied: ClipboardText,
+        result: Result<(), String>,
+    },
+    UrlOpened(RequestId, Result<(), String>),
+    /// With the file.
+    EmailSaved(RequestId, Result<PathBuf, String>),
     TimerFired(RequestId, TimerKind),
     /// The request was cancelled before it was sent, because it was obsolete.
     RequestCancelled(RequestId, RequestKind),

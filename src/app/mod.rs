@@ -6,11 +6,12 @@
 
 mod anchors;
 mod background;
+mod chooser;
 mod commands;
+mod copy;
 mod dispatch;
 mod effect;
 pub mod email_header;
-mod filter;
 mod freshness;
 mod history;
 pub mod keymap;
@@ -19,14 +20,16 @@ mod list;
 mod load_older;
 mod message;
 mod model;
-mod pending;
+mod palette;
 mod prompt;
 mod reader;
 mod recipient;
 mod recipient_card;
+mod save;
 mod saved_views;
 mod search;
 mod service;
+pub mod session;
 pub mod start;
 mod status_check;
 mod sync_update;
@@ -34,23 +37,24 @@ mod sync_update;
 pub mod tests;
 mod text_match;
 
+pub use chooser::{Chooser, ChooserItem};
 pub use commands::{Command, Focus};
-pub use effect::{Effect, ExitReason, LoopEffect, RequestKind, TimerKind};
-pub use filter::parse_query;
+pub use effect::{Effect, ExitReason, LoopEffect, RequestId, RequestKind, TimerKind};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };
-pub use model::{Model, SessionInfo};
-pub use pending::RequestId;
+pub use model::Model;
 pub use prompt::{Prompt, PromptKind};
 pub use reader::{MARGIN, ReaderState};
 pub use recipient::{EmailRef, RecipientSummary};
 pub use recipient_card::RecipientCard;
 pub use saved_views::parse_numbered_name;
-pub use start::{ProfileChoice, SessionTarget, StartScreen, StorageMode};
+pub use search::parse_query;
+pub use session::{ProfileChoice, SessionInfo, SessionTarget, StorageMode};
+pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;
 

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::commands::{Direction, Motion};
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderLine};
 use super::message::OpenedEmail;
-use super::pending::{Pending, RequestId};
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::mail::EmailId;
+use crate::mail::{EmailId, SafeText};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
+use crate::text::secrets;
 
 /// How long the selection rests before its email is requested, so that a held key costs one
 /// request and not one for each row it passes.
@@ -50,6 +50,8 @@ pub struct Reader {
     pub current_match: Option<usize>,
     /// Whether the header shows when the status was confirmed.
     pub is_stale: bool,
+    /// Whether one-time codes and single-use links are shown.
+    pub reveals_secrets: bool,
     pub scroll: usize,
     pub pan: u16,
     width: u16,
@@ -110,6 +112,7 @@ impl Reader {
             self.debounce.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, None);
             self.view_scrolls.clear();
+            self.reveals_secrets = false;
             self.reset_match();
         }
         let id = id?;
@@ -140,7 +143,7 @@ impl Reader {
 
     /// The selection stood still.
     pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
-        let current = self.debounce.resolve(request, Ok(()));
+        let current = self.debounce.finish(request);
         let id = self.id.clone().filter(|_| current)?;
         self.is_preview = priority.is_background();
         Some(Effect::LoadEmail {
@@ -259,14 +262,27 @@ impl Reader {
             .email
             .value()
             .filter(|opened| opened.email.summary.id == row.summary.id);
-        email_header::header_lines(
+        let mut lines = email_header::header_lines(
             row,
             opened,
             self.width,
             self.is_header_folded
                 .unwrap_or(email_header::is_low_pane(self.height)),
             self.is_stale,
-        )
+        );
+        if let (false, Some(HeaderLine::Subject(subject))) =
+            (self.reveals_secrets, lines.first_mut())
+        {
+            *subject = SafeText::new(&secrets::mask_codes(subject));
+        }
+        lines
+    }
+
+    /// Reveals codes and single-use links until the email is left, or masks them again.
+    pub fn toggle_reveal(&mut self) -> Option<Effect> {
+        self.reveals_secrets = !self.reveals_secrets;
+        self.pending_scroll = Some(self.scroll);
+        self.render_body()
     }
 
     /// Lines of head and body together.
@@ -305,6 +321,7 @@ impl Reader {
             email,
             view: self.view,
             width: self.width,
+            masked: !self.reveals_secrets,
         })
     }
 

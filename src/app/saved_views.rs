@@ -1,11 +1,11 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
-use super::commands::{Command, Direction};
-use super::effect::Effect;
-use super::filter::Filter;
+use super::chooser::{Chooser, ChooserKind};
+use super::commands::Command;
+use super::effect::{Effect, RequestId};
 use super::model::Model;
-use super::pending::RequestId;
 use super::prompt::{Prompt, PromptKind};
+use super::search::Filter;
 use crate::config::SavedView;
 use crate::error::Error;
 
@@ -21,29 +21,22 @@ pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
 }
 
-/// The lines of the title above the views.
-const TITLE_LINES: usize = 2;
-
 impl Model {
     /// The view that the list shows, if what it shows is one.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter.text();
-        self.saved_views
+        self.session
+            .saved_views
             .iter()
             .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
             .map(|(number, view)| (*number, view))
-    }
-
-    /// Whether a view is being chosen.
-    pub const fn is_choosing_view(&self) -> bool {
-        self.view_chooser.is_some() && self.start_screen.is_none()
     }
 
     pub(super) fn check_saved_view(&self, number: u8) -> Result<(), String> {
         if self.start_screen.is_some() {
             return Err("close this screen to use views".to_owned());
         }
-        if self.saved_views.contains_key(&number) {
+        if self.session.saved_views.contains_key(&number) {
             return Ok(());
         }
         let text = format!("no view has the number {number}");
@@ -51,66 +44,43 @@ impl Model {
     }
 
     pub(super) fn show_saved_view(&mut self, number: u8) {
-        let Some(view) = self.saved_views.get(&number) else {
+        let Some(view) = self.session.saved_views.get(&number) else {
             return;
         };
-        self.view_chooser = None;
+        self.chooser = None;
         self.reader_open = false;
         self.panes.full_reader = false;
         let filter = Filter::parse(&view.query, &self.now);
         self.show_filter(filter);
     }
 
-    /// Shows the list of views, with the mark on the one that is shown.
+    /// Shows the list of views; the one that the list shows is selected.
     pub(super) fn open_view_chooser(&mut self) {
         let shown = self.shown_view().map(|(number, _)| number);
-        self.view_chooser = Some(
-            self.saved_views
-                .keys()
-                .position(|number| Some(*number) == shown)
-                .unwrap_or(0),
-        );
-    }
-
-    /// The number of the marked line.
-    fn chosen_view(&self) -> Option<u8> {
-        self.saved_views.keys().nth(self.view_chooser?).copied()
-    }
-
-    /// Shows the marked view.
-    pub(super) fn confirm_view(&mut self) {
-        if let Some(number) = self.chosen_view() {
-            self.show_saved_view(number);
-        }
-    }
-
-    /// Moves the mark in the list of views.
-    pub(super) fn move_view_choice(&mut self, side: Direction) {
-        let last = self.saved_views.len().saturating_sub(1);
-        self.view_chooser = self.view_chooser.map(|at| match side {
-            Direction::Right => (at + 1).min(last),
-            Direction::Left => at.saturating_sub(1),
+        let mut numbers = self.session.saved_views.keys();
+        let selected = numbers
+            .position(|number| Some(*number) == shown)
+            .unwrap_or(0);
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::SavedViews,
+            selected,
         });
     }
 
-    /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
-    /// that the marked one is in it.
-    pub fn view_chooser_scroll(&self, height: u16) -> usize {
-        self.view_chooser.map_or(0, |chosen| {
-            (chosen + TITLE_LINES + 1).saturating_sub(usize::from(height))
-        })
-    }
-
-    /// Shows the view in this line of a pane of this height, if one is there.
-    pub(super) fn choose_view_at(&mut self, line: u16, height: u16) {
-        let nth = (usize::from(line) + self.view_chooser_scroll(height)).checked_sub(TITLE_LINES);
-        if let Some(number) = nth.and_then(|nth| self.saved_views.keys().nth(nth).copied()) {
-            self.show_saved_view(number);
-        }
+    /// Returns the number of the view that is selected in the list of views.
+    pub(super) fn chosen_view(&self) -> Option<u8> {
+        let chooser = self
+            .chooser
+            .filter(|chooser| chooser.kind == ChooserKind::SavedViews)?;
+        self.session
+            .saved_views
+            .keys()
+            .nth(chooser.selected)
+            .copied()
     }
 
     pub(super) fn check_delete_view(&self) -> Result<(), String> {
-        if self.is_choosing_view() {
+        if self.is_choosing() && self.chosen_view().is_some() {
             Ok(())
         } else {
             Err("select a saved view to delete it".to_owned())
@@ -121,12 +91,13 @@ impl Model {
         let Some(number) = self.chosen_view() else {
             return;
         };
-        let Some(view) = self.saved_views.remove(&number) else {
+        let Some(view) = self.session.saved_views.remove(&number) else {
             return;
         };
-        self.view_chooser = self
-            .view_chooser
-            .map(|at| at.min(self.saved_views.len().saturating_sub(1)));
+        let last = self.session.saved_views.len().saturating_sub(1);
+        if let Some(chooser) = &mut self.chooser {
+            chooser.selected = chooser.selected.min(last);
+        }
         self.notify(format!("deleted {} ({})", view.name, view.query));
         self.write_view(number, None);
     }
@@ -155,7 +126,7 @@ impl Model {
         let text = match self.shown_view() {
             Some((number, view)) => format!("{number} {}", view.name),
             None => (1..=9)
-                .find(|number| !self.saved_views.contains_key(number))
+                .find(|number| !self.session.saved_views.contains_key(number))
                 .map_or_else(String::new, |number| format!("{number} ")),
         };
         self.prompt = Some(Prompt::new(
@@ -175,7 +146,7 @@ impl Model {
             name: name.to_owned(),
             query: self.list.filter.text().to_owned(),
         };
-        self.saved_views.insert(number, view.clone());
+        self.session.saved_views.insert(number, view.clone());
         self.notify(format!("{number} shows {name} from now on"));
         self.write_view(number, Some(view));
     }
@@ -186,7 +157,7 @@ impl Model {
         request: RequestId,
         result: Result<Option<String>, Error>,
     ) {
-        if !self.view_save.resolve(request, Ok(())) {
+        if !self.view_save.finish(request) {
             return;
         }
         let words = match result {

@@ -2,9 +2,9 @@
 
 mod api_key;
 mod base_url;
-mod clipboard;
 pub mod clock;
 mod credentials;
+mod desktop;
 mod env;
 mod file;
 mod private_fs;
@@ -15,7 +15,8 @@ mod values;
 pub use api_key::ApiKey;
 pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
-pub use clipboard::ClipboardRoute;
+pub use desktop::ClipboardRoute;
+pub(crate) use desktop::find_browser;
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::check_config;
 pub(crate) use private_fs::create_private_dir;

@@ -141,6 +141,8 @@ pub(crate) struct Link {
     pub(crate) kind: LinkKind,
     /// What the user should know before opening it.
     pub(crate) flags: Box<[LinkFlag]>,
+    /// The URL to which a click tracker leads, if its own URL contains it.
+    pub(crate) behind: Option<Box<str>>,
 }
 
 /// What opening a link does.
@@ -251,6 +253,19 @@ impl Link {
     /// True if it may be opened; other links can only be viewed and copied.
     pub(crate) const fn is_openable(&self) -> bool {
         matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
+    }
+}
+
+impl Link {
+    /// Returns the host of a web link.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let (_, rest) = self.target.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        Some(
+            authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host),
+        )
     }
 }
 

@@ -53,14 +53,15 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
         .and_then(|start| Url::parse(start).ok());
     let kind = link_kind(&target, parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
-    let mut flags = Vec::new();
+    let (mut flags, mut behind) = (Vec::new(), None);
     if let (Some(url), LinkKind::Web) = (&parsed, kind) {
         let lower = url.as_str().to_ascii_lowercase();
         if host_in_text(&text).is_some_and(|named| !is_same_site(&named, host)) {
             flags.push(LinkFlag::HostMismatch);
         }
         let first = host.split('.').next().unwrap_or_default();
-        if has_redirect_target(url)
+        behind = redirect_target(url);
+        if behind.is_some()
             || contains_listed(&lower, TRACKER_URL_PARTS)
             || is_listed(TRACKER_HOST_LABELS, first)
         {
@@ -103,6 +104,7 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
         target: Arc::from(target),
         kind,
         flags: flags.into(),
+        behind: behind.map(String::into_boxed_str),
     }
 }
 
@@ -129,20 +131,20 @@ fn link_kind(target: &str, parsed: Option<&Url>) -> LinkKind {
     }
 }
 
-/// True if `url` contains another URL as a parameter or, percent-encoded, in its path.
-fn has_redirect_target(url: &Url) -> bool {
-    let is_web = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-    let in_query = url.query_pairs().take(40).any(|(name, value)| {
-        is_web(&value) && is_listed(REDIRECT_PARAMETERS, &name.to_ascii_lowercase())
-    });
+/// Returns the other URL that `url` contains as a parameter or, percent-encoded, in its path.
+fn redirect_target(url: &Url) -> Option<String> {
+    let is_web = |text: &String| text.starts_with("http://") || text.starts_with("https://");
+    let named = |name: &str| is_listed(REDIRECT_PARAMETERS, &name.to_ascii_lowercase());
+    let mut parameters = url.query_pairs().take(40);
+    let in_query = parameters
+        .find_map(|(name, value)| named(&name).then(|| value.into_owned()).filter(is_web));
     let decode = |segment: &str| {
         let lower = segment.to_ascii_lowercase();
         lower.replace("%3a", ":").replace("%2f", "/")
     };
     in_query
-        || url
-            .path_segments()
-            .is_some_and(|mut segments| segments.any(|segment| is_web(&decode(segment))))
+        .or_else(|| url.path_segments()?.map(decode).find(is_web))
+        .map(|target| sanitize::sanitize_line(&target).into_owned())
 }
 
 /// Returns the host that the text of a link names, if it looks like a URL.

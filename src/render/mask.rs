@@ -5,20 +5,18 @@ use std::ops::Range;
 use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::body::{Body, BodyLine, LineEnd, LinkFlag};
+use super::body::{Body, BodyLine, BodyView, LineEnd, Link, LinkFlag};
 use super::links;
+use crate::mail::Email;
 use crate::text::secrets;
 
-/// Replaces each character of a code, and of a single-use URL behind its host, by `mark`; a wide
-/// character by two, so that the layout stays.
-pub(super) fn mask_body(body: &mut Body, mark: char) {
-    let text = joined_text(&body.lines);
-    let mut secrets = secrets::find_codes(&text);
-    secrets.extend(find_single_use_urls(&text));
+/// Replaces each character of a code, and of a single-use URL behind its host, by a mark;
+/// a wide character by two, so that the layout stays.
+pub(crate) fn mask_body(body: &mut Body) {
+    let secrets = find_secrets(body);
     if secrets.is_empty() {
         return;
     }
-    secrets.sort_by_key(|range| range.start);
     let mut secrets = secrets.into_iter().peekable();
     let mut position = 0;
     for line in &mut body.lines {
@@ -29,11 +27,7 @@ pub(super) fn mask_body(body: &mut Body, mark: char) {
                 let is_secret = secrets
                     .peek()
                     .is_some_and(|range| range.contains(&position));
-                let mask = if is_secret {
-                    secrets::mask_char(c, mark)
-                } else {
-                    c
-                };
+                let mask = if is_secret { secrets::mask_char(c) } else { c };
                 let columns = if mask == c {
                     1
                 } else {
@@ -46,6 +40,22 @@ pub(super) fn mask_body(body: &mut Body, mark: char) {
         }
         position += separator(line.end).len();
     }
+}
+
+/// True if a view of the email has a code or a single-use link.
+pub(crate) fn has_secrets(email: &Email, view: BodyView) -> bool {
+    const WIDTH: u16 = 80;
+    let body = super::lay_out(email, view, WIDTH);
+    body.links.iter().any(|link| link.masked_target().is_some()) || !find_secrets(&body).is_empty()
+}
+
+/// Returns the byte ranges of all secrets in the text of the lines, in order.
+fn find_secrets(body: &Body) -> Vec<Range<usize>> {
+    let text = joined_text(&body.lines);
+    let mut secrets = secrets::find_codes(&text);
+    secrets.extend(find_single_use_urls(&text));
+    secrets.sort_by_key(|range| range.start);
+    secrets
 }
 
 /// Returns the text of the lines as it was before wrapping, with every span.
@@ -70,16 +80,32 @@ const fn separator(end: LineEnd) -> &'static str {
 fn find_single_use_urls(text: &str) -> Vec<Range<usize>> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[FoundKind::Url]);
-    let urls = finder.links(text).filter(|link| {
+    let secrets = finder.links(text).filter_map(|link| {
         let found = links::inspect_link("", link.as_str());
-        found.flags.contains(&LinkFlag::SingleUse)
-    });
-    urls.filter_map(|link| {
-        let host = link.as_str().find("://")? + 3;
-        let path = host + link.as_str()[host..].find(['/', '?', '#'])? + 1;
+        let secret = found.flags.contains(&LinkFlag::SingleUse);
+        let path = path_start(link.as_str()).filter(|_| secret)?;
         Some(link.start() + path..link.end())
-    })
-    .collect()
+    });
+    secrets.collect()
+}
+
+/// Returns where a URL goes on behind its host and the slash after it.
+fn path_start(url: &str) -> Option<usize> {
+    let host = url.find("://")? + 3;
+    Some(host + url[host..].find(['/', '?', '#'])? + 1)
+}
+
+impl Link {
+    /// Returns the URL of a single-use link with what makes it work masked; `None` of other links.
+    pub(crate) fn masked_target(&self) -> Option<String> {
+        let path =
+            path_start(&self.target).filter(|_| self.flags.contains(&LinkFlag::SingleUse))?;
+        Some(format!(
+            "{}{}",
+            &self.target[..path],
+            secrets::MASK.to_string().repeat(6)
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +120,7 @@ mod tests {
             .iter()
             .map(|line| super::super::body::spans_width(&line.spans))
             .collect();
-        mask_body(&mut body, '•');
+        mask_body(&mut body);
         let after: Vec<usize> = body
             .lines
             .iter()

@@ -16,11 +16,12 @@ mod mask;
 mod notices;
 mod text_part;
 
-pub(crate) use body::{Body, BodyLine, BodyView, SpanRole, SpanStyle};
+pub(crate) use body::{Body, BodyLine, BodyView, Link, LinkFlag, SpanRole, SpanStyle};
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;
 pub(crate) use html::extract_text;
+pub(crate) use mask::{has_secrets, mask_body};
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -28,8 +28,11 @@ enum Clue {
     Other,
 }
 
-/// Returns `text` with each letter and digit of its codes replaced by `mark`.
-pub(crate) fn mask_codes(text: &str, mark: char) -> Cow<'_, str> {
+/// Stands for a letter or digit of a secret.
+pub(crate) const MASK: char = '•';
+
+/// Returns `text` with each letter and digit of its codes replaced by [`MASK`].
+pub(crate) fn mask_codes(text: &str) -> Cow<'_, str> {
     let codes = find_codes(text);
     if codes.is_empty() {
         return Cow::Borrowed(text);
@@ -38,16 +41,16 @@ pub(crate) fn mask_codes(text: &str, mark: char) -> Cow<'_, str> {
     let mut end = 0;
     for code in codes {
         masked.push_str(&text[end..code.start]);
-        masked.extend(text[code.clone()].chars().map(|c| mask_char(c, mark)));
+        masked.extend(text[code.clone()].chars().map(|c| mask_char(c)));
         end = code.end;
     }
     masked.push_str(&text[end..]);
     Cow::Owned(masked)
 }
 
-/// Returns `mark` for a letter or digit; spaces and hyphens inside a code stay.
-pub(crate) fn mask_char(c: char, mark: char) -> char {
-    if c.is_alphanumeric() { mark } else { c }
+/// Returns [`MASK`] for a letter or digit; spaces and hyphens inside a code stay.
+pub(crate) fn mask_char(c: char) -> char {
+    if c.is_alphanumeric() { MASK } else { c }
 }
 
 /// Returns the byte ranges of one-time codes in `text`, in order.
@@ -242,8 +245,8 @@ mod tests {
 
     #[track_caller]
     fn assert_masked(text: &str, masked: &str) {
-        assert_eq!(mask_codes(text, '•'), masked);
-        assert_eq!(mask_codes(&mask_codes(text, '•'), '•'), masked);
+        assert_eq!(mask_codes(text), masked);
+        assert_eq!(mask_codes(&mask_codes(text)), masked);
     }
 
     #[test]

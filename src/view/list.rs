@@ -1,5 +1,7 @@
 //! Draws the list: one line a row, or two where the screen is narrow.
 
+use std::borrow::Cow;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -35,6 +37,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             changed: model.list.has_changed(&row.summary.id),
             stale: is_stale(row, ctx.now),
             full_times: model.full_times,
+            subject: model.shown_subject(row),
             query: model.list.filter.query(),
             ctx,
         };
@@ -62,6 +65,7 @@ fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &m
     };
     let columns = usize::from(area.width).saturating_sub(2);
     let key = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .unwrap_or_default();
@@ -101,6 +105,8 @@ struct RowContext<'a> {
     changed: bool,
     stale: bool,
     full_times: bool,
+    /// With its codes masked.
+    subject: Cow<'a, str>,
     query: &'a Query,
     ctx: &'a RenderCtx,
 }
@@ -204,7 +210,7 @@ impl RowContext<'_> {
     }
 
     fn write_subject(&self, writer: &mut LineWriter, columns: usize) {
-        let subject = &self.row.summary.subject;
+        let subject = &*self.subject;
         let shown = self.ctx.align_left(subject, columns);
         writer.write_highlighted(&shown, Style::new(), subject, &[Field::Subject], self.query);
     }

@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::{RenderCtx, Theme};
-use crate::app::Model;
 use crate::app::keymap::{HelpLine, help_lines};
+use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
 use crate::error::{Error, RequestDetails};
 
 /// Columns of the keys in the help.
@@ -27,7 +27,7 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
         ])
     };
     let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
-    for help in help_lines(&model.keymap).into_iter().skip(scroll) {
+    for help in help_lines(&model.session.keymap).into_iter().skip(scroll) {
         lines.push(match help {
             HelpLine::Title(title) => Line::styled(title, Theme::title()),
             HelpLine::Blank => Line::default(),
@@ -84,9 +84,9 @@ pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mu
     );
 }
 
-/// Draws the list of saved views.
-pub fn draw_saved_views(
-    chosen: usize,
+/// Draws a list from which one item is chosen.
+pub fn draw_chooser(
+    chooser: Chooser,
     model: &Model,
     area: Rect,
     ctx: &RenderCtx,
@@ -94,31 +94,49 @@ pub fn draw_saved_views(
 ) {
     let area = inset(area, 1, 0);
     let width = usize::from(area.width);
-    let views = &model.saved_views;
-    let names = views.values().map(|view| view.name.width()).max();
-    let names = names.unwrap_or(0).min(width / 3);
-    let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];
-    for (nth, (number, view)) in views.iter().enumerate() {
-        let style = if nth == chosen {
+    let items = model.chooser_items(chooser);
+    let widest = |column: fn(&ChooserItem) -> &str| {
+        let widths = items.iter().map(|item| column(item).width());
+        widths.max().unwrap_or(0)
+    };
+    let leads = widest(|item| &item.lead);
+    let labels = widest(|item| &item.label).min(width / 3);
+    let title = ctx.truncate(&model.chooser_title(chooser), width);
+    let mut lines = vec![Line::styled(title, Theme::title()), Line::default()];
+    for (index, item) in items.iter().enumerate() {
+        let is_selected = index == chooser.selected;
+        let style = if is_selected {
             Theme::selected(true)
         } else {
             Style::new()
         };
-        let bar = ctx.glyphs.bar(nth == chosen);
-        let gap = names.saturating_sub(view.name.width()) + 2;
+        let bar = ctx.glyphs.bar(is_selected);
+        let lead = format!("{bar}{:>leads$}  ", item.lead);
+        let rest = width.saturating_sub(lead.width() + labels + 2);
+        let label = ctx.truncate(&item.label, labels);
+        let gap = labels.saturating_sub(label.width()) + 2;
         lines.push(Line::from(vec![
-            Span::styled(format!("{bar}{number}  "), ctx.theme.accent()),
-            Span::styled(ctx.truncate(&view.name, names), style),
+            Span::styled(lead, ctx.theme.accent()),
+            Span::styled(label, style),
             Span::raw(" ".repeat(gap)),
-            Span::raw(ctx.truncate(&view.query, width.saturating_sub(names + 7))),
+            Span::raw(ctx.truncate(&item.detail, rest)),
         ]));
     }
-    if views.is_empty() {
-        lines.push(Line::raw(
-            "No saved views. / filters the list, W saves the filter.",
-        ));
+    if items.is_empty() {
+        let hint = model.session.keymap.with_hint(
+            "No saved views",
+            Focus::List,
+            Command::Filter,
+            "filters the list",
+        );
+        lines.push(Line::raw(model.session.keymap.with_hint(
+            &hint,
+            Focus::List,
+            Command::SaveView,
+            "saves the filter",
+        )));
     }
-    // On a low screen, the selected view is worth more than the title.
-    let scroll = model.view_chooser_scroll(area.height);
+    // On a low screen, the selected item is worth more than the title.
+    let scroll = model.chooser_scroll(area.height);
     draw_lines(lines.iter().skip(scroll), area, frame);
 }

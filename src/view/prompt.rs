@@ -29,6 +29,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
         PromptKind::SaveView => (" save as ", Line::default()),
+        PromptKind::SaveEmail => (" save to ", Line::default()),
+        PromptKind::Command => (" : ", Line::default()),
     };
     let label_width = u16::try_from(label.len()).unwrap_or(0);
     let right_width = u16::try_from(right.width()).unwrap_or(area.width);
@@ -162,10 +164,20 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
         PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Find => None,
+        PromptKind::Command if prompt.is_rejected => Some("no command has this name".to_owned()),
+        PromptKind::Command => None,
+        PromptKind::SaveEmail if prompt.is_rejected => {
+            Some("not saved: end the name with .eml, .html, .txt or .json".to_owned())
+        }
+        PromptKind::SaveEmail => Some(
+            "a new file ending in .eml, .html, .txt or .json; codes in it are not masked"
+                .to_owned(),
+        ),
         PromptKind::SaveView => match parse_numbered_name(prompt.text()) {
             None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
             Some((number, _)) => model
+                .session
                 .saved_views
                 .get(&number)
                 .filter(|view| view.query != model.list.filter.text())
@@ -196,7 +208,7 @@ fn build_key_hints<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Line<'
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(status_bar::format_count(model, ctx).map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
-        let key = model.keymap.key_for(Focus::Prompt, command);
+        let key = model.session.keymap.key_for(Focus::Prompt, command);
         spans.push(Span::styled(
             format!("  {}", key.unwrap_or_default()),
             ctx.theme.accent(),

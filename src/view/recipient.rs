@@ -11,6 +11,7 @@ use super::status_bar::format_coverage;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary};
 use crate::mail::{ApiTime, Status};
 use crate::text::format::{group_digits, plural};
+use crate::text::secrets;
 
 /// Spaces between two counts.
 const GAP: &str = "   ";
@@ -126,6 +127,7 @@ fn format_totals(
     };
     let text = format!("{more}{count}{}", format_coverage(model, ctx));
     let hint = model
+        .session
         .keymap
         .key_for(Focus::List, Command::LoadOlder)
         .filter(|_| model.may_find_older())
@@ -195,6 +197,7 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .filter(|_| model.is_status_check_paused())
@@ -229,6 +232,7 @@ fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -
     };
     let lead = Span::styled("latest ", Theme::chrome());
     let label = build_status(status, ctx);
+    let subject = secrets::mask_codes(subject);
     let text = format!(" {}  {subject}", ctx.format_medium(created));
     let text = ctx.truncate(&text, width.saturating_sub(lead.width() + label.width()));
     Line::from(vec![lead, label, Span::raw(text)])

@@ -1,9 +1,9 @@
-//! [`ClipboardRoute`]: the way from sentbox to the clipboard of the user.
+//! The ways from sentbox to the user's desktop: the clipboard and the browser.
 
 use super::env::Env;
 
 /// How text reaches the user's clipboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClipboardRoute {
     /// The terminal sets it (OSC 52), also over SSH. It never answers, and may refuse.
     Terminal {
@@ -13,6 +13,7 @@ pub enum ClipboardRoute {
     /// A program and its arguments, which reads the text from its standard input.
     Program(&'static [&'static str]),
     /// The user has switched copying off.
+    #[default]
     Off,
 }
 
@@ -33,6 +34,22 @@ impl ClipboardRoute {
         } else {
             Self::Terminal { tmux }
         }
+    }
+}
+
+/// Returns the program that opens a URL on the user's screen; `None` over SSH, where it would open
+/// on the remote machine, if at all.
+pub(crate) fn find_browser(env: &Env) -> Option<String> {
+    let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
+    if let Some(browser) = env.get("BROWSER") {
+        return Some(browser.to_owned());
+    }
+    if is_set(&["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"]) {
+        None
+    } else if cfg!(target_os = "macos") {
+        Some("open".to_owned())
+    } else {
+        is_set(&["WAYLAND_DISPLAY", "DISPLAY"]).then(|| "xdg-open".to_owned())
     }
 }
 

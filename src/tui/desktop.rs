@@ -1,4 +1,4 @@
-//! Sets the user's clipboard: by the terminal (OSC 52) or by a program of the desktop.
+//! Reaches the user's desktop: sets the clipboard, opens a URL.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// A clipboard program that takes longer hangs: `xclip` and `wl-copy` go on in the background.
+/// A program that takes longer hangs: those for the clipboard and for URLs go on in the background.
 const PROGRAM_TIME: Duration = Duration::from_secs(3);
 
 /// Returns the bytes that make the terminal set its clipboard (OSC 52, xterm's control sequences).
@@ -25,24 +25,27 @@ pub(super) fn osc52(text: &str, tmux: bool) -> String {
     }
 }
 
-/// Runs a clipboard program with `text` as its input.
-///
-/// # Errors
-///
-/// A sentence, if it cannot be started, fails, or does not end.
-pub(super) async fn run_program(program: &[&str], text: String) -> Result<(), String> {
-    let name = program[0];
+/// Gives `text` to a clipboard program; the error is a sentence.
+pub(super) async fn set_clipboard(program: &[&str], text: &str) -> Result<(), String> {
+    run_program(program[0], &program[1..], text).await
+}
+
+/// Opens `url` with a program; the error is a sentence.
+pub(super) async fn open_url(program: &str, url: &str) -> Result<(), String> {
+    run_program(program, &[url], "").await
+}
+
+async fn run_program(name: &str, args: &[&str], input: &str) -> Result<(), String> {
     let run = async {
         let mut child = Command::new(name)
-            .args(&program[1..])
+            .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .kill_on_drop(true)
             .spawn()?;
-        let mut input = child.stdin.take().expect("its input is a pipe");
-        input.write_all(text.as_bytes()).await?;
-        drop(input);
+        let mut stdin = child.stdin.take().expect("its input is a pipe");
+        stdin.write_all(input.as_bytes()).await?;
+        drop(stdin);
         child.wait().await
     };
     match timeout(PROGRAM_TIME, run).await {
@@ -71,7 +74,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clipboard");
         let script = format!("cat > '{}'", path.display());
-        run_program(&["sh", "-c", &script], "ana@example.com".to_owned())
+        set_clipboard(&["sh", "-c", &script], "ana@example.com")
             .await
             .unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "ana@example.com");
@@ -79,11 +82,11 @@ mod tests {
 
     #[tokio::test]
     async fn failing_program_is_reported() {
-        let failed = run_program(&["sh", "-c", "exit 3"], String::new())
+        let failed = set_clipboard(&["sh", "-c", "exit 3"], "")
             .await
             .unwrap_err();
         assert!(failed.starts_with("sh failed: exit status: 3"), "{failed}");
-        let missing = run_program(&["sentbox-no-such-program"], String::new())
+        let missing = open_url("sentbox-no-such-program", "https://example.com/")
             .await
             .unwrap_err();
         assert!(missing.contains("cannot be run"), "{missing}");

@@ -1,0 +1,307 @@
+//! Lists over the mail from which one item is chosen: saved views, and the links of the email.
+
+use super::commands::{Command, Direction};
+use super::copy::ClipboardText;
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::reader::ReaderState;
+use crate::render::{Body, Link, LinkFlag};
+
+/// The lines of the title above the items.
+const TITLE_LINES: usize = 2;
+
+/// A list, and the index of the item that is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chooser {
+    pub kind: ChooserKind,
+    pub selected: usize,
+}
+
+/// What a list contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChooserKind {
+    SavedViews,
+    /// The links of the body.
+    Links,
+    /// What to do with the link of this index.
+    Link(usize),
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChooserItem {
+    /// The key or the number before it.
+    pub lead: String,
+    pub label: String,
+    pub detail: String,
+}
+
+impl ChooserItem {
+    fn new(lead: impl Into<String>, label: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            lead: lead.into(),
+            label: label.into(),
+            detail: detail.into(),
+        }
+    }
+}
+
+impl Model {
+    /// Whether an item of a list is being chosen.
+    pub const fn is_choosing(&self) -> bool {
+        self.chooser.is_some() && self.start_screen.is_none()
+    }
+
+    /// Returns the title of the list.
+    pub fn chooser_title(&self, chooser: Chooser) -> String {
+        match chooser.kind {
+            ChooserKind::SavedViews => "Saved views".to_owned(),
+            ChooserKind::Links => "Links of this email".to_owned(),
+            ChooserKind::Link(index) => self
+                .link(index)
+                .map_or_else(String::new, |link| self.shown_target(&link)),
+        }
+    }
+
+    /// Returns the lines of the list; none if it is empty.
+    pub fn chooser_items(&self, chooser: Chooser) -> Vec<ChooserItem> {
+        match chooser.kind {
+            ChooserKind::SavedViews => {
+                let views = self.session.saved_views.iter();
+                views
+                    .map(|(number, view)| {
+                        ChooserItem::new(number.to_string(), &view.name, &view.query)
+                    })
+                    .collect()
+            }
+            ChooserKind::Links => {
+                let body = self.body();
+                let links = body.iter().flat_map(|body| &body.links).enumerate();
+                links
+                    .map(|(index, link)| self.link_item(index, link))
+                    .collect()
+            }
+            ChooserKind::Link(index) => {
+                let flags = self
+                    .link(index)
+                    .map(|link| describe_flags(&link))
+                    .unwrap_or_default();
+                vec![
+                    ChooserItem::new("", "Open it", flags),
+                    ChooserItem::new("", "Copy it", ""),
+                    ChooserItem::new("", "Back", "nothing is fetched"),
+                ]
+            }
+        }
+    }
+
+    fn link_item(&self, index: usize, link: &Link) -> ChooserItem {
+        let host = link.host().unwrap_or(&link.target);
+        let text = shown_text(link);
+        let flags = describe_flags(link);
+        let warning = if flags.is_empty() {
+            String::new()
+        } else {
+            format!("{flags}  ")
+        };
+        let detail = format!("{text}  {warning}{}", self.shown_target(link));
+        ChooserItem::new((index + 1).to_string(), host, detail)
+    }
+
+    /// Returns the URL as the screen shows it: without what makes a single-use link work.
+    fn shown_target(&self, link: &Link) -> String {
+        match link.masked_target() {
+            Some(masked) if !self.reader.reveals_secrets => masked,
+            _ => link.target.to_string(),
+        }
+    }
+
+    /// Shows the links of the selected email.
+    pub(super) fn open_links(&mut self) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Links,
+            selected: 0,
+        });
+    }
+
+    pub(super) fn check_links(&self) -> Result<(), String> {
+        self.check_selected()?;
+        match self.body() {
+            None => Err("the body is not loaded yet".to_owned()),
+            Some(body) if body.links.is_empty() => Err("this body has no links".to_owned()),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Returns the laid-out body of the selected email.
+    pub(super) fn body(&self) -> Option<&Body> {
+        match self.reader_state() {
+            ReaderState::Ready(_, body) => body,
+            ReaderState::Empty
+            | ReaderState::Debouncing
+            | ReaderState::Loading
+            | ReaderState::Failed(_) => None,
+        }
+    }
+
+    fn link(&self, index: usize) -> Option<Link> {
+        self.body()?.links.get(index).cloned()
+    }
+
+    /// Moves the selection in the list.
+    pub(super) fn move_chooser(&mut self, side: Direction) {
+        let Some(mut chooser) = self.chooser else {
+            return;
+        };
+        let last = self.chooser_items(chooser).len().saturating_sub(1);
+        chooser.selected = match side {
+            Direction::Right => (chooser.selected + 1).min(last),
+            Direction::Left => chooser.selected.saturating_sub(1),
+        };
+        self.chooser = Some(chooser);
+    }
+
+    /// Returns how many lines of the list are above a pane of this height, so that the selected one
+    /// is in it.
+    pub fn chooser_scroll(&self, height: u16) -> usize {
+        self.chooser.map_or(0, |chooser| {
+            (chooser.selected + TITLE_LINES + 1).saturating_sub(usize::from(height))
+        })
+    }
+
+    /// Chooses the item in this line of a pane of this height, if one is there.
+    pub(super) fn choose_at(&mut self, line: u16, height: u16) {
+        let index = (usize::from(line) + self.chooser_scroll(height)).checked_sub(TITLE_LINES);
+        if let (Some(mut chooser), Some(index)) = (self.chooser, index)
+            && index < self.chooser_items(chooser).len()
+        {
+            chooser.selected = index;
+            self.chooser = Some(chooser);
+            self.confirm_chooser();
+        }
+    }
+
+    /// Runs the action of the selected item.
+    pub(super) fn confirm_chooser(&mut self) {
+        let Some(Chooser { kind, selected }) = self.chooser else {
+            return;
+        };
+        match kind {
+            ChooserKind::SavedViews => {
+                if let Some(number) = self.chosen_view() {
+                    self.show_saved_view(number);
+                }
+            }
+            // Over SSH no browser can be opened.
+            ChooserKind::Links if self.session.browser.is_none() => self.copy_link(selected),
+            ChooserKind::Links => {
+                self.chooser = Some(Chooser {
+                    kind: ChooserKind::Link(selected),
+                    selected: 1,
+                });
+            }
+            ChooserKind::Link(index) => match selected {
+                0 => self.open_link(index),
+                1 => self.copy_link(index),
+                _ => self.close_chooser(),
+            },
+        }
+    }
+
+    /// Closes the list; a question about a link leads back to the links.
+    pub(super) fn close_chooser(&mut self) {
+        self.chooser = match self.chooser {
+            Some(Chooser {
+                kind: ChooserKind::Link(index),
+                ..
+            }) => Some(Chooser {
+                kind: ChooserKind::Links,
+                selected: index,
+            }),
+            _ => None,
+        };
+    }
+
+    fn open_link(&mut self, index: usize) {
+        self.close_chooser();
+        let (Some(link), Some(program)) = (self.link(index), self.session.browser.clone()) else {
+            return;
+        };
+        if !link.is_openable() {
+            return self.notify("sentbox never opens this kind of link; it can be copied");
+        }
+        let request = self.url_request.start();
+        self.outbox.push(Effect::OpenUrl {
+            request,
+            program,
+            url: link.target,
+        });
+    }
+
+    pub(super) fn apply_url_opened(&mut self, request: RequestId, result: Result<(), String>) {
+        if self.url_request.finish(request) {
+            self.notify(result.map_or_else(|reason| reason, |()| "opened".to_owned()));
+        }
+    }
+
+    /// Copies the selected link, or the only one of the email; opens the list if there are more.
+    pub(super) fn copy_chosen_link(&mut self) {
+        match (self.chooser, self.body().map_or(0, |body| body.links.len())) {
+            (
+                Some(Chooser {
+                    kind: ChooserKind::Links,
+                    selected,
+                }),
+                _,
+            ) => self.copy_link(selected),
+            (
+                Some(Chooser {
+                    kind: ChooserKind::Link(index),
+                    ..
+                }),
+                _,
+            ) => self.copy_link(index),
+            (_, 1) => self.copy_link(0),
+            _ => self.open_links(),
+        }
+    }
+
+    fn copy_link(&mut self, index: usize) {
+        let Some(link) = self.link(index) else {
+            return;
+        };
+        if !self.reader.reveals_secrets && link.masked_target().is_some() {
+            let text = "the link works once, so it is masked";
+            return self.notify_with(text, Command::Reveal, "reveals it, then copy again");
+        }
+        let text = link.target.to_string();
+        self.copy_text(ClipboardText {
+            label: "link",
+            text,
+        });
+    }
+}
+
+/// Returns the text of a link; a URL is left out, because its target stands beside it.
+fn shown_text(link: &Link) -> &str {
+    match &*link.text {
+        "" => "(no text)",
+        text if text.contains("://") => "",
+        text => text,
+    }
+}
+
+/// Returns what the user should know of a link before opening it.
+fn describe_flags(link: &Link) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for flag in &link.flags {
+        parts.push(match (flag, &link.behind) {
+            (LinkFlag::Tracked, Some(behind)) => format!("click-tracked, leads to {behind}"),
+            _ => flag.label().to_owned(),
+        });
+    }
+    if !link.is_openable() {
+        parts.push("not opened by sentbox".to_owned());
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,267 @@
+//! Copies a part of the selected email, or a summary of it for a ticket, to the clipboard.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::commands::Command;
+use super::effect::{Effect, LoopEffect, RequestId};
+use super::model::Model;
+use super::reader::ReaderState;
+use crate::archive::EmailRow;
+use crate::config::ClipboardRoute;
+use crate::mail::{Address, ApiTime, Email};
+use crate::render::{self, BodyView};
+use crate::text::format::plural;
+use crate::text::secrets;
+
+/// The most bytes that are copied. Terminals drop a longer sequence: base64 makes 100 kB of them.
+const MAX_BYTES: usize = 74_000;
+
+/// A part of an email that can be copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CopyField {
+    Id,
+    MessageId,
+    To,
+    From,
+    Subject,
+    /// The body in the current view, as it was before its lines were wrapped.
+    Body,
+    /// The service's answer.
+    Json,
+    /// A command that requests the email; the key is a variable in it.
+    Curl,
+    /// What a colleague needs to know of the email, in words.
+    Ticket,
+}
+
+/// A text for the clipboard, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClipboardText {
+    pub label: &'static str,
+    pub text: String,
+}
+
+impl Model {
+    pub(super) fn check_copy(&self) -> Result<(), String> {
+        if self.session.clipboard == ClipboardRoute::Off {
+            return Err(
+                "copying is switched off: clipboard = \"off\" in the configuration".to_owned(),
+            );
+        }
+        self.check_selected()
+    }
+
+    /// Copies a part of the selected email.
+    pub(super) fn copy_field(&mut self, field: CopyField) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let summary = &row.summary;
+        let join = |list: &[Address]| {
+            let list: Vec<String> = list
+                .iter()
+                .map(|address| address.email.to_string())
+                .collect();
+            list.join(", ")
+        };
+        let id = summary.id.to_safe_text().to_string();
+        let (label, text) = match field {
+            CopyField::Id => ("id", id),
+            CopyField::MessageId => ("message id", summary.message_id.to_string()),
+            CopyField::To => ("recipient", join(&summary.to)),
+            CopyField::From => ("sender", join(std::slice::from_ref(&summary.from))),
+            CopyField::Subject => ("subject", self.shown_subject(row).into_owned()),
+            CopyField::Body => match self.reader_state() {
+                ReaderState::Ready(_, Some(body)) => ("body", body.unwrapped_text()),
+                _ => return self.notify("the body is not loaded yet"),
+            },
+            CopyField::Json => match self.reader_state() {
+                ReaderState::Ready(opened, _)
+                    if !self.reader.reveals_secrets && holds_secret(&opened.email) =>
+                {
+                    let text = "the JSON contains a code or a single-use link, which are masked";
+                    return self.notify_with(
+                        text,
+                        Command::Reveal,
+                        "reveals them, then copy again",
+                    );
+                }
+                ReaderState::Ready(opened, _) => ("JSON", opened.email.json.to_string()),
+                _ => return self.notify("the email is not loaded yet"),
+            },
+            CopyField::Curl => ("curl command", curl_command(&self.session.base_url, &id)),
+            CopyField::Ticket => ("ticket summary", self.ticket(row)),
+        };
+        self.copy_text(ClipboardText { label, text });
+    }
+
+    /// Returns the subject, with its codes masked unless they are revealed.
+    pub fn shown_subject<'a>(&self, row: &'a EmailRow) -> Cow<'a, str> {
+        let subject = &row.summary.subject;
+        if self.reader.reveals_secrets && self.reader.id.as_ref() == Some(&row.summary.id) {
+            Cow::Borrowed(subject)
+        } else {
+            secrets::mask_codes(subject)
+        }
+    }
+
+    /// Reveals the codes and links of the selected email, or masks them again.
+    pub(super) fn toggle_reveal(&mut self) {
+        self.outbox.extend(self.reader.toggle_reveal());
+        self.notify(if self.reader.reveals_secrets {
+            "codes and single-use links are shown until you leave this email"
+        } else {
+            "codes and single-use links are masked"
+        });
+    }
+
+    /// Copies a text, and reports what went where; the terminal never says whether it took it.
+    pub(super) fn copy_text(&mut self, copied: ClipboardText) {
+        let ClipboardText { label, text } = &copied;
+        if text.is_empty() {
+            return self.notify(format!("this email has no {label}"));
+        }
+        if text.len() > MAX_BYTES {
+            let size = text.len().div_ceil(1000);
+            let text =
+                format!("the {label} is too long to copy: {size} kB, and 74 kB is the limit");
+            return self.notify_with(&text, Command::SaveEmail, "saves the email as a file");
+        }
+        match self.session.clipboard {
+            ClipboardRoute::Terminal { tmux } => {
+                self.notify(format!(
+                    "{}, OSC 52; the terminal may refuse",
+                    copied.describe()
+                ));
+                let text = copied.text;
+                self.emit(LoopEffect::SetClipboard { text, tmux });
+            }
+            ClipboardRoute::Program(program) => {
+                let request = self.clipboard_request.start();
+                self.outbox.push(Effect::SetClipboard {
+                    request,
+                    program,
+                    copied,
+                });
+            }
+            ClipboardRoute::Off => {}
+        }
+    }
+
+    /// Reports that a clipboard program has taken the text; the terminal gets what it has not.
+    pub(super) fn apply_clipboard(
+        &mut self,
+        request: RequestId,
+        program: &'static [&'static str],
+        copied: ClipboardText,
+        result: Result<(), String>,
+    ) {
+        if !self.clipboard_request.finish(request) {
+            return;
+        }
+        match result {
+            Ok(()) => self.notify(format!("{}, {}", copied.describe(), program[0])),
+            Err(reason) => {
+                let text = format!(
+                    "{}, OSC 52 ({reason}); the terminal may refuse",
+                    copied.describe()
+                );
+                self.notify(text);
+                self.emit(LoopEffect::SetClipboard {
+                    text: copied.text,
+                    tmux: false,
+                });
+            }
+        }
+    }
+
+    /// Returns the email in words: to, subject, status, times in two zones, ids, and the command
+    /// that shows it.
+    fn ticket(&self, row: &EmailRow) -> String {
+        let summary = &row.summary;
+        let zone = self.now.time_zone();
+        let to: Vec<String> = summary.to.iter().map(ToString::to_string).collect();
+        let mut text = format!("To: {}\n", to.join(", "));
+        let mut line = |label: &str, value: &str| {
+            if !value.is_empty() {
+                let _ = writeln!(text, "{label}: {value}");
+            }
+        };
+        line("Subject", &self.shown_subject(row));
+        let reason = summary.bounce_reason();
+        let meaning = reason
+            .as_deref()
+            .unwrap_or_else(|| summary.status.meaning());
+        let checked = row.confirmed_at.map_or_else(
+            || "never checked".to_owned(),
+            |at| format!("as of {}", in_two_zones(at, zone)),
+        );
+        line(
+            "Status",
+            &format!("{}: {meaning} ({checked})", summary.status.label()),
+        );
+        let time = |time: &ApiTime| match time.parsed {
+            Some(at) => in_two_zones(at, zone),
+            None => time.raw.to_string(),
+        };
+        line("Created", &time(&summary.created));
+        line(
+            "Scheduled",
+            &summary.scheduled.as_ref().map(time).unwrap_or_default(),
+        );
+        let id = summary.id.to_safe_text();
+        line("Id", &id);
+        line("Message-ID", &summary.message_id);
+        text + &format!("sentbox show {}\n", shell_word(&id))
+    }
+}
+
+impl ClipboardText {
+    fn describe(&self) -> String {
+        let length = self.text.graphemes(true).count() as u64;
+        format!("copied: {}, {}", self.label, plural(length, "character"))
+    }
+}
+
+/// True if a code or a single-use link is in the subject or a body of the email.
+fn holds_secret(email: &Email) -> bool {
+    let bodies = [BodyView::Rendered, BodyView::Text];
+    !secrets::find_codes(&email.summary.subject).is_empty()
+        || bodies
+            .into_iter()
+            .any(|view| render::has_secrets(email, view))
+}
+
+/// Writes a time in `zone` and in UTC: `2026-11-21 21:30 CET (20:30 UTC)`.
+fn in_two_zones(at: Timestamp, zone: &TimeZone) -> String {
+    let (local, utc) = (at.to_zoned(zone.clone()), at.to_zoned(TimeZone::UTC));
+    let text = local.strftime("%Y-%m-%d %H:%M %Z").to_string();
+    if local.offset() == utc.offset() {
+        return text;
+    }
+    let form = if local.date() == utc.date() {
+        "%H:%M UTC"
+    } else {
+        "%Y-%m-%d %H:%M UTC"
+    };
+    format!("{text} ({})", utc.strftime(form))
+}
+
+fn curl_command(base_url: &str, id: &str) -> String {
+    let url = shell_word(&format!("{}/emails/{id}", base_url.trim_end_matches('/')));
+    format!("curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" {url}")
+}
+
+/// Quotes `text` for a shell, unless it is a plain word.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
