@@ -113,10 +113,10 @@ impl ListPrinter<'_> {
         let text = match self.out.format {
             OutputFormat::Human if self.out.columns.is_some() => {
                 self.columns
-                    .format_row(&Summary::from(&item.parse_summary()), false)
+                    .format_row(&Summary::from(&item.parsed().summary), false)
                     + "\n"
             }
-            OutputFormat::Human => tab_separated(&Summary::from(&item.parse_summary())) + "\n",
+            OutputFormat::Human => tab_separated(&Summary::from(&item.parsed().summary)) + "\n",
             OutputFormat::JsonLines => format!("{}\n", escape_line(&item.json)),
             OutputFormat::Json => list_item(&escape_line(&item.json), self.printed == 0),
         };
