@@ -16,6 +16,7 @@ use mail_builder::mime::MimePart;
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView};
+use crate::text::secrets;
 
 /// The most bytes of the subject in a file name; common file systems allow 255 for the whole name.
 const MAX_SLUG_BYTES: usize = 60;
@@ -68,7 +69,7 @@ impl ExportFormat {
     }
 }
 
-/// Returns a file name for the email: its date, its subject in lower case, the start of its id.
+/// Returns a file name for the email: its date, its subject without codes, the start of its id.
 ///
 /// Letters, digits and hyphens only, so that it is a plain name on every file system.
 pub(crate) fn file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) -> String {
@@ -79,7 +80,7 @@ pub(crate) fn file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat
     let id = slug(summary.id.as_str(), 8);
     let parts = [
         date.unwrap_or_default(),
-        slug(&summary.subject, MAX_SLUG_BYTES),
+        slug(&secrets::mask_codes(&summary.subject), MAX_SLUG_BYTES),
         id,
     ];
     let name: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -10,10 +10,10 @@ use crate::app::{
     SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
-use crate::config::built_in_views;
+use crate::config::{ClipboardRoute, built_in_views};
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
-use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
+use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 
@@ -35,6 +35,8 @@ pub fn session() -> SessionInfo {
         storage: StorageMode::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
         refresh: std::time::Duration::from_secs(30),
         saved_views: built_in_views(),
+        base_url: "https://api.example.com".to_owned(),
+        clipboard: ClipboardRoute::Terminal { tmux: false },
         ..SessionInfo::default()
     }
 }
@@ -51,6 +53,8 @@ pub struct Mailbox {
     pub next: i64,
     /// The time at which the service answers.
     pub clock: jiff::Timestamp,
+    /// The html part of every email; without it a body is some numbered lines.
+    pub html: Option<Arc<str>>,
 }
 
 impl Mailbox {
@@ -63,6 +67,7 @@ impl Mailbox {
             older_pages: 0,
             next: count,
             clock: NOW.parse().unwrap(),
+            html: None,
         }
     }
 
@@ -142,8 +147,35 @@ impl Mailbox {
             Effect::LoadEmail { request, id, .. } => {
                 Message::EmailLoaded(*request, Ok(self.opened(id)))
             }
-            Effect::RenderBody { request, email, .. } => {
-                Message::BodyRendered(*request, Ok(Arc::new(body(email))))
+            Effect::RenderBody {
+                request,
+                email,
+                view,
+                width,
+                masked,
+            } => {
+                let mut body = match &email.html {
+                    Some(_) => render::lay_out(email, *view, *width),
+                    None => body(email),
+                };
+                if *masked {
+                    render::mask_body(&mut body);
+                }
+                Message::BodyRendered(*request, Ok(Arc::new(body)))
+            }
+            Effect::SetClipboard {
+                request,
+                program,
+                copied,
+            } => Message::ClipboardSet {
+                request: *request,
+                program,
+                copied: copied.clone(),
+                result: Ok(()),
+            },
+            Effect::OpenUrl { request, .. } => Message::UrlOpened(*request, Ok(())),
+            Effect::SaveEmail { request, path, .. } => {
+                Message::EmailSaved(*request, Ok(path.clone()))
             }
             Effect::FindMatches {
                 request,
@@ -284,7 +316,10 @@ impl Mailbox {
             .find(|row| row.summary.id == *id)
             .expect("only listed emails are opened");
         OpenedEmail {
-            email: Arc::new(email(&row.summary)),
+            email: Arc::new(Email {
+                html: self.html.clone(),
+                ..email(&row.summary)
+            }),
             history: vec![seen(&row.summary.status)],
         }
     }

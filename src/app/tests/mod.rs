@@ -5,3 +5,4 @@ pub mod env;
 mod freshness;
 mod model;
 mod search_ui;
+mod take_along;

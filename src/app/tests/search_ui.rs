@@ -288,7 +288,10 @@ fn views_are_saved_chosen_and_taken_away() {
 
     world.press("Esc g v").settle();
     assert_eq!(
-        (world.model.focus(), world.model.view_chooser),
+        (
+            world.model.focus(),
+            world.model.chooser.map(|chooser| chooser.selected)
+        ),
         (Focus::Choice, Some(0))
     );
     world.press("j j j j j Enter").settle();
@@ -297,7 +300,11 @@ fn views_are_saved_chosen_and_taken_away() {
         (Focus::List, "to:ana")
     );
     world.press("g v").settle();
-    assert_eq!(world.model.view_chooser, Some(4), "the one that is shown");
+    assert_eq!(
+        world.model.chooser.map(|chooser| chooser.selected),
+        Some(4),
+        "the one that is shown"
+    );
     world.press("d d").settle();
     assert!(world.asked.iter().any(|effect| matches!(
         effect,
@@ -310,7 +317,7 @@ fn views_are_saved_chosen_and_taken_away() {
     assert_eq!(
         (
             world.model.session.saved_views.len(),
-            world.model.view_chooser
+            world.model.chooser.map(|chooser| chooser.selected)
         ),
         (4, Some(3))
     );
@@ -636,7 +643,10 @@ fn the_mouse_does_not_reach_through_the_list_of_views() {
     world.happen(Message::Mouse(MouseInput::Pressed(at)));
     world.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
     assert_eq!(
-        (world.model.view_chooser, world.selected()),
+        (
+            world.model.chooser.map(|chooser| chooser.selected),
+            world.selected()
+        ),
         (Some(1), selected)
     );
 }
@@ -649,13 +659,13 @@ fn a_click_takes_a_view_from_the_list() {
     world.press("g v");
     let title = Position::new(3, world.model.layout().main.y);
     world.happen(Message::Mouse(MouseInput::Pressed(title)));
-    assert!(world.model.is_choosing_view(), "the title is no view");
+    assert!(world.model.is_choosing(), "the title is no view");
     world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         title.y + 3,
     ))));
     world.settle();
-    assert!(!world.model.is_choosing_view());
+    assert!(!world.model.is_choosing());
     assert_eq!(
         filter(&world),
         world

@@ -1,0 +1,258 @@
+//! What is on the screen taken along: copied, opened, saved; and the palette of commands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::env::{Mailbox, World, row, row_of, session};
+use crate::api::wire;
+use crate::app::copy::ClipboardText;
+use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo};
+use crate::config::ClipboardRoute;
+use crate::export::ExportFormat;
+
+const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
+    <p><a href='https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa'>Our shop</a></p>";
+
+/// A mailbox whose newest email has a code in its subject, a single-use and a tracked link.
+fn mailbox() -> Mailbox {
+    let mut mailbox = Mailbox::of(3);
+    let summary = wire::Summary {
+        id: row(9).summary.id.as_str().to_owned(),
+        to: Some(vec![
+            "Ana Lopez <ana@example.com>".into(),
+            "b@example.org".into(),
+        ]),
+        from: Some("Acme <hello@example.org>".into()),
+        created_at: Some("2026-11-20T09:30:00Z".into()),
+        subject: Some("482913 is your Acme code".into()),
+        message_id: Some("<9@example.org>".into()),
+        last_event: Some("bounced".into()),
+        ..wire::Summary::default()
+    };
+    mailbox.rows.insert(0, row_of(9, &summary));
+    mailbox.html = Some(Arc::from(HTML));
+    mailbox
+}
+
+fn world_with(session: SessionInfo) -> World {
+    let mut world = World::start((120, 40), session, mailbox());
+    world.settle().press("Enter").settle();
+    world
+}
+
+fn world() -> World {
+    world_with(session())
+}
+
+/// Presses keys; returns what the terminal's clipboard gets, and the notice.
+fn copied(world: &mut World, keys: &str) -> (Option<String>, String) {
+    let before = world.asked.len();
+    world.press(keys).settle();
+    let text = world.asked[before..]
+        .iter()
+        .find_map(|effect| match effect {
+            Effect::Loop(LoopEffect::SetClipboard { text, .. }) => Some(text.clone()),
+            _ => None,
+        });
+    (text, world.model.notice.clone().unwrap_or_default())
+}
+
+#[test]
+fn each_field_is_copied_and_reported() {
+    let mut world = world();
+    let id = row(9).summary.id.as_str().to_owned();
+    let mut text = |keys: &str| copied(&mut world, keys).0.unwrap();
+    assert_eq!(text("y i"), id);
+    assert_eq!(text("y m"), "<9@example.org>");
+    assert_eq!(text("y t"), "ana@example.com, b@example.org");
+    assert_eq!(text("y f"), "hello@example.org");
+    assert_eq!(text("y s"), "•••••• is your Acme code");
+    assert_eq!(
+        text("y c"),
+        format!(
+            "curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" https://api.example.com/emails/{id}"
+        )
+    );
+    assert!(text("y b").starts_with("Your code is ••••••. Reset"));
+    let (_, notice) = copied(&mut world, "y f");
+    assert_eq!(
+        notice,
+        "copied: sender, 17 characters, OSC 52; the terminal may refuse"
+    );
+}
+
+#[test]
+fn ticket_has_status_times_and_command() {
+    let text = copied(&mut world(), "y T").0.unwrap();
+    insta::assert_snapshot!(text, @r"
+    To: Ana Lopez <ana@example.com>, b@example.org
+    Subject: •••••• is your Acme code
+    Status: bounced: their server rejected it (as of 2026-11-20 09:42 UTC)
+    Created: 2026-11-20 09:30 UTC
+    Id: 00000000-0000-4000-8000-000001000009
+    Message-ID: <9@example.org>
+    sentbox show 00000000-0000-4000-8000-000001000009
+    ");
+}
+
+#[test]
+fn secrets_are_copied_only_after_a_reveal() {
+    let mut world = world();
+    let (text, notice) = copied(&mut world, "y j");
+    assert_eq!(text, None);
+    assert!(
+        notice.ends_with("R reveals them, then copy again"),
+        "{notice}"
+    );
+    world.press("R").settle();
+    assert_eq!(copied(&mut world, "y j").0.as_deref(), Some("{}"));
+    assert_eq!(
+        copied(&mut world, "y s").0.unwrap(),
+        "482913 is your Acme code"
+    );
+    assert!(copied(&mut world, "y b").0.unwrap().contains("482913"));
+    world.press("J K").settle();
+    assert_eq!(
+        copied(&mut world, "y s").0.unwrap(),
+        "•••••• is your Acme code"
+    );
+}
+
+#[test]
+fn missing_and_long_texts_are_not_copied() {
+    let mut world = world();
+    let (text, _) = copied(&mut world, "y l");
+    assert_eq!(text, None, "there are two: the list opens");
+    world.press("Esc");
+    let copied = ClipboardText {
+        label: "body",
+        text: "x".repeat(80_000),
+    };
+    world.model.copy_text(copied);
+    let notice = world.model.notice.clone().unwrap();
+    assert!(
+        notice.starts_with("the body is too long to copy: 80 kB"),
+        "{notice}"
+    );
+    assert!(notice.ends_with("s saves the email as a file"), "{notice}");
+}
+
+#[test]
+fn failed_clipboard_program_falls_back_to_the_terminal() {
+    let program = ClipboardRoute::Program(&["wl-copy"]);
+    let mut world = world_with(SessionInfo {
+        clipboard: program,
+        ..session()
+    });
+    world.press("y f").settle();
+    let notice = world.model.notice.clone().unwrap();
+    assert_eq!(notice, "copied: sender, 17 characters, wl-copy");
+    world.press("y f");
+    let request = world.pending.iter().find_map(|effect| match effect {
+        Effect::SetClipboard {
+            request, copied, ..
+        } => Some((*request, copied.clone())),
+        _ => None,
+    });
+    let (request, copied) = request.unwrap();
+    world.happen(Message::ClipboardSet {
+        request,
+        program: &["wl-copy"],
+        copied,
+        result: Err("wl-copy cannot be run".to_owned()),
+    });
+    let notice = world.model.notice.clone().unwrap();
+    assert_eq!(
+        notice,
+        "copied: sender, 17 characters, OSC 52 (wl-copy cannot be run); the terminal may refuse"
+    );
+}
+
+#[test]
+fn links_show_host_target_and_flags() {
+    let mut world = world();
+    world.press("o");
+    let chooser = world.model.chooser.unwrap();
+    let items = world.model.chooser_items(chooser);
+    let lines: Vec<String> = items
+        .iter()
+        .map(|item| format!("{} {} {}", item.lead, item.label, item.detail))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "1 acme.example Reset  single-use  https://acme.example/••••••",
+            "2 click.example.net Our shop  click-tracked, leads to https://shop.example.org/a  \
+             https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa",
+        ]
+    );
+    // Without a browser that the user could see, Enter copies.
+    assert_eq!(copied(&mut world, "Enter").0, None, "it is masked");
+    let text = copied(&mut world, "j Enter").0.unwrap();
+    assert!(text.starts_with("https://click.example.net/?u="), "{text}");
+    world.press("Esc");
+    assert_eq!(world.model.focus(), Focus::Reader);
+}
+
+#[test]
+fn link_is_opened_only_after_a_question() {
+    let browser = Some("xdg-open".to_owned());
+    let mut world = world_with(SessionInfo {
+        browser,
+        ..session()
+    });
+    let opened = |world: &World| {
+        let mut effects = world.asked.iter();
+        effects.any(
+            |effect| matches!(effect, Effect::OpenUrl { url, .. } if url.ends_with("token=abc")),
+        )
+    };
+    world.press("o Enter").settle();
+    assert!(!opened(&world));
+    world.press("Esc Enter k Enter").settle();
+    assert!(opened(&world));
+    assert_eq!(world.model.notice.as_deref(), Some("opened"));
+}
+
+#[test]
+fn email_is_saved_in_the_format_of_its_ending() {
+    let session = SessionInfo {
+        home: Some(PathBuf::from("/home/ana")),
+        ..session()
+    };
+    let mut world = world_with(session);
+    world.press("s");
+    assert_eq!(
+        world.model.prompt.as_ref().unwrap().text(),
+        "2026-11-20-is-your-acme-code-00000000.eml"
+    );
+    world.press("Ctrl-u").write("~/mail").press("Enter");
+    assert!(world.model.prompt.as_ref().unwrap().is_rejected);
+    world.write(".html").press("Enter").settle();
+    let saved = world.asked.iter().any(|effect| {
+        matches!(effect, Effect::SaveEmail { path, format: ExportFormat::Html, .. }
+            if path == &PathBuf::from("/home/ana/mail.html"))
+    });
+    assert!(saved);
+    let notice = world.model.notice.clone().unwrap();
+    assert_eq!(notice, "saved as /home/ana/mail.html, whole and unmasked");
+}
+
+#[test]
+fn palette_runs_the_best_match() {
+    let mut world = world();
+    world.press(":").write("shraw").settle();
+    assert_eq!(world.model.suggestions()[0].text, "show-raw");
+    world.press("Enter").settle();
+    assert_eq!(world.model.reader.view, crate::render::BodyView::Raw);
+    world.press(":").write("qqqq").press("Enter");
+    assert!(world.model.prompt.as_ref().unwrap().is_rejected);
+    world.press("Esc :").write("next match").settle();
+    let description = world.model.suggestions()[0].description.clone();
+    assert_eq!(
+        description,
+        "next match: not now, no search text; / searches this text"
+    );
+    world.press("Esc");
+    assert_eq!(world.model.focus(), Focus::Reader);
+}
