@@ -188,7 +188,7 @@ impl<'a> Words<'a> {
     }
 
     /// True if `range` is a line of its own that looks like a code (`DJZ-TLX`, `tt226-5398x`), and
-    /// the line of text above names a code.
+    /// the text above names a code.
     fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
         let bytes = self.bytes(&range);
         let code = &self.text[bytes.clone()];
@@ -199,17 +199,28 @@ impl<'a> Words<'a> {
         let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
         if !looks_random
             || !(5..=40).contains(&code.len())
-            || !code.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            || !code
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"- ".contains(&b))
             || !before.ends_with('\n')
             || !(after.is_empty() || after.starts_with('\n'))
         {
             return false;
         }
-        let above = before.trim_end();
-        let line_start = above.rfind('\n').map_or(0, |end| end + 1);
+        // Between the words and a code in figures there may be a sentence or two.
+        let lines = if code.bytes().any(|b| b.is_ascii_alphabetic()) {
+            1
+        } else {
+            3
+        };
+        let mut start = before.trim_end().len();
+        for _ in 0..lines {
+            let above = self.text[..start].trim_end();
+            start = above.rfind('\n').map_or(0, |end| end + 1);
+        }
         (0..range.start)
             .rev()
-            .take_while(|index| self.words[*index].0 >= line_start)
+            .take_while(|index| self.words[*index].0 >= start)
             .any(|index| self.names_code(index))
     }
 }
@@ -285,6 +296,10 @@ mod tests {
         assert_masked(
             "Your login code:\n\n tt226-5398x\nAcme",
             "Your login code:\n\n •••••-•••••\nAcme",
+        );
+        assert_masked(
+            "Type this code.\nIt is good for ten minutes, and for you alone.\n\n740 274\n",
+            "Type this code.\nIt is good for ten minutes, and for you alone.\n\n••• •••\n",
         );
         assert_masked(
             "This code is for you:\nDJZ-TLX",
