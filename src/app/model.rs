@@ -26,7 +26,7 @@ use super::start::{SessionTarget, StartScreen, StorageMode};
 use super::status_check::StatusCheck;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
-use crate::config::{Backfill, SavedViews};
+use crate::config::{HistorySpan, SavedViews};
 use crate::error::Error;
 use crate::query::{Completion, SortOrder};
 
@@ -40,7 +40,7 @@ pub struct SessionInfo {
     /// The interval between two refreshes.
     pub refresh: Duration,
     /// How far back mail is loaded in the background.
-    pub backfill: Backfill,
+    pub backfill: HistorySpan,
     /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
     /// The time, in the zone of the user.

@@ -9,7 +9,7 @@ use super::message::SyncUpdate;
 use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::Coverage;
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::Error;
 
 /// The pause before the first new attempt after a failure; it doubles up to [`MAX_RETRY_DELAY`].
@@ -53,7 +53,7 @@ impl ServiceStatus {
     pub fn new(
         no_service: Option<Error>,
         every: Duration,
-        backfill: Backfill,
+        backfill: HistorySpan,
         as_of: Option<Timestamp>,
     ) -> Self {
         Self {
@@ -417,7 +417,7 @@ impl ServiceStatus {
 /// How far it is.
 #[derive(Debug, Clone, PartialEq)]
 struct BackfillState {
-    setting: Backfill,
+    setting: HistorySpan,
     request: Pending<()>,
     /// There was something to fetch the last time that was asked.
     active: bool,
@@ -426,7 +426,7 @@ struct BackfillState {
 }
 
 impl BackfillState {
-    fn new(wanted: Backfill) -> Self {
+    fn new(wanted: HistorySpan) -> Self {
         Self {
             setting: wanted,
             request: Pending::default(),
@@ -446,13 +446,13 @@ impl BackfillState {
             return None;
         }
         self.active = match (self.setting, reach) {
-            (Backfill::Off, _) | (_, None | Some(Coverage::Complete)) => false,
-            (Backfill::All, Some(_)) => true,
+            (HistorySpan::Off, _) | (_, None | Some(Coverage::Complete)) => false,
+            (HistorySpan::All, Some(_)) => true,
             // Of a time that cannot be read nobody knows whether it is far enough.
-            (Backfill::Last(span), Some(Coverage::Since(stamp))) => stamp
+            (HistorySpan::Last(span), Some(Coverage::Since(stamp))) => stamp
                 .parsed
                 .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
-            (Backfill::Last(_), Some(Coverage::Unknown)) => true,
+            (HistorySpan::Last(_), Some(Coverage::Unknown)) => true,
         };
         self.active.then(|| Effect::Backfill(self.request.start()))
     }
@@ -479,7 +479,7 @@ impl BackfillState {
 
     /// Nothing more at all; says whether there was something to be stopped.
     const fn stop(&mut self) -> bool {
-        self.setting = Backfill::Off;
+        self.setting = HistorySpan::Off;
         std::mem::replace(&mut self.active, false)
     }
 }

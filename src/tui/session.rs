@@ -10,7 +10,7 @@ use crate::api::EmailApi;
 use crate::app::start::{ConfirmAnswer, ConfirmDialog, OpenOutcome};
 use crate::app::{Keymap, ProfileChoice, SessionTarget, StartScreen, StorageMode};
 use crate::archive::Archive;
-use crate::config::{Backfill, SavedViews, SecretInput, ViewStore};
+use crate::config::{HistorySpan, SavedViews, SecretInput, ViewStore};
 use crate::error::Error;
 use crate::sync::Engine;
 
@@ -29,7 +29,7 @@ pub struct Session<S: EmailApi> {
     /// How often the service is asked for what is new.
     pub refresh: Duration,
     /// How far back the archive is to reach by itself.
-    pub backfill: Backfill,
+    pub backfill: HistorySpan,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
     /// What each key means.

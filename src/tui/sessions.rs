@@ -16,8 +16,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Backfill, BaseUrl, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput, Settings,
-    ViewStore, built_in_views,
+    ApiKey, BaseUrl, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate, SecretInput,
+    Settings, ViewStore, built_in_views,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -55,7 +55,7 @@ impl SessionFactory {
     ///
     /// If not even memory can be had for an archive.
     pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Error> {
-        if settings.is_unconfigured {
+        if settings.credentials.is_unconfigured {
             let hall = StartScreen::setup(self.build_setup_info(settings));
             return Ok(Session {
                 start_screen: Some(hall),
@@ -72,11 +72,9 @@ impl SessionFactory {
                     ErrorKind::Archive,
                     "it is not known yet where the mail goes",
                 );
-                let nowhere = Settings {
-                    archive: ArchiveLocation::Memory,
-                    key: Err(no_service),
-                    ..settings.clone()
-                };
+                let mut nowhere = settings.clone();
+                nowhere.archive = ArchiveLocation::Memory;
+                nowhere.credentials.key = Err(no_service);
                 let hall = Some(StartScreen::confirm(
                     self.build_confirm(&stranger, &SessionTarget::Default),
                 ));
@@ -203,6 +201,7 @@ impl SessionFactory {
             self.clock.clone(),
         );
         let engine = settings
+            .credentials
             .key
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
@@ -259,7 +258,7 @@ impl SessionFactory {
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
         let settings = self.resolve_settings(target)?;
-        settings.key.as_ref().map_err(Clone::clone)?;
+        settings.credentials.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
             ConfirmAnswer::None => OnMismatch::Ask,
             ConfirmAnswer::SameTeam => OnMismatch::Adopt,
@@ -364,7 +363,7 @@ impl SessionFactory {
             archive,
             storage: StorageMode::InMemory,
             refresh: DEMO_REFRESH_INTERVAL,
-            backfill: Backfill::Off,
+            backfill: HistorySpan::Off,
             notice: None,
             keys: self.keys.clone(),
             query: String::new(),
@@ -403,7 +402,7 @@ impl SessionFactory {
                     format!(
                         "{}, in {}",
                         place.profile,
-                        self.display_path(profiles.path())
+                        self.display_path(&profiles.path)
                     ),
                 ),
             ])
@@ -424,7 +423,7 @@ impl SessionFactory {
             .map(|listed| (listed.name, listed.base_url))
             .collect();
         SetupInfo {
-            base_url: settings.base_url.to_string(),
+            base_url: settings.credentials.base_url.to_string(),
             storage: place,
             profiles,
             key_command_hint: otherwise,
@@ -469,7 +468,7 @@ impl SessionFactory {
 
 /// The same door, however it was named: a profile of the file, or what the environment says.
 fn target_of_settings(settings: &Settings) -> SessionTarget {
-    if settings.is_from_profile {
+    if settings.credentials.is_from_profile {
         SessionTarget::Profile(settings.profile.clone())
     } else {
         SessionTarget::Default
@@ -505,7 +504,7 @@ impl SessionOpener<Client> for SessionFactory {
             choices.push(ProfileChoice {
                 target: SessionTarget::Default,
                 name: settings.profile.clone(),
-                base_url: settings.base_url.to_string(),
+                base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
                 storage: self.describe_storage(&settings.profile, settings.in_memory),
             });

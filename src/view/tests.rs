@@ -7,7 +7,7 @@ use crate::api::{Priority, RateBudget, wire};
 use crate::app::tests::env::{Mailbox, NOW, World, opening, row_of};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, EmailRow, MissingReason, MissingUpstream};
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::config::Palette;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
@@ -373,7 +373,7 @@ fn offline_title_shows_outage_and_age() {
 #[test]
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = opening(100, 12);
-    start.backfill = Backfill::All;
+    start.backfill = HistorySpan::All;
     let mut mailbox = varied();
     mailbox.older_pages = 5;
     let mut world = World::start(start, mailbox);

@@ -10,7 +10,7 @@ use crate::app::{
     SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
-use crate::config::{Backfill, built_in_views};
+use crate::config::{HistorySpan, built_in_views};
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
@@ -34,7 +34,7 @@ pub fn opening(width: u16, height: u16) -> SessionInfo {
         profile: "acme".to_owned(),
         service_error: None,
         refresh: std::time::Duration::from_secs(30),
-        backfill: Backfill::Off,
+        backfill: HistorySpan::Off,
         as_of: None,
         now: now(),
         notice: None,
