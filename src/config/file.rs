@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use toml_edit::{Document, Item, Key, TableLike, TomlError};
 use toml_parser::Source;
-use toml_parser::parser::parse_document;
+use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
 use super::env::{Env, Flags, Paths};
@@ -424,15 +424,20 @@ impl ConfigReader<'_> {
 
     /// Adds all syntax errors: a document reports only its first one.
     fn add_syntax_errors(&mut self, first: &TomlError) {
-        let tokens = Source::new(self.text).lex().into_vec();
-        let mut errors = Vec::new();
-        parse_document(&tokens, &mut (), &mut errors);
+        let source = Source::new(self.text);
+        let (mut events, mut errors) = (Vec::new(), Vec::new());
+        parse_document(&source.lex().into_vec(), &mut events, &mut errors);
+        for event in events {
+            if let (EventKind::Scalar, Some(value)) = (event.kind(), source.get(&event)) {
+                let _ = value.decode_scalar(&mut (), &mut errors);
+            }
+        }
         for error in &errors {
             let span = error.unexpected().or(error.context());
             let span = span.map(|span| span.start()..span.end());
             self.add_error(span, error.description());
         }
-        // A repeated key or a bad number is no error of the grammar.
+        // A repeated key is no error of the grammar.
         if errors.is_empty() {
             self.add_error(first.span(), first.message());
         }
