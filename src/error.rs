@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+/// The result of anything that can fail with an [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The class of an error; it alone decides the exit code and the `kind` of the JSON error.
 ///
 /// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what to do.

@@ -21,7 +21,7 @@ use super::retry::{Elapsed, RetryPolicy};
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, lock};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
-use crate::error::{Error, ErrorKind, RequestDetails};
+use crate::error::{Error, ErrorKind, RequestDetails, Result};
 use crate::mail::EmailId;
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
@@ -40,7 +40,7 @@ pub struct ClientConfig {
     /// The base URL of the service.
     pub base_url: BaseUrl,
     /// The key, or the error of every request because there is none.
-    pub key: Result<ApiKey, Error>,
+    pub key: Result<ApiKey>,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
     /// Requests a second.
@@ -65,11 +65,7 @@ impl From<&Settings> for ClientConfig {
 }
 
 /// Requests one email with `key` before it is stored: only the service knows what the key may do.
-pub(crate) async fn verify_key(
-    target: &KeyTarget,
-    key: &ApiKey,
-    clock: &Clock,
-) -> Result<(), Error> {
+pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) -> Result<()> {
     let config = ClientConfig {
         base_url: target.base_url.clone(),
         key: Ok(key.clone()),
@@ -156,7 +152,7 @@ impl Client {
         url: Url,
         endpoint: Endpoint,
         parse: impl Fn(&[u8]) -> Result<T, RequestError>,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         let Inner {
             config,
             retry_policy,
@@ -269,7 +265,7 @@ impl EmailApi for Client {
         Some(self.rate_budget())
     }
 
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
         let (endpoint, cursor) = match cursor {
             Cursor::Start => (Endpoint::FirstPage, None),
             Cursor::After(id) => (Endpoint::PageAtCursor, Some(("after", id.as_str()))),
@@ -283,7 +279,7 @@ impl EmailApi for Client {
             .await
     }
 
-    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
         // As a path segment, such an id would lead elsewhere, so no email can have it.
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(no_such_email());
@@ -308,7 +304,7 @@ impl Inner {
     }
 
     /// Returns the HTTP client, built by the first request: reading the system's certificates is slow.
-    async fn http_client(&self) -> Result<&reqwest::Client, Error> {
+    async fn http_client(&self) -> Result<&reqwest::Client> {
         let build = || async {
             let config = self.config.clone();
             let built = tokio::task::spawn_blocking(move || build_http_client(&config)).await;
@@ -376,7 +372,7 @@ fn cancelled_error() -> Error {
     Error::new(ErrorKind::Internal, "request cancelled")
 }
 
-fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client, Error> {
+fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .redirect(Policy::none())
@@ -413,7 +409,7 @@ fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client, Error> {
     })
 }
 
-fn authorization_header(key: &ApiKey) -> Result<HeaderValue, Error> {
+fn authorization_header(key: &ApiKey) -> Result<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
         Error::new(
             ErrorKind::KeyRejected,

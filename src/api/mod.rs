@@ -4,8 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::Error;
-use crate::mail::EmailId;
+use jiff::Timestamp;
+
+use crate::error::Result;
+use crate::mail::{ApiTime, EmailId};
 
 mod client;
 mod convert;
@@ -52,38 +54,61 @@ pub(crate) fn parse_page(body: &[u8]) -> Option<EmailPage> {
     response::parse_page(body).ok()
 }
 
-/// One summary as JSON. Its fields are parsed where they are needed: held as well, those of a page of long
-/// lists of recipients take more memory than all the rest.
+/// One email of a page: its JSON as it was sent, and parsed.
+///
+/// An email has these types on its way from the service to the screen:
+///
+/// - `ListedEmail`, or [`RetrievedEmail`] with bodies: sync needs the id and the time, and passes the JSON on.
+/// - [`wire::LosslessSummary`]: the fields as the service means them, and what else restores the JSON. It is
+///   what the columns of the archive's table `mail` hold (`archive::codec::row`).
+/// - [`crate::mail::Summary`] and `Email`: sanitized for display, from a row of the archive or from [`wire`]
+///   (`convert`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEmail {
     pub(crate) id: String,
-    /// The creation time, as it was sent.
-    pub(crate) created_at: Option<String>,
+    /// The creation time, if it is readable.
+    pub(crate) created: Option<Timestamp>,
     /// The JSON text, as it was sent.
     pub json: Arc<str>,
+    /// Whether the JSON has bodies: some imitators send them in a page.
+    pub(crate) has_body: bool,
+    parsed: Option<Arc<wire::LosslessSummary>>,
 }
 
+/// A longer JSON is parsed again when it is needed, so that the ten thousand recipients of each email of
+/// a page are not in memory at once.
+const MAX_PARSED_LEN: usize = 64 << 10;
+
 impl ListedEmail {
-    /// Parses one item of a page.
+    /// Parses one item of a page, or a retrieved email without its bodies.
     ///
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        let wire::Summary { id, created_at, .. } = wire::Summary::parse(json)?;
+        let (parsed, has_body) = parse_summary(json)?;
+        let created = parsed.summary.created_at.as_deref();
         Ok(Self {
-            id,
-            created_at,
+            id: parsed.summary.id.clone(),
+            created: created.and_then(|created| ApiTime::parse(created).parsed),
             json: Arc::from(json),
+            has_body,
+            parsed: (json.len() <= MAX_PARSED_LEN).then(|| Arc::new(parsed)),
         })
     }
 
-    pub(crate) fn parse_summary(&self) -> wire::Summary {
-        wire::Summary::parse(&self.json).unwrap_or_else(|_| wire::Summary {
-            id: self.id.clone(),
-            ..wire::Summary::default()
-        })
+    pub(crate) fn parsed(&self) -> Arc<wire::LosslessSummary> {
+        self.parsed
+            .clone()
+            .unwrap_or_else(|| Arc::new(parse_summary(&self.json).expect("it was parsed before").0))
     }
+}
+
+/// Parses a summary; also whether the JSON has bodies, which are left out.
+fn parse_summary(json: &str) -> Result<(wire::LosslessSummary, bool), serde_json::Error> {
+    let mut object = wire::OrderedObject::parse(json)?;
+    let has_body = object.remove_bodies();
+    Ok((wire::LosslessSummary::from_object(&object)?, has_body))
 }
 
 /// One retrieved email, parsed and as JSON.
@@ -118,14 +143,10 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     }
 
     /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
-    fn list(
-        &self,
-        limit: u8,
-        cursor: &Cursor,
-    ) -> impl Future<Output = Result<EmailPage, Error>> + Send;
+    fn list(&self, limit: u8, cursor: &Cursor) -> impl Future<Output = Result<EmailPage>> + Send;
 
     /// Returns one email with its bodies.
-    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail, Error>> + Send;
+    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
 }
 
 /// Locks a mutex whose value stays valid when another thread panics.

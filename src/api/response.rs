@@ -20,6 +20,10 @@ use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
 
+/// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
+/// by one, so that not all of them are in memory twice.
+const MAX_PARSED_ITEMS: usize = 1000;
+
 /// The list response with its items as they were sent.
 #[derive(Deserialize)]
 struct ListResponse<'a> {
@@ -35,10 +39,12 @@ pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
     let ListResponse { has_more, data } = serde_json::from_str(&text)
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
     let count = data.len();
-    let items: Vec<_> = data
-        .into_iter()
-        .filter_map(|raw| ListedEmail::parse(raw.get()).ok())
-        .collect();
+    let parse = |raw: &RawValue| {
+        let mut item = ListedEmail::parse(raw.get()).ok()?;
+        item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
+        Some(item)
+    };
+    let items: Vec<_> = data.into_iter().filter_map(parse).collect();
     Ok(EmailPage {
         unreadable: count - items.len(),
         items,

@@ -4,9 +4,13 @@
 //! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
 //! others; none of that may cost an email.
 
+use std::collections::HashSet;
+use std::fmt::{Display, Write as _};
+
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// An email as the list operation describes it.
@@ -93,43 +97,138 @@ impl Summary {
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        Self::from_object(serde_json::from_str(json)?)
+        Self::from_object(&OrderedObject::parse(json)?, |_, _| ())
     }
 
-    fn from_object(mut object: OrderedObject) -> Result<Self, serde_json::Error> {
+    /// Reads the members; `on_inexact` gets those that the fields do not restore.
+    fn from_object<'a>(
+        object: &'a OrderedObject,
+        mut on_inexact: impl FnMut(&'a str, &'a str),
+    ) -> Result<Self, serde_json::Error> {
+        let mut summary = Self::default();
+        for (name, json) in object.members() {
+            if !summary.set(name, json) {
+                on_inexact(name, json);
+            }
+        }
+        if summary.id.is_empty() {
+            return Err(serde_json::Error::custom("an email without an id"));
+        }
+        Ok(summary)
+    }
+
+    /// Stores a member in its field; false if the field does not restore it.
+    fn set(&mut self, name: &str, json: &str) -> bool {
+        let text = |field: &mut Option<String>| {
+            let exact = serde_json::from_str(json);
+            let is_exact = exact.is_ok();
+            *field = exact.unwrap_or_else(|_| Some(json.to_owned()));
+            is_exact
+        };
+        let list = |field: &mut Option<Vec<String>>| {
+            let exact = serde_json::from_str(json);
+            let is_exact = exact.is_ok();
+            *field = exact.unwrap_or_else(|_| parse_list(json));
+            is_exact
+        };
+        match name {
+            "id" => {
+                let mut id = None;
+                let is_exact = text(&mut id);
+                self.id = id.unwrap_or_default();
+                is_exact
+            }
+            "to" => list(&mut self.to),
+            "from" => text(&mut self.from),
+            "created_at" => text(&mut self.created_at),
+            "subject" => text(&mut self.subject),
+            "message_id" => text(&mut self.message_id),
+            "bcc" => list(&mut self.bcc),
+            "cc" => list(&mut self.cc),
+            "reply_to" => list(&mut self.reply_to),
+            "last_event" => text(&mut self.last_event),
+            "scheduled_at" => text(&mut self.scheduled_at),
+            _ => {
+                self.extra.push((name.to_owned(), json.to_owned()));
+                false
+            }
+        }
+    }
+
+    /// Returns a field as JSON; `None` if there is no field of that name.
+    pub(crate) fn field_json(&self, name: &str) -> Option<String> {
+        let json = match name {
+            "id" => serde_json::to_string(&self.id),
+            "to" => serde_json::to_string(&self.to),
+            "from" => serde_json::to_string(&self.from),
+            "created_at" => serde_json::to_string(&self.created_at),
+            "subject" => serde_json::to_string(&self.subject),
+            "message_id" => serde_json::to_string(&self.message_id),
+            "bcc" => serde_json::to_string(&self.bcc),
+            "cc" => serde_json::to_string(&self.cc),
+            "reply_to" => serde_json::to_string(&self.reply_to),
+            "last_event" => serde_json::to_string(&self.last_event),
+            "scheduled_at" => serde_json::to_string(&self.scheduled_at),
+            _ => return None,
+        };
+        Some(json.expect("strings and lists of strings are always JSON"))
+    }
+}
+
+/// A summary with all that restores its JSON: the same members in the same order with equal values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LosslessSummary {
+    pub(crate) summary: Summary,
+    /// The names of the members in their order, as a JSON array.
+    pub(crate) key_order: String,
+    /// A JSON object of the members that the fields of `summary` do not restore.
+    pub(crate) extra_json: Option<String>,
+}
+
+impl LosslessSummary {
+    pub(super) fn from_object(object: &OrderedObject) -> Result<Self, serde_json::Error> {
+        let mut inexact = Vec::new();
+        let names: Vec<&str> = object.members().map(|(name, _)| name).collect();
         Ok(Self {
-            id: object
-                .remove_string("id")
-                .filter(|id| !id.is_empty())
-                .ok_or_else(|| serde_json::Error::custom("an email without an id"))?,
-            to: object.remove_list("to"),
-            from: object.remove_string("from"),
-            created_at: object.remove_string("created_at"),
-            subject: object.remove_string("subject"),
-            message_id: object.remove_string("message_id"),
-            bcc: object.remove_list("bcc"),
-            cc: object.remove_list("cc"),
-            reply_to: object.remove_list("reply_to"),
-            last_event: object.remove_string("last_event"),
-            scheduled_at: object.remove_string("scheduled_at"),
-            extra: object.into_extra(),
+            summary: Summary::from_object(object, |name, json| inexact.push((name, json)))?,
+            key_order: serde_json::to_string(&names)?,
+            extra_json: (!inexact.is_empty()).then(|| write_object(inexact)),
         })
+    }
+
+    /// Restores the JSON.
+    pub(crate) fn to_json(&self) -> String {
+        let names: Vec<String> = serde_json::from_str(&self.key_order).unwrap_or_default();
+        let extra = self
+            .extra_json
+            .as_deref()
+            .and_then(|json| OrderedObject::parse(json).ok());
+        // The extra members have the order of the keys, so one pass finds them all.
+        let mut extra = extra.iter().flat_map(OrderedObject::members).peekable();
+        write_object(names.iter().map(|name| {
+            let exact = extra
+                .next_if(|(next, _)| next == name)
+                .map(|(_, json)| json.to_owned());
+            let json = exact.or_else(|| self.summary.field_json(name));
+            (name, json.unwrap_or_else(|| "null".to_owned()))
+        }))
     }
 }
 
 impl Email {
     /// Parses the response of the retrieve operation, as leniently as [`Summary::parse`].
     pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        let mut object: OrderedObject = serde_json::from_str(json)?;
+        let mut object = OrderedObject::parse(json)?;
         object.remove("object");
+        let mut text = |name: &str| object.remove(name).and_then(|raw| parse_scalar(raw.get()));
         Ok(Self {
-            html: object.remove_string("html"),
-            text: object.remove_string("text"),
+            html: text("html"),
+            text: text("text"),
             tags: object
                 .remove("tags")
                 .and_then(|raw| serde_json::from_str(raw.get()).ok())
                 .unwrap_or_default(),
-            summary: Summary::from_object(object)?,
+            summary: Summary::from_object(&object, |_, _| ())?,
         })
     }
 }
@@ -159,80 +258,110 @@ impl Serialize for Email {
     }
 }
 
-/// A JSON object that keeps the order and the text of its members.
-struct OrderedObject(Vec<(String, Box<RawValue>)>);
+/// A JSON object that keeps the order and the text of its members. Of several with one name the last counts.
+pub(crate) struct OrderedObject<'a>(Vec<(String, &'a RawValue)>);
 
-impl OrderedObject {
-    /// Removes all members of that name and returns the last one, as JSON parsers do.
-    fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
-        let mut found = None;
-        self.0.retain_mut(|(key, value)| {
-            let is_match = key == name;
-            if is_match {
-                found = Some(std::mem::replace(value, RawValue::NULL.to_owned()));
+impl<'a> OrderedObject<'a> {
+    pub(crate) fn parse(json: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    /// Returns the names and JSON texts.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().map(|(name, raw)| (name.as_str(), raw.get()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        self.members()
+            .find(|(key, _)| *key == name)
+            .map(|(_, json)| json)
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Option<&'a RawValue> {
+        let index = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.remove(index).1)
+    }
+
+    /// Replaces the member of that name, or adds it at the end.
+    pub(crate) fn set(&mut self, name: &str, value: &'a RawValue) {
+        match self.0.iter_mut().find(|(key, _)| key == name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        write_object(self.members())
+    }
+
+    /// Removes what only a retrieved email has, if it is one: true if it has a body.
+    pub(super) fn remove_bodies(&mut self) -> bool {
+        let has_body = self.get("html").or_else(|| self.get("text")).is_some();
+        if has_body {
+            let is_listed = |name: &str| !matches!(name, "object" | "html" | "text" | "tags");
+            self.0.retain(|(name, _)| is_listed(name));
+        }
+        has_body
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for OrderedObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = OrderedObject<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
             }
-            !is_match
-        });
-        found
-    }
 
-    /// Removes a string; null and a missing member are `None`, any other value is its JSON text.
-    fn remove_string(&mut self, name: &str) -> Option<String> {
-        let raw = self.remove(name)?;
-        match serde_json::from_str::<Option<String>>(raw.get()) {
-            Ok(text) => text,
-            Err(_) => Some(raw.get().to_owned()),
-        }
-    }
-
-    /// Removes a list of strings; a bare string is a list of one.
-    fn remove_list(&mut self, name: &str) -> Option<Vec<String>> {
-        let raw = self.remove(name)?;
-        let text = raw.get();
-        match serde_json::from_str::<Option<Vec<Box<RawValue>>>>(text) {
-            Ok(items) => items.map(|items| {
-                items
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members: Vec<(String, &RawValue)> = Vec::with_capacity(16);
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                let mut later = HashSet::new();
+                let is_last: Vec<bool> = members
                     .iter()
-                    .filter_map(|item| parse_scalar(item.get()))
-                    .collect()
-            }),
-            Err(_) => Some(parse_scalar(text).into_iter().collect()),
+                    .rev()
+                    .map(|(name, _)| later.insert(name.as_str()))
+                    .collect();
+                let mut is_last = is_last.into_iter().rev();
+                members.retain(|_| is_last.next() == Some(true));
+                Ok(OrderedObject(members))
+            }
         }
+        deserializer.deserialize_map(Collect)
     }
+}
 
-    fn into_extra(self) -> Vec<(String, String)> {
-        self.0
-            .into_iter()
-            .map(|(name, raw)| (name, raw.get().to_owned()))
-            .collect()
+/// Writes an object from names and JSON texts.
+fn write_object<N: AsRef<str>, V: Display>(members: impl IntoIterator<Item = (N, V)>) -> String {
+    let mut json = String::from("{");
+    for (name, value) in members {
+        let comma = if json.len() > 1 { "," } else { "" };
+        let _ = write!(json, "{comma}{}:{value}", Value::from(name.as_ref()));
+    }
+    json.push('}');
+    json
+}
+
+/// Parses a list of strings leniently; a bare string is a list of one.
+fn parse_list(json: &str) -> Option<Vec<String>> {
+    match serde_json::from_str::<Option<Vec<&RawValue>>>(json) {
+        Ok(items) => items.map(|items| {
+            items
+                .iter()
+                .filter_map(|item| parse_scalar(item.get()))
+                .collect()
+        }),
+        Err(_) => Some(parse_scalar(json).into_iter().collect()),
     }
 }
 
 /// Returns the text of a JSON string, `None` for null, and the JSON text of anything else.
 fn parse_scalar(json: &str) -> Option<String> {
     serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
-}
-
-impl<'de> Deserialize<'de> for OrderedObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = OrderedObject;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedObject, A::Error> {
-                let mut members = Vec::with_capacity(map.size_hint().unwrap_or(16));
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(OrderedObject(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
 }
 
 fn string_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

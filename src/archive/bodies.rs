@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use rusqlite::params;
-use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, OrderedObject};
 use super::codec::{dictionary, id as id_codec};
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
 use super::storage::sql;
 use super::{Archive, RequestTime, SortKey, purge};
-use crate::api::{RetrievedEmail, wire};
-use crate::error::Error;
+use crate::api::wire::{self, OrderedObject};
+use crate::api::{ListedEmail, RetrievedEmail};
+use crate::error::Result;
 use crate::mail::{Email, EmailId, Status};
 
 pub(crate) const BODY_BY_ID: &str =
@@ -22,16 +21,16 @@ pub(crate) const BODY_BY_ID: &str =
 
 impl Archive {
     /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
-    pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
-        let found = self.connections.read(|connection| {
+    pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
+        let found = self.connections.read(|conn| {
             let params = [id_codec::encode_id(id.as_str())];
-            let found = sql::optional(connection, BODY_BY_ID, params, |row| {
+            let found = sql::optional(conn, BODY_BY_ID, params, |row| {
                 Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
             })?;
             let Some((Some(compressed), last_event)) = found else {
                 return Ok(None);
             };
-            let json: Arc<str> = compressed.to_json(connection)?.into();
+            let json: Arc<str> = compressed.to_json(conn)?.into();
             Ok(Some((
                 wire::Email::parse(&json).map_err(|error| damaged_error(&error))?,
                 json,
@@ -45,7 +44,9 @@ impl Archive {
         let json = if email.summary.last_event == last_event {
             json
         } else {
-            replace_last_event(&json, last_event.as_deref())?.into()
+            replace_last_event(&json, last_event.as_deref())
+                .map_err(|error| damaged_error(&error))?
+                .into()
         };
         let mut email = Email::from(RetrievedEmail { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
@@ -60,25 +61,24 @@ impl Archive {
         &self,
         retrieved: &RetrievedEmail,
         request: RequestTime,
-    ) -> Result<bool, Error> {
-        let mut emails = vec![IncomingEmail::parse(&retrieved.json, request.at, true)?];
-        self.connections.write(|transaction| {
-            if !purge::filter_purged(transaction, &mut emails, self.retention, request.at)?
-                .is_empty()
-            {
+    ) -> Result<bool> {
+        let email = ListedEmail::parse(&retrieved.json).map_err(|error| damaged_error(&error))?;
+        let mut emails = vec![IncomingEmail::new(email, request.at)];
+        self.connections.write(|tx| {
+            if !purge::filter_purged(tx, &mut emails, self.retention, request.at)?.is_empty() {
                 return Ok(false);
             }
-            position::assign_time_keys(transaction, &mut emails, request.at)?;
+            position::assign_time_keys(tx, &mut emails, request.at)?;
             let email = &emails[0];
-            let changed = email.update_status(transaction, request)?;
+            let changed = email.update_status(tx, request)?;
             if email.existing.is_none() {
-                incoming::insert_new(transaction, &emails, EmailSource::Response(request))?;
+                incoming::insert_new(tx, &emails, EmailSource::Response(request))?;
             } else {
-                deletions::mark_restored(transaction, email, request)?;
-                confirmations::record_row(transaction, email.sort_key, request)?;
+                deletions::mark_restored(tx, email, request)?;
+                confirmations::record_row(tx, email.sort_key, request)?;
             }
             if email.existing.is_some() || email.body_json().is_none() {
-                dictionary::store_bodies(transaction, &[(email.sort_key, &retrieved.json)])?;
+                dictionary::store_bodies(tx, &[(email.sort_key, &retrieved.json)])?;
             }
             Ok(changed)
         })
@@ -86,27 +86,11 @@ impl Archive {
 }
 
 /// Replaces the status in the JSON of an email.
-fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
-    let OrderedObject(members) =
-        OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
-    let last_event = last_event.map_or_else(|| "null".to_owned(), row::quote);
-    let value = |name: &str, raw: &RawValue| {
-        if name == "last_event" {
-            last_event.clone()
-        } else {
-            raw.get().to_owned()
-        }
-    };
-    let mut pairs: Vec<(&str, String)> = members
-        .iter()
-        .map(|(name, raw)| (name.as_str(), value(name, raw)))
-        .collect();
-    if !pairs.iter().any(|(name, _)| *name == "last_event") {
-        pairs.push(("last_event", last_event));
-    }
-    Ok(row::write_object(
-        pairs.iter().map(|(name, value)| (*name, value.as_str())),
-    ))
+fn replace_last_event(json: &str, last_event: Option<&str>) -> serde_json::Result<String> {
+    let last_event = serde_json::value::to_raw_value(&last_event)?;
+    let mut object = OrderedObject::parse(json)?;
+    object.set("last_event", &last_event);
+    Ok(object.to_json())
 }
 
 /// Emails without bodies that the service still has, below a first key and above a second one.
@@ -130,30 +114,30 @@ impl Archive {
         below: Option<SortKey>,
         since: i64,
         rows: u32,
-    ) -> Result<Vec<(SortKey, EmailId)>, Error> {
+    ) -> Result<Vec<(SortKey, EmailId)>> {
         let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
         let below = below.unwrap_or(SortKey(i64::MAX));
         let params = params![below, key_before(since), rows];
-        self.connections.read(|connection| {
-            sql::all(connection, query, params, |row| {
+        self.connections.read(|conn| {
+            sql::all(conn, query, params, |row| {
                 Ok((row.get(0)?, sql::email_id(row, 1)?))
             })
         })
     }
 
     /// Counts emails without bodies that are not older than `since`. Reads all of them.
-    pub(crate) fn count_without_body(&self, since: i64) -> Result<u64, Error> {
+    pub(crate) fn count_without_body(&self, since: i64) -> Result<u64> {
         let params = [SortKey(i64::MAX), key_before(since)];
         self.connections
-            .read(|connection| sql::value(connection, without_body!("count(*)", ""), params))
+            .read(|conn| sql::value(conn, without_body!("count(*)", ""), params))
             .map(i64::unsigned_abs)
     }
 
     /// Loads the newest emails, and how often the status of each was seen to change.
-    pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
+    pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>> {
         let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
-        self.connections.read(|connection| {
-            sql::all(connection, query, [rows], |row| {
+        self.connections.read(|conn| {
+            sql::all(conn, query, [rows], |row| {
                 Ok((sql::email_id(row, 0)?, row.get(1)?))
             })
         })

@@ -10,7 +10,7 @@ use super::storage::error::in_use_error;
 use super::storage::files::{move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::Settings;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl IdentityMismatch {
     ///
     /// That is one that another key of the profile filled while its own has none yet, or a file from
     /// elsewhere. Changes nothing.
-    pub(crate) fn find(settings: &Settings) -> Result<Option<Self>, Error> {
+    pub(crate) fn find(settings: &Settings) -> Result<Option<Self>> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl IdentityMismatch {
             .transpose()
     }
 
-    fn find_previous_key(settings: &Settings, path: &Path) -> Result<Option<Self>, Error> {
+    fn find_previous_key(settings: &Settings, path: &Path) -> Result<Option<Self>> {
         let Some(previous) = find_previous_archive(settings, path) else {
             return Ok(None);
         };
@@ -92,7 +92,7 @@ impl IdentityMismatch {
         path: &Path,
         archive: &Archive,
         identity: Option<Identity>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         Ok(Self {
             profile: settings.profile.clone(),
             path: path.to_owned(),
@@ -132,10 +132,7 @@ impl From<IdentityMismatch> for Error {
 impl Archive {
     /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
     /// belongs to another.
-    pub(crate) fn open_for(
-        settings: &Settings,
-        on_mismatch: OnMismatch,
-    ) -> Result<OpenResult, Error> {
+    pub(crate) fn open_for(settings: &Settings, on_mismatch: OnMismatch) -> Result<OpenResult> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
@@ -178,11 +175,11 @@ impl Archive {
     }
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
-    pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
+    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
         self.connections.read(load_identity)
     }
 
-    fn bind(&self, identity: &Identity) -> Result<(), Error> {
+    fn bind(&self, identity: &Identity) -> Result<()> {
         self.connections.write(|change| {
             change.execute("DELETE FROM identity", [])?;
             change.execute(
@@ -194,14 +191,14 @@ impl Archive {
     }
 }
 
-fn load_identity(connection: &Connection) -> Result<Option<Identity>, Error> {
+fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
     let identity = |row: &rusqlite::Row| {
         Ok(Identity {
             service: row.get(0)?,
             key_fingerprint: row.get(1)?,
         })
     };
-    Ok(connection
+    Ok(conn
         .query_row(
             "SELECT service, key_fingerprint FROM identity",
             [],
@@ -247,7 +244,7 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
 
 /// Moves the archive's folder. No process may use the archive: `SQLite` would look for the write-ahead
 /// log under the old name.
-fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
+fn adopt(from: &Path, to: &Path) -> Result<()> {
     let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
     if !archive.poll_lock().is_free() {
         let message = format!("another sentbox is using the archive {}", from.display());
@@ -262,13 +259,13 @@ fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
 }
 
 /// Moves the archive's folder to an unused name beside it.
-fn back_up(path: &Path) -> Result<(), Error> {
+fn back_up(path: &Path) -> Result<()> {
     let folder = path
         .parent()
         .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
     rename_folder(folder, &unused_path(folder, "aside"))
 }
 
-fn rename_folder(from: &Path, to: &Path) -> Result<(), Error> {
+fn rename_folder(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(|error| move_error(from, to, &error))
 }

@@ -1,18 +1,18 @@
 //! Imports JSON lines: emails that were exported, or listed by another program.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::BufRead;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::codec::dictionary;
-use super::codec::row::{OrderedObject, write_object};
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::position;
 use super::{Archive, purge};
-use crate::api::wire;
-use crate::error::{Error, ErrorKind};
+use crate::api::ListedEmail;
+use crate::api::wire::{self, OrderedObject};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Lines in one transaction: with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
@@ -53,7 +53,7 @@ impl Archive {
         mut lines: impl BufRead,
         seen_at: Timestamp,
         mut progress: impl FnMut(&ImportReport),
-    ) -> Result<ImportReport, Error> {
+    ) -> Result<ImportReport> {
         let mut done = ImportReport::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut line = Vec::new();
@@ -76,8 +76,8 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match parse_line(&line, seen_at) {
-                Ok(email) => batch.push(email),
+            match parse_line(&line) {
+                Ok(email) => batch.push(IncomingEmail::new(email, seen_at)),
                 Err(why) => {
                     done.invalid += 1;
                     if done.invalid_lines.len() < MAX_REPORTED {
@@ -103,19 +103,19 @@ impl Archive {
         batch: &mut Vec<IncomingEmail>,
         seen_at: Timestamp,
         done: &mut ImportReport,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut ids = HashSet::new();
         let mut emails: Vec<IncomingEmail> = batch
             .drain(..)
-            .filter(|email| ids.insert(email.id_str().to_owned()))
+            .filter(|email| ids.insert(email.email.id.clone()))
             .collect();
-        let (new, out) = self.connections.write(|transaction| {
-            let out = purge::filter_purged(transaction, &mut emails, self.retention, seen_at)?;
-            position::assign_time_keys(transaction, &mut emails, seen_at)?;
-            let new = incoming::insert_new(transaction, &emails, EmailSource::File(seen_at))?;
+        let (new, out) = self.connections.write(|tx| {
+            let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;
+            position::assign_time_keys(tx, &mut emails, seen_at)?;
+            let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;
             for email in emails.iter().filter(|email| email.existing.is_some()) {
                 if let Some(json) = email.body_json() {
-                    dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
+                    dictionary::store_body_if_missing(tx, email.sort_key, json)?;
                 }
             }
             Ok((new.len() as u64, out.total()))
@@ -126,24 +126,26 @@ impl Archive {
     }
 }
 
-fn parse_line(line: &[u8], seen_at: Timestamp) -> Result<IncomingEmail, String> {
-    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let json = strip_annotations(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
-    let email = IncomingEmail::parse(&json, seen_at, true).map_err(|error| error.message)?;
-    let fields = email.fields();
+fn parse_line(line: &[u8]) -> Result<ListedEmail, String> {
+    let text = std::str::from_utf8(line)
+        .map_err(|error| error.to_string())?
+        .trim();
+    let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
+    let email = ListedEmail::parse(&json)
+        .map_err(|error| format!("an email that cannot be read: {error}"))?;
+    let parsed = email.parsed();
     let wire::Summary {
         to,
         from,
         created_at,
         subject,
         ..
-    } = &fields.summary;
+    } = &parsed.summary;
     // Any object with an id could be stored; a user who named the wrong file would find its lines among
     // the mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
-    drop(fields);
     Ok(email)
 }
 
@@ -155,14 +157,6 @@ fn strip_annotations(json: &str) -> Option<String> {
     if !json.contains(ANNOTATIONS_KEY) {
         return None;
     }
-    let mut members = OrderedObject::parse(json)
-        .ok()
-        .filter(|members| members.contains_key(ANNOTATIONS_KEY))?;
-    members.0.retain(|(name, _)| name != ANNOTATIONS_KEY);
-    Some(write_object(
-        members
-            .0
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.get())),
-    ))
+    let mut object = OrderedObject::parse(json).ok()?;
+    object.remove(ANNOTATIONS_KEY).map(|_| object.to_json())
 }

@@ -1,37 +1,28 @@
 //! One email on its way into the archive: its content, and the row that the archive has of it.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{ToSql, Transaction, params, params_from_iter};
 
-use super::codec::row::{ParsedEmail, RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{dictionary, id as id_codec};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::sql;
 use super::{RequestTime, SortKey, search};
-use crate::error::{Error, ErrorKind};
-use crate::mail::{ApiTime, EmailId, Status};
+use crate::api::ListedEmail;
+use crate::api::wire::LosslessSummary;
+use crate::error::Result;
+use crate::mail::{EmailId, Status};
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// An email whose JSON is longer is parsed again when it is stored, so that the ten thousand
-/// recipients of each email of a page are not in memory at once.
-const LARGE_JSON: usize = 64 << 10;
-
 /// One email on its way into the archive.
 pub(crate) struct IncomingEmail {
-    id: String,
-    json: Arc<str>,
-    /// The parsed JSON, unless it is large.
-    fields: Option<RowFields>,
-    /// Whether the JSON has bodies.
-    has_body: bool,
+    pub(crate) email: ListedEmail,
     /// The key that its time gives it.
     pub(crate) time_key: Option<SortKey>,
     /// The row that the archive has of it.
@@ -76,85 +67,41 @@ pub(crate) const FIELDS_BY_KEY: &str = concat!(
 );
 
 impl IncomingEmail {
-    /// Parses an email's JSON, which was received at `seen_at`.
+    /// Prepares an email that was received at `seen_at`.
     ///
-    /// A creation time far in the future is ignored: the email would stay above all later mail. The parsed
-    /// fields are kept for small emails if `keeps_fields`.
-    pub(crate) fn parse(
-        json: &Arc<str>,
-        seen_at: Timestamp,
-        keeps_fields: bool,
-    ) -> Result<Self, Error> {
-        let ParsedEmail {
-            fields,
-            has_body: with_body,
-        } = RowFields::parse(json).map_err(|error| {
-            Error::new(
-                ErrorKind::NotTheApi,
-                format!("an email that cannot be read: {error}"),
-            )
-        })?;
-        let created = fields
-            .summary
-            .created_at
-            .as_deref()
-            .and_then(|created| ApiTime::parse(created).as_micros());
+    /// A creation time far in the future is ignored: the email would stay above all later mail.
+    pub(crate) fn new(email: ListedEmail, seen_at: Timestamp) -> Self {
         let latest = seen_at.as_microsecond().saturating_add(MAX_CLOCK_SKEW);
-        let time_key = created
-            .filter(|created| *created <= latest)
-            .and_then(SortKey::from_micros);
-        let id = fields.summary.id.clone();
-        let fields = Some(fields).filter(|_| keeps_fields && json.len() <= LARGE_JSON);
-        Ok(Self {
-            id,
-            json: Arc::clone(json),
-            fields,
-            has_body: with_body,
-            time_key,
+        let created = email.created.map(Timestamp::as_microsecond);
+        Self {
+            time_key: created
+                .filter(|created| *created <= latest)
+                .and_then(SortKey::from_micros),
+            email,
             existing: None,
             sort_key: SortKey(0),
-        })
-    }
-
-    /// Returns the parsed JSON.
-    pub(crate) fn fields(&self) -> Cow<'_, RowFields> {
-        match &self.fields {
-            Some(fields) => Cow::Borrowed(fields),
-            None => Cow::Owned(
-                RowFields::parse(&self.json)
-                    .expect("it was read before")
-                    .fields,
-            ),
         }
-    }
-
-    /// Returns the id as it came.
-    pub(crate) fn id_str(&self) -> &str {
-        &self.id
     }
 
     /// Returns the JSON if it has bodies.
     pub(crate) fn body_json(&self) -> Option<&str> {
-        self.has_body.then_some(&*self.json)
+        self.email.has_body.then_some(&*self.email.json)
     }
 
     /// Whether its status may still change.
     pub(crate) fn may_change(&self, now: Timestamp) -> bool {
-        confirmations::may_change(
-            self.fields().summary.last_event.as_deref(),
-            self.sort_key,
-            now,
-        )
+        let parsed = self.email.parsed();
+        confirmations::may_change(parsed.summary.last_event.as_deref(), self.sort_key, now)
     }
 
     pub(crate) fn id(&self) -> EmailId {
-        EmailId::new(&self.id)
+        EmailId::new(&self.email.id)
     }
 
     /// Loads the row that the archive has of it now.
-    pub(crate) fn find_existing(&mut self, transaction: &Transaction) -> Result<(), Error> {
-        let params = [id_codec::encode_id(&self.id)];
-        self.existing = sql::optional(transaction, EXISTING, params, |row| {
+    pub(crate) fn find_existing(&mut self, tx: &Transaction) -> Result<()> {
+        let params = [id_codec::encode_id(&self.email.id)];
+        self.existing = sql::optional(tx, EXISTING, params, |row| {
             Ok(ExistingRow {
                 sort_key: row.get(0)?,
                 listed: row.get(1)?,
@@ -170,17 +117,17 @@ impl IncomingEmail {
     /// Inserts it as a new row.
     fn insert_row(
         &self,
-        transaction: &Transaction,
+        tx: &Transaction,
         cache: &mut ValueCache,
         fts_rowid: i64,
         source: EmailSource,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
                    recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-        let mut statement = transaction.prepare_cached(query)?;
-        let fields = self.fields();
-        let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
+        let mut statement = tx.prepare_cached(query)?;
+        let fields = self.email.parsed();
+        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
             EmailSource::Response(request) => {
@@ -197,8 +144,10 @@ impl IncomingEmail {
             &confirmed_at,
             &key_order_id,
         ];
-        let values =
-            fields.to_params(cache.sender_value(transaction, fields.summary.from.as_deref())?);
+        let values = row::to_params(
+            &fields,
+            cache.sender_value(tx, fields.summary.from.as_deref())?,
+        );
         statement.execute(params_from_iter(
             head.into_iter()
                 .chain(values.iter().map(|value| value as &dyn ToSql)),
@@ -209,60 +158,52 @@ impl IncomingEmail {
     /// Updates the existing row and records an earlier status; returns whether the status changed.
     pub(crate) fn update(
         &self,
-        transaction: &Transaction,
+        tx: &Transaction,
         listed: bool,
         request: RequestTime,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let Some(existing) = &self.existing else {
             return Ok(false);
         };
         let key = self.sort_key;
         if existing.is_newer_than(request) {
             if listed && !existing.listed && !existing.is_missing {
-                sql::execute(
-                    transaction,
-                    "UPDATE mail SET listed = 1 WHERE sort_key = ?1",
-                    [key],
-                )?;
+                sql::execute(tx, "UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
             }
             return Ok(false);
         }
         if (listed && !existing.listed) || existing.is_missing {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
-            sql::execute(transaction, query, params![key, listed, request.seq])?;
+            sql::execute(tx, query, params![key, listed, request.seq])?;
         }
-        let (fields, current) = (self.fields(), load_fields(transaction, key)?);
+        let (fields, current) = (self.email.parsed(), load_fields(tx, key)?);
         if current == *fields {
             return Ok(false);
         }
         let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
         let mut cache = ValueCache::default();
-        let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
+        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
         let head: [&dyn ToSql; 2] = [&key, &key_order_id];
-        let values =
-            fields.to_params(cache.sender_value(transaction, fields.summary.from.as_deref())?);
+        let values = row::to_params(
+            &fields,
+            cache.sender_value(tx, fields.summary.from.as_deref())?,
+        );
         let values = values.iter().map(|value| value as &dyn ToSql);
-        transaction
-            .prepare_cached(query)?
-            .execute(params_from_iter(
-                head.into_iter()
-                    .chain(values)
-                    .chain([&request.seq as &dyn ToSql]),
-            ))?;
+        tx.prepare_cached(query)?.execute(params_from_iter(
+            head.into_iter()
+                .chain(values)
+                .chain([&request.seq as &dyn ToSql]),
+        ))?;
         let (before, after) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
         );
-        record_status_change(transaction, key, existing, (before, after), request)
+        record_status_change(tx, key, existing, (before, after), request)
     }
 
     /// Updates the status alone, from a response that describes the email in another form.
-    pub(crate) fn update_status(
-        &self,
-        transaction: &Transaction,
-        request: RequestTime,
-    ) -> Result<bool, Error> {
+    pub(crate) fn update_status(&self, tx: &Transaction, request: RequestTime) -> Result<bool> {
         let Some(existing) = self
             .existing
             .as_ref()
@@ -270,14 +211,14 @@ impl IncomingEmail {
         else {
             return Ok(false);
         };
-        let (fields, current) = (self.fields(), load_fields(transaction, existing.sort_key)?);
+        let (fields, current) = (self.email.parsed(), load_fields(tx, existing.sort_key)?);
         let (before, last_event) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
         );
         if last_event.is_none()
             || !record_status_change(
-                transaction,
+                tx,
                 existing.sort_key,
                 existing,
                 (before, last_event),
@@ -287,7 +228,7 @@ impl IncomingEmail {
             return Ok(false);
         }
         sql::execute(
-            transaction,
+            tx,
             "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1",
             params![existing.sort_key, last_event],
         )?;
@@ -297,33 +238,33 @@ impl IncomingEmail {
 
 /// Inserts the emails that are new, with their bodies and index entries.
 pub(crate) fn insert_new(
-    transaction: &Transaction,
+    tx: &Transaction,
     emails: &[IncomingEmail],
     source: EmailSource,
-) -> Result<Vec<EmailId>, Error> {
+) -> Result<Vec<EmailId>> {
     let mut new: Vec<&IncomingEmail> = emails
         .iter()
         .filter(|email| email.existing.is_none())
         .collect();
     new.sort_unstable_by_key(|email| Reverse(email.sort_key));
     let keys: Vec<SortKey> = new.iter().map(|email| email.sort_key).collect();
-    let fts_rowids = search::assign_rowids(transaction, &keys)?;
+    let fts_rowids = search::assign_rowids(tx, &keys)?;
     let mut cache = ValueCache::default();
     for (email, fts_rowid) in new.iter().zip(&fts_rowids) {
-        email.insert_row(transaction, &mut cache, *fts_rowid, source)?;
+        email.insert_row(tx, &mut cache, *fts_rowid, source)?;
     }
     let with_body: Vec<(SortKey, &str)> = new
         .iter()
         .filter_map(|email| Some((email.sort_key, email.body_json()?)))
         .collect();
-    dictionary::store_bodies(transaction, &with_body)?;
+    dictionary::store_bodies(tx, &with_body)?;
     // After all rows: a statement that fires a trigger makes the index write its pending tokens.
-    let mut index = search::Index::new(transaction);
+    let mut index = search::Index::new(tx);
     for (email, fts_rowid) in new.iter().zip(fts_rowids) {
         index.insert(
             email.sort_key,
             fts_rowid,
-            &email.fields().summary,
+            &email.email.parsed().summary,
             email.body_json(),
         )?;
     }
@@ -342,36 +283,30 @@ impl ExistingRow {
 }
 
 /// Loads the fields of a row.
-fn load_fields(transaction: &Transaction, key: SortKey) -> Result<RowFields, Error> {
-    sql::one(transaction, FIELDS_BY_KEY, [key], |row| {
-        RowFields::from_row(row, 0)
-    })
+fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
+    sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
 /// Records the status that a row had, if it has another one now.
 fn record_status_change(
-    transaction: &Transaction,
+    tx: &Transaction,
     key: SortKey,
     existing: &ExistingRow,
     (before, after): (Option<&str>, Option<&str>),
     request: RequestTime,
-) -> Result<bool, Error> {
+) -> Result<bool> {
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
     sql::execute(
-        transaction,
+        tx,
         query,
         params![key, existing.changes, existing.status_seen, before],
     )?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(
-        transaction,
-        query,
-        params![key, request.micros(), request.seq],
-    )?;
+    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     Ok(true)
 }
 
@@ -384,42 +319,34 @@ pub(crate) struct ValueCache {
 
 impl ValueCache {
     /// Returns the id of this order of keys.
-    pub(crate) fn key_order_id(
-        &mut self,
-        transaction: &Transaction,
-        names: &str,
-    ) -> Result<i64, Error> {
+    pub(crate) fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
         if let Some((known, id)) = &self.key_order
             && known == names
         {
             return Ok(*id);
         }
         let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let known = sql::optional_value(transaction, query, [names])?;
+        let known = sql::optional_value(tx, query, [names])?;
         let key_order_id = if let Some(id) = known {
             id
         } else {
             let query = "INSERT INTO key_order (keys) VALUES (?1)";
-            sql::execute(transaction, query, [names])?;
-            transaction.last_insert_rowid()
+            sql::execute(tx, query, [names])?;
+            tx.last_insert_rowid()
         };
         self.key_order = Some((names.to_owned(), key_order_id));
         Ok(key_order_id)
     }
 
     /// Returns a sender as it is stored: the id of an interned value, or text once there are too many.
-    pub(crate) fn sender_value(
-        &mut self,
-        transaction: &Transaction,
-        sender: Option<&str>,
-    ) -> Result<Value, Error> {
+    pub(crate) fn sender_value(&mut self, tx: &Transaction, sender: Option<&str>) -> Result<Value> {
         let Some(sender) = sender else {
             return Ok(Value::Null);
         };
         if let Some(existing) = self.senders.get(sender) {
             return Ok(existing.clone());
         }
-        let value = search::intern(transaction, search::STORED_SENDER, sender)?
+        let value = search::intern(tx, search::STORED_SENDER, sender)?
             .map_or_else(|| Value::Text(sender.to_owned()), Value::Integer);
         self.senders.insert(sender.to_owned(), value.clone());
         Ok(value)

@@ -5,19 +5,19 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
 use super::storage::schema;
 use super::{Archive, SortKey, search};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::Summary;
 
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
-    pub(crate) fn quick_check(&self) -> Result<(), Error> {
-        let result: String = self.connections.read(|connection| {
-            Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?)
-        })?;
+    pub(crate) fn quick_check(&self) -> Result<()> {
+        let result: String = self
+            .connections
+            .read(|conn| Ok(conn.pragma_query_value(None, "quick_check", |row| row.get(0))?))?;
         if result == "ok" {
             return Ok(());
         }
@@ -27,10 +27,8 @@ impl Archive {
     /// Reads every email and body, recomputes its search tokens, and compares index and counts with them.
     ///
     /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
-    pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<(), Error> {
-        let damage = self
-            .connections
-            .read(|connection| find_damage(connection, progress))?;
+    pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<()> {
+        let damage = self.connections.read(|conn| find_damage(conn, progress))?;
         if damage == Damage::default() {
             Ok(())
         } else {
@@ -94,16 +92,13 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
      + (SELECT count(*) FROM dirty)";
 
 /// Finds what is damaged. An error of `SQLite` on the way counts as damage.
-pub(crate) fn find_damage(
-    connection: &Connection,
-    progress: impl FnMut(u64),
-) -> Result<Damage, Error> {
+pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
     let email_with_body: rusqlite::Result<String> =
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+        conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
     damage.in_file = !email_with_body.is_ok_and(|result| result == "ok");
-    let compared = compare_with_emails(connection, &mut damage, progress);
-    connection.pragma_update(None, "query_only", true)?;
+    let compared = compare_with_emails(conn, &mut damage, progress);
+    conn.pragma_update(None, "query_only", true)?;
     match compared {
         Err(error) if error.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
         compared => compared?,
@@ -112,13 +107,13 @@ pub(crate) fn find_damage(
 }
 
 fn compare_with_emails(
-    connection: &Connection,
+    conn: &Connection,
     damage: &mut Damage,
     mut progress: impl FnMut(u64),
-) -> Result<(), Error> {
-    let mut expected = search::IndexChecksum::new(connection)?;
+) -> Result<()> {
+    let mut expected = search::IndexChecksum::new(conn)?;
     let (mut emails, mut bodies) = (0_u64, 0_u64);
-    let mut statement = connection.prepare(EMAILS)?;
+    let mut statement = conn.prepare(EMAILS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         emails += 1;
@@ -126,7 +121,7 @@ fn compare_with_emails(
         let compressed = CompressedBody::from_row(row, 3)?;
         bodies += u64::from(compressed.is_some());
         let email_with_body = compressed
-            .map(|compressed| compressed.to_email(connection))
+            .map(|compressed| compressed.to_email(conn))
             .transpose();
         damage.bodies += u64::from(email_with_body.is_err());
         let Ok(email) = decode_row(row) else {
@@ -143,10 +138,10 @@ fn compare_with_emails(
         )?;
     }
     let (counted, counted_bodies): (i64, i64) =
-        connection.query_row("SELECT emails, bodies FROM row_counts", [], |row| {
+        conn.query_row("SELECT emails, bodies FROM row_counts", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
-    let contradictions: i64 = connection.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;
+    let contradictions: i64 = conn.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;
     damage.in_counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed())
         || contradictions > 0;
     // An email that cannot be read has tokens that are not expected.
@@ -163,9 +158,9 @@ struct DecodedRow {
 }
 
 /// Reads a row of [`EMAILS`] strictly.
-fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
-    let fields = RowFields::from_row(row, 11)?;
-    fields.check_json().map_err(|error| damaged_error(&error))?;
+fn decode_row(row: &Row) -> Result<DecodedRow> {
+    let fields = row::read_fields(row, 11)?;
+    row::check_json(&fields).map_err(|error| damaged_error(&error))?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
@@ -199,11 +194,11 @@ pub(crate) fn unreadable_error(count: usize) -> Error {
 /// A file that is locked or may not be read can become usable. Changes nothing.
 pub(crate) fn is_unusable(path: &Path) -> bool {
     let check = || -> rusqlite::Result<bool> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let is_whole = connection.pragma_query_value(None, "quick_check", |row| {
+        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let is_whole = conn.pragma_query_value(None, "quick_check", |row| {
             Ok(row.get::<_, String>(0)? == "ok")
         })?;
-        Ok(is_whole && schema::check_version(&connection).is_ok())
+        Ok(is_whole && schema::check_version(&conn).is_ok())
     };
     match check() {
         Ok(is_of_use) => !is_of_use,

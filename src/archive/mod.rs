@@ -51,7 +51,7 @@ pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 use codec::time as time_codec;
 
 pub use crate::config::ArchiveLocation;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::ApiTime;
 use crate::text::sanitize;
 
@@ -74,7 +74,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the file cannot be used, or was written by a newer version.
-    pub fn open(location: &ArchiveLocation) -> Result<Self, Error> {
+    pub fn open(location: &ArchiveLocation) -> Result<Self> {
         let (connections, outdated_backup) = match location {
             ArchiveLocation::Disk(path) => Connections::open_on_disk(path).map_err(|error| {
                 let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
@@ -125,7 +125,7 @@ impl Archive {
         mut self,
         retention: Option<SignedDuration>,
         now: Timestamp,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         self.retention = retention;
         if self.read_only_reason().is_none() {
             self.purge_expired(now)?;
@@ -134,23 +134,23 @@ impl Archive {
     }
 
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.
-    pub(crate) fn info(&self) -> Result<ArchiveInfo, Error> {
+    pub(crate) fn info(&self) -> Result<ArchiveInfo> {
         let coverage = self.coverage()?;
-        self.connections.read(|connection| {
-            let count = |query: &str| sql::value(connection, query, []).map(i64::unsigned_abs);
+        self.connections.read(|conn| {
+            let count = |query: &str| sql::value(conn, query, []).map(i64::unsigned_abs);
             Ok(ArchiveInfo {
-                version: schema::read_version(connection)?,
+                version: schema::read_version(conn)?,
                 emails: count("SELECT emails FROM row_counts")?,
                 bodies: count("SELECT bodies FROM row_counts")?,
                 missing_upstream: count(
                     "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
                 )?,
                 newest: load_created_at(
-                    connection,
+                    conn,
                     "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
                 )?,
                 oldest: load_created_at(
-                    connection,
+                    conn,
                     "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
                 )?,
                 coverage,
@@ -176,8 +176,8 @@ pub(crate) struct ArchiveInfo {
     pub(crate) coverage: Coverage,
 }
 
-fn load_created_at(connection: &Connection, query: &str) -> Result<Option<ApiTime>, Error> {
-    let created = sql::optional(connection, query, [], |row| {
+fn load_created_at(conn: &Connection, query: &str) -> Result<Option<ApiTime>> {
+    let created = sql::optional(conn, query, [], |row| {
         Ok(time_codec::decode(row.get_ref(0)?))
     })?;
     Ok(created.map(|created| ApiTime::parse(&created.unwrap_or_default())))

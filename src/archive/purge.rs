@@ -15,7 +15,7 @@ use super::incoming::IncomingEmail;
 use super::listing::coverage;
 use super::storage::sql;
 use super::{Archive, SortKey, search};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{Address, ApiTime, Summary};
 use crate::query::Query;
 
@@ -54,30 +54,30 @@ impl FilteredCounts {
 
 impl Archive {
     /// Counts the emails that [`purge`](Self::purge) would delete.
-    pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64, Error> {
+    pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64> {
         self.connections
-            .read(|connection| Ok(find_targets(connection, target)?.len() as u64))
+            .read(|conn| Ok(find_targets(conn, target)?.len() as u64))
     }
 
     /// Deletes emails with their bodies and status history, and rewrites the file without them.
     ///
     /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
     /// reads, it cannot be, and is when that ends.
-    pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool), Error> {
-        let count = self.connections.write(|transaction| {
-            let keys = find_targets(transaction, target)?;
+    pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool)> {
+        let count = self.connections.write(|tx| {
+            let keys = find_targets(tx, target)?;
             let cutoff = match target {
                 PurgeTarget::Before(time) => {
                     let query = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
-                    transaction.execute(query, [time.as_microsecond()])?;
+                    tx.execute(query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
                 PurgeTarget::To(_) | PurgeTarget::Matching(_) => None,
             };
             for key in &keys {
-                store_id_hash(transaction, *key, cutoff)?;
+                store_id_hash(tx, *key, cutoff)?;
             }
-            delete_rows(transaction, &keys)?;
+            delete_rows(tx, &keys)?;
             Ok(keys.len() as u64)
         })?;
         Ok((count, self.compact()?))
@@ -85,19 +85,19 @@ impl Archive {
 
     /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
     /// write-ahead log from being emptied.
-    pub(crate) fn compact(&self) -> Result<bool, Error> {
+    pub(crate) fn compact(&self) -> Result<bool> {
         self.connections.compact()
     }
 
     /// Deletes what is older than the retention. The search index drops the words with its next merges, or
     /// at once if much was deleted.
-    pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<(), Error> {
+    pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<()> {
         if self.retention.is_none() {
             return Ok(());
         }
         let purged = self
             .connections
-            .write(|transaction| delete_expired(transaction, self.retention, now))?;
+            .write(|tx| delete_expired(tx, self.retention, now))?;
         if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
@@ -107,36 +107,36 @@ impl Archive {
 
 /// Deletes what is older than the retention; returns how many emails. Cheap if there are none.
 pub(crate) fn delete_expired(
-    transaction: &Transaction,
+    tx: &Transaction,
     retention: Option<SignedDuration>,
     now: Timestamp,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let Some(before) = retention.and_then(|retention| now.checked_sub(retention).ok()) else {
         return Ok(0);
     };
-    let keys = find_targets(transaction, &PurgeTarget::Before(before))?;
-    delete_rows(transaction, &keys)?;
+    let keys = find_targets(tx, &PurgeTarget::Before(before))?;
+    delete_rows(tx, &keys)?;
     Ok(keys.len() as u64)
 }
 
 /// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
 pub(crate) fn filter_purged(
-    transaction: &Transaction,
+    tx: &Transaction,
     emails: &mut Vec<IncomingEmail>,
     retention: Option<SignedDuration>,
     now: Timestamp,
-) -> Result<FilteredCounts, Error> {
-    let purged_before: Option<i64> = sql::value(transaction, "SELECT cutoff FROM listing", [])?;
+) -> Result<FilteredCounts> {
+    let purged_before: Option<i64> = sql::value(tx, "SELECT cutoff FROM listing", [])?;
     let retained_since = retention
         .and_then(|retention| now.checked_sub(retention).ok())
         .map(Timestamp::as_microsecond);
     let cutoff = purged_before.max(retained_since);
-    let any_purged: bool = sql::value(transaction, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
-    let mut find_hash = transaction.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
+    let any_purged: bool = sql::value(tx, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
+    let mut find_hash = tx.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut filtered = FilteredCounts::default();
     let mut remaining = Vec::with_capacity(emails.len());
     for mut email in emails.drain(..) {
-        email.find_existing(transaction)?;
+        email.find_existing(tx)?;
         if email.existing.is_none() {
             if email
                 .time_key
@@ -146,7 +146,7 @@ pub(crate) fn filter_purged(
                 filtered.too_old += 1;
                 continue;
             }
-            if any_purged && find_hash.exists([id_hash(email.id_str())])? {
+            if any_purged && find_hash.exists([id_hash(&email.email.id)])? {
                 filtered.purged += 1;
                 continue;
             }
@@ -157,22 +157,22 @@ pub(crate) fn filter_purged(
     Ok(filtered)
 }
 
-fn find_targets(connection: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>, Error> {
+fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>> {
     match target {
         PurgeTarget::Before(time) => {
             let Some(edge) = SortKey::from_micros(time.as_microsecond()) else {
                 return Ok(Vec::new());
             };
             let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
-            sql::all(connection, query, [edge], |row| row.get(0))
+            sql::all(conn, query, [edge], |row| row.get(0))
         }
-        PurgeTarget::To(address) => find_sent_to(connection, address),
-        PurgeTarget::Matching(query) => search::matching_keys(connection, query),
+        PurgeTarget::To(address) => find_sent_to(conn, address),
+        PurgeTarget::Matching(query) => search::matching_keys(conn, query),
     }
 }
 
 /// Finds what was sent to `address`, ignoring case.
-fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, Error> {
+fn find_sent_to(conn: &Connection, address: &str) -> Result<Vec<SortKey>> {
     let wanted = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being parsed.
     let query = concat!(
@@ -180,7 +180,7 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
         summary_columns!(),
         " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json)), lower(?1)) > 0"
     );
-    let mut statement = connection.prepare(query)?;
+    let mut statement = conn.prepare(query)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -194,13 +194,9 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
 }
 
 /// Stores a hash of the email's id, unless its own time keeps it out.
-fn store_id_hash(
-    transaction: &Transaction,
-    key: SortKey,
-    cutoff: Option<i64>,
-) -> Result<(), Error> {
+fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<()> {
     let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
-    let found = sql::optional(transaction, query, [key], |row| {
+    let found = sql::optional(tx, query, [key], |row| {
         Ok((
             id_codec::decode_id(row.get_ref(0)?),
             time::decode(row.get_ref(1)?),
@@ -215,7 +211,7 @@ fn store_id_hash(
         .is_none_or(|(created, cutoff)| created >= cutoff)
     {
         sql::execute(
-            transaction,
+            tx,
             "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)",
             [id_hash(&id)],
         )?;
@@ -225,30 +221,26 @@ fn store_id_hash(
 
 /// Deletes rows with everything that belongs to them. A range that loses its oldest rows no longer
 /// reaches the end: the archive does not have what is below.
-fn delete_rows(transaction: &Transaction, keys: &[SortKey]) -> Result<(), Error> {
+fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
     let purged: HashSet<SortKey> = keys.iter().copied().collect();
-    for range in coverage::load_ranges(transaction)?
+    for range in coverage::load_ranges(tx)?
         .iter()
         .filter(|range| purged.contains(&range.bottom))
     {
-        transaction.execute(
+        tx.execute(
             "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1",
             [range.bottom],
         )?;
     }
     for key in keys {
-        sql::execute(
-            transaction,
-            "UPDATE mail SET listed = 0 WHERE sort_key = ?1",
-            [key],
-        )?;
+        sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
     }
-    coverage::shrink_ranges(transaction)?;
+    coverage::shrink_ranges(tx)?;
     for key in keys {
-        sql::execute(transaction, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
+        sql::execute(tx, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
     }
     Ok(())
 }

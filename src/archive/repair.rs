@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{dictionary, id as id_codec};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
@@ -15,7 +15,8 @@ use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
 use super::storage::{Connections, open_for_repair, schema};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
-use crate::error::{Error, ErrorKind};
+use crate::api::wire::LosslessSummary;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
@@ -41,7 +42,7 @@ pub(crate) struct RepairOutcome {
 /// One email with everything that is copied.
 struct RecoveredEmail {
     sort_key: SortKey,
-    fields: RowFields,
+    fields: LosslessSummary,
     /// `listed`, `status_seen_at`, `status_changes`, `response_seq`, `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
@@ -95,10 +96,7 @@ impl Archive {
     ///
     /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
     /// becomes a backup. On an error the archive is unchanged. `progress` gets the number of emails written.
-    pub(crate) fn repair(
-        path: &Path,
-        mut progress: impl FnMut(u64),
-    ) -> Result<RepairOutcome, Error> {
+    pub(crate) fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome> {
         let poll_lock = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
         if !poll_lock.is_free() {
             return Err(in_use_error("another sentbox is using the archive"));
@@ -166,7 +164,7 @@ struct RepairJob<'a> {
 impl RepairJob<'_> {
     /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
     /// the oldest one.
-    fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Error> {
+    fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<()> {
         let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
             self.damage.in_file = true;
@@ -191,7 +189,7 @@ impl RepairJob<'_> {
         start: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
+    ) -> Result<Option<i64>> {
         let mut from = start;
         loop {
             let Err(broken_at) = self.copy_until_break(direction, from, end, progress)? else {
@@ -219,7 +217,7 @@ impl RepairJob<'_> {
         from: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
-    ) -> Result<Result<(), i64>, Error> {
+    ) -> Result<Result<(), i64>> {
         let mut last = from;
         let mut batch: Vec<RecoveredEmail> = Vec::new();
         let mut bytes = 0;
@@ -284,9 +282,9 @@ impl RepairJob<'_> {
         })
     }
 
-    fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail, Error> {
-        let fields = RowFields::from_row(row, 7)?;
-        fields.check_json().map_err(|error| damaged_error(&error))?;
+    fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail> {
+        let fields = row::read_fields(row, 7)?;
+        row::check_json(&fields).map_err(|error| damaged_error(&error))?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
             *value = row
@@ -304,7 +302,7 @@ impl RepairJob<'_> {
         })
     }
 
-    fn read_body(&self, key: SortKey) -> Result<Option<String>, Error> {
+    fn read_body(&self, key: SortKey) -> Result<Option<String>> {
         let compressed = self
             .source
             .prepare_cached(BODY)?
@@ -319,15 +317,15 @@ impl RepairJob<'_> {
     }
 
     /// Writes emails and empties the batch. An email with an id that is already there is lost.
-    fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<(), Error> {
+    fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<()> {
         let lost = &mut self.lost;
-        let done = self.target.write(|transaction| {
+        let done = self.target.write(|tx| {
             let mut cache = ValueCache::default();
             let mut written = Vec::new();
             for email in batch.iter() {
                 // The same email, copied from the other side of the break, or another one with its id.
-                let mut known = transaction
-                    .prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
+                let mut known =
+                    tx.prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
                 let known = known
                     .query_row(
                         params![
@@ -341,14 +339,14 @@ impl RepairJob<'_> {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
                 }
-                insert_row(transaction, &mut cache, email)?;
+                insert_row(tx, &mut cache, email)?;
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
                 .iter()
                 .filter_map(|email| Some((email.sort_key, email.json.as_deref()?)))
                 .collect();
-            dictionary::store_bodies(transaction, &bodies)?;
+            dictionary::store_bodies(tx, &bodies)?;
             Ok(written.len() as u64)
         })?;
         self.written += done;
@@ -358,29 +356,29 @@ impl RepairJob<'_> {
 
     /// Copies everything except emails. Returns whether coverage was reset because emails may be missing that
     /// left no trace.
-    fn copy_other_tables(&mut self) -> Result<bool, Error> {
+    fn copy_other_tables(&mut self) -> Result<bool> {
         let (source, lost) = (self.source, &self.lost);
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
-        self.target.write(|transaction| {
+        self.target.write(|tx| {
             for (table, names) in COPIED_TABLES {
                 // What cannot be read is dropped: a time of confirmation, an earlier status.
-                let _ = copy_table(source, transaction, table, names);
+                let _ = copy_table(source, tx, table, names);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
             let listing =
                 source.query_row(query, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
-                let _ = transaction.execute(query, params_from_iter(listing));
+                let _ = tx.execute(query, params_from_iter(listing));
             }
             if is_coverage_reset {
-                transaction
+                tx
                     .execute_batch("DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL")?;
                 return Ok(());
             }
             for range in coverage::load_ranges(source)? {
-                for part in split_range(transaction, range, lost)? {
-                    coverage::insert_range(transaction, &part)?;
+                for part in split_range(tx, range, lost)? {
+                    coverage::insert_range(tx, &part)?;
                 }
             }
             Ok(())
@@ -405,40 +403,28 @@ impl RepairJob<'_> {
     }
 }
 
-fn insert_row(
-    transaction: &Transaction,
-    cache: &mut ValueCache,
-    email: &RecoveredEmail,
-) -> Result<(), Error> {
+fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) -> Result<()> {
     let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let key_order_id = cache.key_order_id(transaction, &email.fields.key_order)?;
-    let values = email
-        .fields
-        .to_params(cache.sender_value(transaction, email.fields.summary.from.as_deref())?);
+    let key_order_id = cache.key_order_id(tx, &email.fields.key_order)?;
+    let sender = cache.sender_value(tx, email.fields.summary.from.as_deref())?;
+    let values = row::to_params(&email.fields, sender);
     let head = [&email.sort_key as &dyn ToSql]
         .into_iter()
         .chain(email.state.iter().map(|value| value as &dyn ToSql));
     let values = values.iter().map(|value| value as &dyn ToSql);
-    transaction
-        .prepare_cached(query)?
-        .execute(params_from_iter(
-            head.chain([&key_order_id as &dyn ToSql]).chain(values),
-        ))?;
+    tx.prepare_cached(query)?.execute(params_from_iter(
+        head.chain([&key_order_id as &dyn ToSql]).chain(values),
+    ))?;
     Ok(())
 }
 
 /// Copies rows until one cannot be read, without those that the new table rejects.
-fn copy_table(
-    source: &Connection,
-    transaction: &Transaction,
-    table: &str,
-    names: &str,
-) -> Result<(), Error> {
+fn copy_table(source: &Connection, tx: &Transaction, table: &str, names: &str) -> Result<()> {
     let count = names.split(',').count();
     let marks = vec!["?"; count].join(", ");
-    let mut insert = transaction.prepare(&format!(
+    let mut insert = tx.prepare(&format!(
         "INSERT OR IGNORE INTO {table} ({names}) SELECT {marks}"
     ))?;
     let mut statement = source.prepare(&format!("SELECT {names} FROM {table}"))?;
@@ -454,10 +440,10 @@ fn copy_table(
 
 /// Splits a range at the emails that were lost; each part ends at listed rows.
 fn split_range(
-    transaction: &Transaction,
+    tx: &Transaction,
     range: CoveredRange,
     lost: &[SortKey],
-) -> Result<Vec<CoveredRange>, Error> {
+) -> Result<Vec<CoveredRange>> {
     let mut breaks: Vec<SortKey> = lost
         .iter()
         .copied()
@@ -468,8 +454,8 @@ fn split_range(
     let mut top = range.top;
     for bottom in breaks.iter().map(|lost| Some(*lost)).chain([None]) {
         let low = bottom.map_or(range.bottom, SortKey::next_newer);
-        let first = coverage::newest_listed(transaction, top, low)?;
-        let last = coverage::oldest_listed(transaction, top, low)?;
+        let first = coverage::newest_listed(tx, top, low)?;
+        let last = coverage::oldest_listed(tx, top, low)?;
         if let (Some(first), Some(last)) = (first, last) {
             let reaches_top = range.reaches_top && first == range.top;
             let reaches_end = range.reaches_end && last == range.bottom;
@@ -486,7 +472,7 @@ fn split_range(
 }
 
 /// Renames the new file to the old one, which becomes a backup.
-fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
+fn replace_file(path: &Path, new: &Path) -> Result<PathBuf> {
     let backup = unused_path(path, "damaged");
     std::fs::hard_link(path, &backup)
         .or_else(|_| std::fs::copy(path, &backup).map(|_| ()))

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::codec::id as id_codec;
-use super::codec::row::{self, RowFields, row_columns, summary_columns};
+use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
 use super::storage::sql;
 use super::{Archive, SortKey};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status, Summary};
 
 /// One email of the archive, as the list shows it.
@@ -124,10 +124,9 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow, Error> {
-        self.connections.read(|connection| {
-            read_window(&AllRows { connection }, Direction::Older, anchor, limit)
-        })
+    pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow> {
+        self.connections
+            .read(|conn| read_window(&AllRows { conn }, Direction::Older, anchor, limit))
     }
 
     /// Counts all emails.
@@ -135,9 +134,9 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn query_count(&self) -> Result<u64, Error> {
+    pub fn query_count(&self) -> Result<u64> {
         self.connections
-            .read(|connection| sql::value(connection, COUNT_ALL, []))
+            .read(|conn| sql::value(conn, COUNT_ALL, []))
             .map(i64::unsigned_abs)
     }
 
@@ -146,9 +145,9 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn rank(&self, key: SortKey) -> Result<u64, Error> {
+    pub fn rank(&self, key: SortKey) -> Result<u64> {
         self.connections
-            .read(|connection| sql::value(connection, COUNT_NEWER, [key]))
+            .read(|conn| sql::value(conn, COUNT_NEWER, [key]))
             .map(i64::unsigned_abs)
     }
 
@@ -157,18 +156,18 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn row(&self, id: &EmailId) -> Result<Option<EmailRow>, Error> {
-        self.connections.read(|connection| load_row(connection, id))
+    pub fn row(&self, id: &EmailId) -> Result<Option<EmailRow>> {
+        self.connections.read(|conn| load_row(conn, id))
     }
 
     /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
-    pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>, Error> {
-        self.connections.read(|connection| {
+    pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
+        self.connections.read(|conn| {
             let params = || [id_codec::encode_id(id.as_str())];
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
-            let mut history = sql::all(connection, OBSERVED, params(), read)?;
+            let mut history = sql::all(conn, OBSERVED, params(), read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            history.extend(sql::optional(connection, now, params(), read)?);
+            history.extend(sql::optional(conn, now, params(), read)?);
             Ok(history)
         })
     }
@@ -179,25 +178,24 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Error> {
+    pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>> {
         let query = concat!(
             "SELECT ",
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
-        self.connections.read(|connection| {
+        self.connections.read(|conn| {
             let params = [id_codec::encode_id(id.as_str())];
-            let fields =
-                sql::optional(connection, query, params, |row| RowFields::from_row(row, 0))?;
+            let fields = sql::optional(conn, query, params, |row| row::read_fields(row, 0))?;
             Ok(fields.map(|fields| fields.to_json()))
         })
     }
 }
 
 /// Loads the row of one email.
-pub(crate) fn load_row(connection: &Connection, id: &EmailId) -> Result<Option<EmailRow>, Error> {
+pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
     let params = [id_codec::encode_id(id.as_str())];
-    sql::optional(connection, BY_ID, params, read_row)
+    sql::optional(conn, BY_ID, params, read_row)
 }
 
 /// Converts a status from its columns.
@@ -250,47 +248,37 @@ impl Direction {
 /// A list of rows that can be read in both directions.
 pub(super) trait RowSource {
     /// Loads at most `limit` rows past `from`, nearest first.
-    fn rows(
-        &self,
-        direction: Direction,
-        from: SortKey,
-        limit: usize,
-    ) -> Result<Vec<EmailRow>, Error>;
+    fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>>;
 
     /// Checks whether there is a row past `from`.
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error>;
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool>;
 }
 
 /// Every email of the archive.
 struct AllRows<'a> {
-    connection: &'a Connection,
+    conn: &'a Connection,
 }
 
 impl RowSource for AllRows<'_> {
-    fn rows(
-        &self,
-        direction: Direction,
-        from: SortKey,
-        limit: usize,
-    ) -> Result<Vec<EmailRow>, Error> {
+    fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let query = match direction {
             Direction::Older => BELOW,
             Direction::Newer => ABOVE,
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        sql::all(self.connection, query, params![from, limit], |row| {
+        sql::all(self.conn, query, params![from, limit], |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)
         })
     }
 
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool> {
         let query = match direction {
             Direction::Older => ANY_BELOW,
             Direction::Newer => ANY_ABOVE,
         };
-        sql::value(self.connection, query, [from])
+        sql::value(self.conn, query, [from])
     }
 }
 
@@ -300,7 +288,7 @@ pub(super) fn read_window(
     forward: Direction,
     anchor: &WindowAnchor,
     limit: usize,
-) -> Result<RowWindow, Error> {
+) -> Result<RowWindow> {
     let back = forward.reverse();
     match *anchor {
         WindowAnchor::Newest => read_from(source, forward, forward, back.end(), limit),
@@ -327,7 +315,7 @@ fn read_from(
     direction: Direction,
     from: SortKey,
     limit: usize,
-) -> Result<RowWindow, Error> {
+) -> Result<RowWindow> {
     let mut rows = source.rows(direction, from, limit.saturating_add(1))?;
     let has_more = rows.len() > limit;
     rows.truncate(limit);
@@ -359,7 +347,7 @@ fn read_around(
     key: SortKey,
     lead: usize,
     limit: usize,
-) -> Result<RowWindow, Error> {
+) -> Result<RowWindow> {
     let back = forward.reverse();
     let edge = back.next_key(key);
     let lead = lead.min(limit.saturating_sub(1));

@@ -71,7 +71,7 @@ async fn print_pages(
         }
         for item in &items {
             printer.print(
-                |layout| layout.format(&Summary::from(&item.parse_summary()), false),
+                |layout| layout.format(&Summary::from(&item.parsed().summary), false),
                 || Ok(escape_line(&item.json).into_owned()),
             )?;
         }

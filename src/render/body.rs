@@ -47,6 +47,8 @@ pub struct Body {
 pub(crate) struct BodyLine {
     /// Spans in logical order, also in right-to-left text.
     pub(crate) spans: Vec<BodySpan>,
+    /// Bytes of the quote marks and of the indentation, which repeat on each line.
+    pub(crate) prefix: usize,
     /// The line, or the data table that it belongs to, is wider than the screen.
     pub(crate) wide: bool,
     pub(crate) end: LineEnd,

@@ -2,7 +2,7 @@
 
 use super::{Engine, SyncDepth};
 use crate::api::EmailApi;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
@@ -34,7 +34,7 @@ impl<S: EmailApi> Engine<S> {
         &self,
         depth: SyncDepth,
         mut progress: impl FnMut(&BodiesReport),
-    ) -> Result<BodiesReport, Error> {
+    ) -> Result<BodiesReport> {
         let since = depth.cutoff_micros();
         let mut report = BodiesReport {
             remaining: self

@@ -10,7 +10,7 @@ use super::run::is_cursor_error;
 use super::{Engine, StopReason, SyncDepth, SyncReport, lock, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
-use crate::error::{Error, ErrorKind};
+use crate::error::{ErrorKind, Result};
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::Query;
 
@@ -56,7 +56,7 @@ enum ConfirmRequest {
 impl<S: EmailApi> Engine<S> {
     /// Reads the most overdue page or email again, and marks what the service no longer has. `None`,
     /// without a request, if nothing is due.
-    pub(crate) async fn recheck(&self, scope: RecheckScope) -> Result<Option<SyncReport>, Error> {
+    pub(crate) async fn recheck(&self, scope: RecheckScope) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         let failed_pages = self.failed_pages.clone();
         let next = self.run_blocking(move |archive| {
@@ -80,7 +80,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Rechecks in the background if this process has the poll lock: reads what may still change.
     /// Returns also the number of rows that are due afterwards.
-    pub(crate) async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64), Error> {
+    pub(crate) async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64)> {
         let now = (self.clock)();
         if !self
             .run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now)))
@@ -94,7 +94,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Counts the rows that are due.
-    pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64, Error> {
+    pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64> {
         let now = (self.clock)();
         self.run_blocking(move |archive| {
             let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
@@ -113,7 +113,7 @@ impl<S: EmailApi> Engine<S> {
         &self,
         ids: Vec<EmailId>,
         max_requests: u32,
-    ) -> Result<ConfirmReport, Error> {
+    ) -> Result<ConfirmReport> {
         let rows = self.run_blocking(move |archive| {
             let mut rows = ids
                 .iter()
@@ -140,7 +140,7 @@ impl<S: EmailApi> Engine<S> {
         fresh_since: Timestamp,
         max_requests: u32,
         max_rows: u32,
-    ) -> Result<ConfirmReport, Error> {
+    ) -> Result<ConfirmReport> {
         let now = (self.clock)();
         let max_rows = usize::try_from(max_rows).unwrap_or(usize::MAX);
         let candidates = self.run_blocking(move |archive| {
@@ -155,7 +155,7 @@ impl<S: EmailApi> Engine<S> {
         &self,
         candidates: CandidateRows,
         max_requests: u32,
-    ) -> Result<ConfirmReport, Error> {
+    ) -> Result<ConfirmReport> {
         let CandidateRows {
             rows,
             last_examined,
@@ -199,7 +199,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Reads the page that begins at row `start`; false if its statuses could not be confirmed,
     /// because the service knows none of the rows above it.
-    async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool, Error> {
+    async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
             .await?;
@@ -237,7 +237,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Retrieves one email. Its absence from the service confirms it too.
-    async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<(), Error> {
+    async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<()> {
         let before = self.load_status(id).await?;
         match self.fetch_and_store(id).await {
             Ok(retrieved) => retrieved.stored?,
@@ -250,7 +250,7 @@ impl<S: EmailApi> Engine<S> {
         Ok(())
     }
 
-    async fn load_status(&self, id: &EmailId) -> Result<Option<Status>, Error> {
+    async fn load_status(&self, id: &EmailId) -> Result<Option<Status>> {
         let id = id.clone();
         self.run_blocking(move |archive| Ok(archive.row(&id)?.map(|row| row.summary.status)))
             .await
@@ -262,7 +262,7 @@ impl<S: EmailApi> Engine<S> {
         &self,
         depth: SyncDepth,
         report: &mut SyncReport,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut last = None;
         while let Some((row, above)) = self.first_unconfirmed(depth).await? {
             // A page that has confirmed nothing ends the loop.
@@ -283,10 +283,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Returns the newest unconfirmed deletion with the email above it. With the oldest first there is
     /// none, as the page after an email is newer.
-    async fn first_unconfirmed(
-        &self,
-        depth: SyncDepth,
-    ) -> Result<Option<(SortKey, EmailId)>, Error> {
+    async fn first_unconfirmed(&self, depth: SyncDepth) -> Result<Option<(SortKey, EmailId)>> {
         self.run_blocking(move |archive| {
             let coverage = archive.coverage_state()?;
             let newest = coverage
@@ -315,7 +312,7 @@ fn next_due_request(
     scope: RecheckScope,
     now: Timestamp,
     failed_pages: &FailedPages,
-) -> Result<Option<ConfirmRequest>, Error> {
+) -> Result<Option<ConfirmRequest>> {
     // With the oldest first, the page after a cursor is newer: no page begins at a row.
     if !archive.coverage_state()?.oldest_first
         && let Some(start) = next_due_page(archive, scope, now, failed_pages)?
@@ -334,7 +331,7 @@ fn next_due_page(
     scope: RecheckScope,
     now: Timestamp,
     failed_pages: &FailedPages,
-) -> Result<Option<SortKey>, Error> {
+) -> Result<Option<SortKey>> {
     let deletion = archive.first_unconfirmed_deletion()?;
     if let Some(row) = deletion.filter(|row| !failed_pages.contains_key(row)) {
         return Ok(Some(row));
@@ -360,7 +357,7 @@ fn next_due_page(
 }
 
 /// Returns the request that confirms the first row, and as many of the following ones as it can.
-fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmRequest, Error> {
+fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmRequest> {
     let first = &rows[0];
     let email = || Ok(ConfirmRequest::Email(first.summary.id.clone()));
     if archive.coverage_state()?.oldest_first || !archive.is_listed(first.sort_key)? {

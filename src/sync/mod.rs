@@ -21,14 +21,13 @@ use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
 
-pub(crate) use confirm::ConfirmReport;
 pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
 use crate::archive::{Archive, ListingPage, MergeResult, PagePosition, ProcessLock, RequestTime};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, EmailId};
 
 /// Stores the emails of one service in one archive.
@@ -55,7 +54,7 @@ impl Drop for LockGuard<'_> {
 /// A retrieved email, and whether the archive could store it.
 struct RetrieveResult {
     email: Email,
-    stored: Result<(), Error>,
+    stored: Result<()>,
 }
 
 /// Each request fails if the service or the archive does. A run keeps the pages before a failure, and
@@ -95,7 +94,7 @@ impl<S: EmailApi> Engine<S> {
     /// limit. The first refresh of an archive is the first page only. No request is sent if another
     /// process has the archive's poll lock: the result is then what that one has stored since the last
     /// call.
-    pub(crate) async fn refresh(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn refresh(&self) -> Result<SyncReport> {
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         let by_other_process = self.run_blocking(move |archive| {
             if archive.poll_lock().try_acquire(now) {
@@ -113,7 +112,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Refreshes even if another process has the poll lock: a user requests the current state.
-    pub(crate) async fn refresh_now(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn refresh_now(&self) -> Result<SyncReport> {
         let result = self.run(Goal::Refresh, |_| ()).await;
         let (change_feed, now) = (Arc::clone(&self.change_feed), (self.clock)());
         self.run_blocking(move |archive| {
@@ -129,20 +128,20 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Returns what other processes have stored since the last refresh or call, without a request.
-    pub(crate) async fn poll_changes(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn poll_changes(&self) -> Result<SyncReport> {
         let change_feed = Arc::clone(&self.change_feed);
         self.run_blocking(move |archive| lock(&change_feed).poll(&archive))
             .await
     }
 
     /// Fetches the page below the newest covered range. No request is sent if there is none.
-    pub(crate) async fn load_older(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn load_older(&self) -> Result<SyncReport> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
 
     /// Loads older mail in the background. `None`, without a request, if another process on the same
     /// archive does this or refreshes.
-    pub(crate) async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
+    pub(crate) async fn backfill(&self) -> Result<Option<SyncReport>> {
         let now = (self.clock)();
         let is_locked = self.run_blocking(move |archive| {
             Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
@@ -163,7 +162,7 @@ impl<S: EmailApi> Engine<S> {
         &self,
         depth: SyncDepth,
         progress: impl FnMut(&SyncReport),
-    ) -> Result<SyncReport, Error> {
+    ) -> Result<SyncReport> {
         let mut report = self.run(Goal::Full(depth), progress).await?;
         if matches!(report.stop_reason, StopReason::Done | StopReason::End) {
             self.confirm_deletions(depth, &mut report).await?;
@@ -172,7 +171,7 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Reads the summaries of the hundred emails below `above` again.
-    pub(crate) async fn reread_page(&self, above: &EmailId) -> Result<SyncReport, Error> {
+    pub(crate) async fn reread_page(&self, above: &EmailId) -> Result<SyncReport> {
         let (sent_at, response) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.run_blocking(move |archive| {
@@ -193,12 +192,12 @@ impl<S: EmailApi> Engine<S> {
 
     /// Fetches one email with its bodies and stores it. If the service does not have it, the archive
     /// marks it as missing.
-    pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email, Error> {
+    pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email> {
         // An email that cannot be stored, on a full disk for example, can still be shown.
         Ok(self.fetch_and_store(id).await?.email)
     }
 
-    async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult, Error> {
+    async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
         let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
@@ -231,11 +230,7 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    async fn run(
-        &self,
-        goal: Goal,
-        mut progress: impl FnMut(&SyncReport),
-    ) -> Result<SyncReport, Error> {
+    async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport> {
         let (mut run, mut step) = self
             .run_blocking(move |archive| SyncRun::start(archive, goal))
             .await?;
@@ -264,7 +259,7 @@ impl<S: EmailApi> Engine<S> {
         Ok(report)
     }
 
-    async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage, Error>) {
+    async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage>) {
         let (sent_at, response) = self
             .send_stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
             .await;
@@ -302,8 +297,8 @@ impl<S: EmailApi> Engine<S> {
     /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Archive) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+        work: impl FnOnce(Archive) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let archive = self.archive.clone();
         match tokio::task::spawn_blocking(move || work(archive)).await {
             Ok(outcome) => outcome,
@@ -317,7 +312,7 @@ impl<S: EmailApi> Engine<S> {
     /// Makes the process that refreshes try now, if a response contradicts its record.
     ///
     /// That process records an outage beside the archive, and the others show it.
-    async fn report_reachability<T>(&self, response: &Result<T, Error>) {
+    async fn report_reachability<T>(&self, response: &Result<T>) {
         let is_offline = match response {
             Ok(_) => false,
             Err(error) if error.is_offline() => true,
@@ -341,7 +336,7 @@ fn merge_page_after(
     cursor: EmailId,
     page: EmailPage,
     sent_at: RequestTime,
-) -> Result<MergeResult, Error> {
+) -> Result<MergeResult> {
     let oldest_first = archive.coverage_state()?.oldest_first;
     // With the oldest first, these emails are newer than the cursor and claim nothing.
     let position = if oldest_first || page.unreadable > 0 {
@@ -361,7 +356,7 @@ fn merge_page_after(
 }
 
 /// Records the result of a refresh by this process, and notifies the others if it differs.
-fn record_reachability<T>(archive: &Archive, result: &Result<T, Error>, now: Timestamp) {
+fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp) {
     let has_changed = match result {
         Ok(_) => archive.poll_lock().record_response(now),
         Err(error) if error.is_offline() => archive.poll_lock().record_outage(now, error),

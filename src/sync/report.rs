@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use crate::archive::{Archive, Coverage, MergeResult};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::mail::EmailId;
 
 /// Most ids in one [`SyncReport`].
@@ -87,11 +87,7 @@ impl SyncReport {
     }
 
     /// Sets the reason to stop and the current state of the archive.
-    pub(super) fn finish(
-        mut self,
-        archive: &Archive,
-        stop_reason: StopReason,
-    ) -> Result<Self, Error> {
+    pub(super) fn finish(mut self, archive: &Archive, stop_reason: StopReason) -> Result<Self> {
         self.coverage = archive.coverage()?;
         self.refreshed_at = archive.head_at()?;
         self.stop_reason = stop_reason;
@@ -162,7 +158,7 @@ pub(super) struct ChangeFeed(Option<HashMap<EmailId, i64>>);
 
 impl ChangeFeed {
     /// Returns the changes since the last poll; the first poll has none.
-    pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport, Error> {
+    pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport> {
         archive.check_file()?;
         let now = archive.newest_changes(WATCHED_ROWS)?;
         let mut report = SyncReport::new();

@@ -11,8 +11,8 @@ use super::planner::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Plan
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
 use crate::archive::{Archive, CoverageState, ListingPage, MergeResult, PagePosition, RequestTime};
-use crate::error::{Error, ErrorKind};
-use crate::mail::{ApiTime, EmailId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::mail::EmailId;
 
 /// The state of a run.
 pub(super) struct SyncRun {
@@ -31,7 +31,7 @@ pub(super) struct SyncRun {
 pub(super) type RunStep = (SyncRun, ControlFlow<StopReason, Cursor>);
 
 impl SyncRun {
-    pub(super) fn start(archive: Archive, goal: Goal) -> Result<RunStep, Error> {
+    pub(super) fn start(archive: Archive, goal: Goal) -> Result<RunStep> {
         let coverage = archive.coverage_state()?;
         let mut run = Self {
             archive,
@@ -49,9 +49,9 @@ impl SyncRun {
     /// Stores the response to the last request, which was sent at `sent_at`.
     pub(super) fn handle_response(
         mut self,
-        response: Result<EmailPage, Error>,
+        response: Result<EmailPage>,
         sent_at: RequestTime,
-    ) -> Result<RunStep, Error> {
+    ) -> Result<RunStep> {
         self.requested_at = Some(sent_at);
         let outcome = match response {
             Ok(page) => self.merge_page(page, sent_at)?,
@@ -69,11 +69,11 @@ impl SyncRun {
     }
 
     /// Returns the results so far.
-    pub(super) fn report(&self, stop_reason: StopReason) -> Result<SyncReport, Error> {
+    pub(super) fn report(&self, stop_reason: StopReason) -> Result<SyncReport> {
         self.report.clone().finish(&self.archive, stop_reason)
     }
 
-    fn next_step(&mut self) -> Result<ControlFlow<StopReason, Cursor>, Error> {
+    fn next_step(&mut self) -> Result<ControlFlow<StopReason, Cursor>> {
         loop {
             match self.planner.next_step(&self.coverage) {
                 Break(reason) => return Ok(Break(reason)),
@@ -103,7 +103,7 @@ impl SyncRun {
         }
     }
 
-    fn merge_page(&mut self, page: EmailPage, sent_at: RequestTime) -> Result<PageOutcome, Error> {
+    fn merge_page(&mut self, page: EmailPage, sent_at: RequestTime) -> Result<PageOutcome> {
         let EmailPage {
             mut items,
             unreadable,
@@ -170,7 +170,7 @@ impl SyncRun {
         }
     }
 
-    fn update_planner(&mut self, outcome: &PageOutcome) -> Result<(), Error> {
+    fn update_planner(&mut self, outcome: &PageOutcome) -> Result<()> {
         self.coverage = self.archive.coverage_state()?;
         let conclusion = self
             .planner
@@ -218,5 +218,5 @@ fn is_oldest_first(items: &[ListedEmail]) -> Option<bool> {
 fn created_micros(items: &[ListedEmail]) -> impl Iterator<Item = i64> {
     items
         .iter()
-        .filter_map(|item| ApiTime::parse(item.created_at.as_deref()?).as_micros())
+        .filter_map(|item| Some(item.created?.as_microsecond()))
 }

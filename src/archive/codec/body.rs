@@ -7,7 +7,7 @@ use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::storage::error::damaged_error;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 
 /// At higher levels mail gets hardly smaller and takes twice the time.
 const LEVEL: Compression = Compression::new(3);
@@ -33,9 +33,9 @@ impl CompressedBody {
     }
 
     /// Returns the JSON as it came.
-    pub(crate) fn to_json(&self, connection: &Connection) -> Result<String, Error> {
+    pub(crate) fn to_json(&self, conn: &Connection) -> Result<String> {
         let dictionary: Option<Vec<u8>> = match self.dictionary {
-            Some(number) => Some(sql::value(connection, DICTIONARY, [number])?),
+            Some(number) => Some(sql::value(conn, DICTIONARY, [number])?),
             None => None,
         };
         let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
@@ -44,8 +44,8 @@ impl CompressedBody {
     }
 
     /// Parses the JSON.
-    pub(crate) fn to_email(&self, connection: &Connection) -> Result<wire::Email, Error> {
-        wire::Email::parse(&self.to_json(connection)?).map_err(|error| damaged_error(&error))
+    pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
+        wire::Email::parse(&self.to_json(conn)?).map_err(|error| damaged_error(&error))
     }
 }
 
@@ -56,8 +56,8 @@ pub(crate) struct BodyCompressor {
 }
 
 impl BodyCompressor {
-    pub(crate) fn new(connection: &Connection) -> Result<Self, Error> {
-        let dictionary = connection
+    pub(crate) fn new(conn: &Connection) -> Result<Self> {
+        let dictionary = conn
             .prepare_cached(LATEST_DICTIONARY)?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
@@ -68,12 +68,7 @@ impl BodyCompressor {
     }
 
     /// Stores the JSON as the body of an email, in place of an earlier one.
-    pub(crate) fn store(
-        &mut self,
-        transaction: &Transaction,
-        key: SortKey,
-        json: &str,
-    ) -> Result<(), Error> {
+    pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
         let (number, text) = self
             .dictionary
             .as_ref()
@@ -83,7 +78,7 @@ impl BodyCompressor {
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
         let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        sql::execute(transaction, query, params![key, bytes, number])?;
+        sql::execute(tx, query, params![key, bytes, number])?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::body::{BodyCompressor, CompressedBody, compress_bytes};
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 
 /// The window of deflate: how far the first byte can refer back.
 const MAX_LEN: usize = 32_506;
@@ -34,67 +34,52 @@ const COVERED_RATIO: usize = 8;
 const RELEARN_EVERY: i64 = 100_000;
 
 /// Stores the body of an email that has none yet.
-pub(crate) fn store_body_if_missing(
-    transaction: &Transaction,
-    key: SortKey,
-    json: &str,
-) -> Result<(), Error> {
+pub(crate) fn store_body_if_missing(tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
     let query = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
-    if sql::value(transaction, query, [key])? {
+    if sql::value(tx, query, [key])? {
         return Ok(());
     }
-    store_bodies(transaction, &[(key, json)])
+    store_bodies(tx, &[(key, json)])
 }
 
 /// Stores the bodies of these emails; learns a dictionary first if it is time for one.
-pub(crate) fn store_bodies(
-    transaction: &Transaction,
-    bodies: &[(SortKey, &str)],
-) -> Result<(), Error> {
+pub(crate) fn store_bodies(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Result<()> {
     if bodies.is_empty() {
         return Ok(());
     }
     let jsons: Vec<&str> = bodies.iter().map(|(_, json)| *json).collect();
-    learn_if_due(transaction, &jsons)?;
-    let mut compressor = BodyCompressor::new(transaction)?;
+    learn_if_due(tx, &jsons)?;
+    let mut compressor = BodyCompressor::new(tx)?;
     for (key, json) in bodies {
-        compressor.store(transaction, *key, json)?;
+        compressor.store(tx, *key, json)?;
     }
     Ok(())
 }
 
 /// Learns a dictionary if it is time: after enough bodies to learn from, and then at each
 /// [`learning_stage`].
-fn learn_if_due(transaction: &Transaction, new: &[&str]) -> Result<(), Error> {
-    let before: i64 = sql::value(transaction, "SELECT bodies_stored FROM listing", [])?;
+fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
+    let before: i64 = sql::value(tx, "SELECT bodies_stored FROM listing", [])?;
     let after = before + i64::try_from(new.len()).unwrap_or(i64::MAX);
-    sql::execute(
-        transaction,
-        "UPDATE listing SET bodies_stored = ?1",
-        [after],
-    )?;
+    sql::execute(tx, "UPDATE listing SET bodies_stored = ?1", [after])?;
     if learning_stage(before) == learning_stage(after) {
         return Ok(());
     }
     let learned = if new.len() >= MIN_SAMPLE {
         build(new)
     } else {
-        build_from_archive(transaction)?
+        build_from_archive(tx)?
     };
     if let Some(text) = learned {
-        sql::execute(
-            transaction,
-            "INSERT INTO dictionary (text) VALUES (?1)",
-            [text],
-        )?;
+        sql::execute(tx, "INSERT INTO dictionary (text) VALUES (?1)", [text])?;
     }
     Ok(())
 }
 
 /// Deletes dictionaries that no body needs any more.
-pub(crate) fn delete_unused(connection: &Connection) -> Result<(), Error> {
+pub(crate) fn delete_unused(conn: &Connection) -> Result<()> {
     let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
-    connection.execute(sql, [])?;
+    conn.execute(sql, [])?;
     Ok(())
 }
 
@@ -108,17 +93,15 @@ const fn learning_stage(bodies: i64) -> i64 {
     }
 }
 
-fn build_from_archive(transaction: &Transaction) -> Result<Option<Vec<u8>>, Error> {
+fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
     let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
     let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
-    let recent = sql::all(transaction, query, [limit], |row| {
-        CompressedBody::from_row(row, 0)
-    })?;
+    let recent = sql::all(tx, query, [limit], |row| CompressedBody::from_row(row, 0))?;
     // A body that cannot be read is reported when it is opened.
     let texts: Vec<String> = recent
         .iter()
         .flatten()
-        .filter_map(|body| body.to_json(transaction).ok())
+        .filter_map(|body| body.to_json(tx).ok())
         .collect();
     Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
 }
@@ -230,7 +213,7 @@ mod tests {
     fn numbers(archive: &Archive, sql: &str) -> i64 {
         archive
             .connections
-            .read(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
+            .read(|conn| Ok(conn.query_row(sql, [], |row| row.get(0))?))
             .unwrap()
     }
 
@@ -282,8 +265,8 @@ mod tests {
         let archive = filled(0..100);
         archive
             .connections
-            .write(|transaction| {
-                Ok(transaction.execute_batch(
+            .write(|tx| {
+                Ok(tx.execute_batch(
                     "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
                 )?)
             })
@@ -292,7 +275,7 @@ mod tests {
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         archive
             .connections
-            .write(|transaction| Ok(transaction.execute_batch("DELETE FROM body")?))
+            .write(|tx| Ok(tx.execute_batch("DELETE FROM body")?))
             .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);

@@ -12,7 +12,7 @@ use super::coverage;
 use super::sort_key::{RequestTime, SortKey};
 use crate::archive::Archive;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 
 /// Runs that were requested within this time merge, with the older time.
@@ -65,16 +65,16 @@ pub(crate) use latest_response_seq;
 
 impl Archive {
     /// Loads all runs, newest first.
-    pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Error> {
+    pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>> {
         self.connections
-            .read(|connection| sql::all(connection, RUNS, [], read_run))
+            .read(|conn| sql::all(conn, RUNS, [], read_run))
     }
 
     /// Returns when the latest answered request for the newest page was sent.
-    pub(crate) fn head_at(&self) -> Result<Option<Timestamp>, Error> {
-        self.connections.read(|connection| {
+    pub(crate) fn head_at(&self) -> Result<Option<Timestamp>> {
+        self.connections.read(|conn| {
             let query = "SELECT head_requested_at FROM listing";
-            Ok(to_timestamp(sql::value(connection, query, [])?))
+            Ok(to_timestamp(sql::value(conn, query, [])?))
         })
     }
 
@@ -84,9 +84,9 @@ impl Archive {
         top: SortKey,
         bottom: SortKey,
         now: Timestamp,
-    ) -> Result<Option<SortKey>, Error> {
-        self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(LISTED_FROM)?;
+    ) -> Result<Option<SortKey>> {
+        self.connections.read(|conn| {
+            let mut statement = conn.prepare_cached(LISTED_FROM)?;
             let mut rows = statement.query([top, bottom])?;
             while let Some(row) = rows.next()? {
                 let (key, last_event): (SortKey, Option<String>) = (row.get(0)?, row.get(1)?);
@@ -100,14 +100,11 @@ impl Archive {
 
     /// Loads emails that the service confirmed although no page contained them, each with a run of its
     /// own; at most `limit`, the oldest responses first.
-    pub(crate) fn unlisted_emails(
-        &self,
-        limit: u32,
-    ) -> Result<Vec<(EmailId, ConfirmedRun)>, Error> {
+    pub(crate) fn unlisted_emails(&self, limit: u32) -> Result<Vec<(EmailId, ConfirmedRun)>> {
         let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
-        self.connections.read(|connection| {
-            sql::all(connection, query, [limit], |row| {
+        self.connections.read(|conn| {
+            sql::all(conn, query, [limit], |row| {
                 let key = row.get(1)?;
                 let at = to_timestamp(row.get(2)?).unwrap_or_default();
                 let last_event: Option<String> = row.get(3)?;
@@ -136,11 +133,11 @@ pub(crate) fn may_change(last_event: Option<&str>, key: SortKey, now: Timestamp)
 ///
 /// Where a newer response has confirmed some of them, that one stays.
 pub(crate) fn record_run(
-    transaction: &Transaction,
+    tx: &Transaction,
     (top, bottom): (SortKey, SortKey),
     request: RequestTime,
     may_change: bool,
-) -> Result<(), Error> {
+) -> Result<()> {
     let new = ConfirmedRun {
         top,
         bottom,
@@ -150,7 +147,7 @@ pub(crate) fn record_run(
     };
     let mut pieces = vec![new];
     let mut remainders = Vec::new();
-    for run in sql::all(transaction, OVERLAPPING, [top, bottom], read_run)? {
+    for run in sql::all(tx, OVERLAPPING, [top, bottom], read_run)? {
         if run.response_seq > request.seq {
             pieces = pieces
                 .iter()
@@ -158,41 +155,33 @@ pub(crate) fn record_run(
                 .collect();
             continue;
         }
-        delete_run(transaction, &run)?;
+        delete_run(tx, &run)?;
         for remainder in run.subtract(&new) {
             // One without rows would only make its neighbours older when they merge.
-            if coverage::newest_listed(transaction, remainder.top, remainder.bottom)?.is_some() {
-                insert_run(transaction, &remainder)?;
+            if coverage::newest_listed(tx, remainder.top, remainder.bottom)?.is_some() {
+                insert_run(tx, &remainder)?;
                 remainders.push(remainder);
             }
         }
     }
     for piece in pieces {
-        insert_merged(transaction, piece, &remainders)?;
+        insert_merged(tx, piece, &remainders)?;
     }
-    limit_runs(transaction)
+    limit_runs(tx)
 }
 
 /// Records that the response to `request` confirmed one row that no run covers.
-pub(crate) fn record_row(
-    transaction: &Transaction,
-    key: SortKey,
-    request: RequestTime,
-) -> Result<(), Error> {
+pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
-    sql::execute(
-        transaction,
-        query,
-        params![key, request.micros(), request.seq],
-    )?;
+    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     Ok(())
 }
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
-pub(crate) fn ensure_run(transaction: &Transaction, key: SortKey) -> Result<(), Error> {
+pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
     let query = "INSERT INTO confirmed_run SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
-    sql::execute(transaction, query, [key])?;
+    sql::execute(tx, query, [key])?;
     Ok(())
 }
 
@@ -241,75 +230,67 @@ impl ConfirmedRun {
 ///
 /// It does not merge with `remainders`, from which it was cut: that would undo the confirmation.
 fn insert_merged(
-    transaction: &Transaction,
+    tx: &Transaction,
     mut run: ConfirmedRun,
     remainders: &[ConfirmedRun],
-) -> Result<(), Error> {
+) -> Result<()> {
     let at = run.at;
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
-        if let Some(other) = sql::optional(transaction, query, [run.top], read_run)?
+        if let Some(other) = sql::optional(tx, query, [run.top], read_run)?
             && !remainders.contains(&other)
             && at.duration_since(other.at).abs() <= MERGE_WITHIN
-            && are_adjacent(transaction, &run, &other)?
+            && are_adjacent(tx, &run, &other)?
         {
-            delete_run(transaction, &other)?;
+            delete_run(tx, &other)?;
             run = run.merge(&other);
         }
     }
-    insert_run(transaction, &run)
+    insert_run(tx, &run)
 }
 
 /// Whether no listed row lies between two runs.
-fn are_adjacent(
-    transaction: &Transaction,
-    one: &ConfirmedRun,
-    other: &ConfirmedRun,
-) -> Result<bool, Error> {
+fn are_adjacent(tx: &Transaction, one: &ConfirmedRun, other: &ConfirmedRun) -> Result<bool> {
     let (upper, lower) = if one.top > other.top {
         (one, other)
     } else {
         (other, one)
     };
     let (top, bottom) = (upper.bottom.next_older(), lower.top.next_newer());
-    Ok(coverage::newest_listed(transaction, top, bottom)?.is_none())
+    Ok(coverage::newest_listed(tx, top, bottom)?.is_none())
 }
 
 /// Merges the oldest runs with a neighbour until there are at most [`MAX_RUNS`].
-fn limit_runs(transaction: &Transaction) -> Result<(), Error> {
-    let count: i64 = sql::value(transaction, "SELECT count(*) FROM confirmed_run", [])?;
+fn limit_runs(tx: &Transaction) -> Result<()> {
+    let count: i64 = sql::value(tx, "SELECT count(*) FROM confirmed_run", [])?;
     for _ in MAX_RUNS..count {
-        let oldest = sql::one(transaction, OLDEST_RUN, [], read_run)?;
-        let next = |query: &str| sql::optional(transaction, query, [oldest.top], read_run);
+        let oldest = sql::one(tx, OLDEST_RUN, [], read_run)?;
+        let next = |query: &str| sql::optional(tx, query, [oldest.top], read_run);
         let Some(other) =
             next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))?
         else {
             return Ok(());
         };
         let mut merged = oldest.merge(&other);
-        if !are_adjacent(transaction, &oldest, &other)? {
+        if !are_adjacent(tx, &oldest, &other)? {
             merged.at = Timestamp::UNIX_EPOCH;
         }
-        delete_run(transaction, &oldest)?;
-        delete_run(transaction, &other)?;
-        insert_run(transaction, &merged)?;
+        delete_run(tx, &oldest)?;
+        delete_run(tx, &other)?;
+        insert_run(tx, &merged)?;
     }
     Ok(())
 }
 
-fn insert_run(transaction: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
+fn insert_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
     let at = run.at.as_microsecond();
     let params = params![run.top, run.bottom, at, run.may_change, run.response_seq];
-    sql::execute(transaction, query, params)?;
+    sql::execute(tx, query, params)?;
     Ok(())
 }
 
-fn delete_run(transaction: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
-    sql::execute(
-        transaction,
-        "DELETE FROM confirmed_run WHERE top = ?1",
-        [run.top],
-    )?;
+fn delete_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
+    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top])?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::api::ListedEmail;
 use crate::archive::Archive;
 use crate::archive::codec::{id, time};
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
 
 /// How far back the archive is complete.
@@ -104,12 +104,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn coverage(&self) -> Result<Coverage, Error> {
-        self.connections.read(|connection| {
-            if sql::value(connection, "SELECT is_empty FROM listing", [])? {
+    pub fn coverage(&self) -> Result<Coverage> {
+        self.connections.read(|conn| {
+            if sql::value(conn, "SELECT is_empty FROM listing", [])? {
                 return Ok(Coverage::Complete);
             }
-            let ranges = load_ranges(connection)?;
+            let ranges = load_ranges(conn)?;
             let Some(range) = ranges.into_iter().find(|range| range.reaches_top) else {
                 return Ok(Coverage::Unknown);
             };
@@ -117,7 +117,7 @@ impl Archive {
                 return Ok(Coverage::Complete);
             }
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            let created = sql::one(connection, query, [range.bottom], |row| {
+            let created = sql::one(conn, query, [range.bottom], |row| {
                 Ok(time::decode(row.get_ref(0)?))
             })?;
             Ok(Coverage::Since(ApiTime::parse(
@@ -131,13 +131,13 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn coverage_state(&self) -> Result<CoverageState, Error> {
-        self.connections.read(|connection| {
+    pub fn coverage_state(&self) -> Result<CoverageState> {
+        self.connections.read(|conn| {
             let query = "SELECT oldest_first, max_page_len FROM listing";
             let (oldest_first, max_page_len): (bool, i64) =
-                sql::one(connection, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                sql::one(conn, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(CoverageState {
-                ranges: load_ranges(connection)?,
+                ranges: load_ranges(conn)?,
                 oldest_first,
                 max_page_len: usize::try_from(max_page_len).unwrap_or(0),
             })
@@ -149,55 +149,36 @@ impl Archive {
         &self,
         range: &CoveredRange,
         steps: u32,
-    ) -> Result<Option<EmailId>, Error> {
+    ) -> Result<Option<EmailId>> {
         self.nth_listed(NTH_ABOVE_BOTTOM, range, steps)
     }
 
     /// Returns the email `steps` rows below the top of `range`; zero is the top itself.
-    pub(crate) fn id_below_top(
-        &self,
-        range: &CoveredRange,
-        steps: u32,
-    ) -> Result<Option<EmailId>, Error> {
+    pub(crate) fn id_below_top(&self, range: &CoveredRange, steps: u32) -> Result<Option<EmailId>> {
         self.nth_listed(NTH_BELOW_TOP, range, steps)
     }
 
-    fn nth_listed(
-        &self,
-        query: &str,
-        range: &CoveredRange,
-        steps: u32,
-    ) -> Result<Option<EmailId>, Error> {
+    fn nth_listed(&self, query: &str, range: &CoveredRange, steps: u32) -> Result<Option<EmailId>> {
         let params = params![range.top, range.bottom, steps];
-        self.connections.read(|connection| {
-            sql::optional(connection, query, params, |row| sql::email_id(row, 0))
-        })
+        self.connections
+            .read(|conn| sql::optional(conn, query, params, |row| sql::email_id(row, 0)))
     }
 
     /// Counts the listed rows from `top` down to `bottom`, up to `limit`.
-    pub(crate) fn count_listed(
-        &self,
-        top: SortKey,
-        bottom: SortKey,
-        limit: u32,
-    ) -> Result<u32, Error> {
+    pub(crate) fn count_listed(&self, top: SortKey, bottom: SortKey, limit: u32) -> Result<u32> {
         let params = params![top, bottom, limit];
         self.connections
-            .read(|connection| sql::value(connection, COUNT_LISTED, params))
+            .read(|conn| sql::value(conn, COUNT_LISTED, params))
     }
 
     /// Returns the newest listed row from `top` down to `bottom`.
-    pub(crate) fn first_listed(
-        &self,
-        top: SortKey,
-        bottom: SortKey,
-    ) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn first_listed(&self, top: SortKey, bottom: SortKey) -> Result<Option<SortKey>> {
         self.connections
-            .read(|connection| newest_listed(connection, top, bottom))
+            .read(|conn| newest_listed(conn, top, bottom))
     }
 
     /// Whether a page within a covered range contained the row at `key`.
-    pub(crate) fn is_listed(&self, key: SortKey) -> Result<bool, Error> {
+    pub(crate) fn is_listed(&self, key: SortKey) -> Result<bool> {
         Ok(self.first_listed(key, key)?.is_some())
     }
 
@@ -207,12 +188,12 @@ impl Archive {
         key: SortKey,
         ceiling: SortKey,
         steps: u32,
-    ) -> Result<SortKey, Error> {
+    ) -> Result<SortKey> {
         let query = "SELECT min(sort_key) FROM \
                      (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT ?3)";
         let params = params![ceiling, key, steps + 1];
-        self.connections.read(|connection| {
-            let found: Option<SortKey> = sql::value(connection, query, params)?;
+        self.connections.read(|conn| {
+            let found: Option<SortKey> = sql::value(conn, query, params)?;
             Ok(found.unwrap_or(key))
         })
     }
@@ -221,72 +202,66 @@ impl Archive {
     ///
     /// They are at most `limit` listed rows above it that the service still has; fewer if the listing
     /// begins there.
-    pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>, Error> {
+    pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
         let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
-        self.connections.read(|connection| {
-            sql::all(connection, query, params![key, limit], |row| {
+        self.connections.read(|conn| {
+            sql::all(conn, query, params![key, limit], |row| {
                 sql::email_id(row, 0)
             })
         })
     }
 
     /// Records that the service has nothing above `top`, if a range ends there.
-    pub(crate) fn record_top(&self, top: SortKey, request: RequestTime) -> Result<(), Error> {
-        self.connections.write(|transaction| {
-            if mark_reaches_top(transaction, top)? {
+    pub(crate) fn record_top(&self, top: SortKey, request: RequestTime) -> Result<()> {
+        self.connections.write(|tx| {
+            if mark_reaches_top(tx, top)? {
                 self.connections.mark_changed();
             }
-            record_head_request(transaction, request)
+            record_head_request(tx, request)
         })
     }
 }
 
 /// Returns the newest listed row from `top` down to `bottom`.
 pub(crate) fn newest_listed(
-    connection: &Connection,
+    conn: &Connection,
     top: SortKey,
     bottom: SortKey,
-) -> Result<Option<SortKey>, Error> {
-    sql::optional_value(connection, NEWEST_LISTED, [top, bottom])
+) -> Result<Option<SortKey>> {
+    sql::optional_value(conn, NEWEST_LISTED, [top, bottom])
 }
 
 /// Returns the oldest listed row from `top` down to `bottom`.
 pub(crate) fn oldest_listed(
-    connection: &Connection,
+    conn: &Connection,
     top: SortKey,
     bottom: SortKey,
-) -> Result<Option<SortKey>, Error> {
-    sql::optional_value(connection, OLDEST_LISTED, [top, bottom])
+) -> Result<Option<SortKey>> {
+    sql::optional_value(conn, OLDEST_LISTED, [top, bottom])
 }
 
 /// Returns the key of an email if it is listed.
-pub(crate) fn find_listed(
-    connection: &Connection,
-    email: &EmailId,
-) -> Result<Option<SortKey>, Error> {
+pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<SortKey>> {
     let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
-    sql::optional_value(connection, query, [id::encode_id(email.as_str())])
+    sql::optional_value(conn, query, [id::encode_id(email.as_str())])
 }
 
 /// Records when the newest page was requested, if it was answered.
-pub(crate) fn record_head_request(
-    transaction: &Transaction,
-    request: RequestTime,
-) -> Result<(), Error> {
+pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    sql::execute(transaction, query, [request.micros()])?;
+    sql::execute(tx, query, [request.micros()])?;
     Ok(())
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
-pub(crate) fn mark_reaches_top(transaction: &Transaction, top: SortKey) -> Result<bool, Error> {
+pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
     let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
-    Ok(sql::execute(transaction, query, [top])? > 0)
+    Ok(sql::execute(tx, query, [top])? > 0)
 }
 
 /// Loads all ranges, newest first.
-pub(crate) fn load_ranges(connection: &Connection) -> Result<Vec<CoveredRange>, Error> {
-    sql::all(connection, RANGES, [], |row| {
+pub(crate) fn load_ranges(conn: &Connection) -> Result<Vec<CoveredRange>> {
+    sql::all(conn, RANGES, [], |row| {
         Ok(CoveredRange {
             top: row.get(0)?,
             bottom: row.get(1)?,
@@ -297,8 +272,8 @@ pub(crate) fn load_ranges(connection: &Connection) -> Result<Vec<CoveredRange>, 
 }
 
 /// Inserts `range` if it is not there; the caller has deleted the ranges that it replaces.
-pub(crate) fn insert_range(transaction: &Transaction, range: &CoveredRange) -> Result<(), Error> {
-    if load_ranges(transaction)?.contains(range) {
+pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
+    if load_ranges(tx)?.contains(range) {
         return Ok(());
     }
     let CoveredRange {
@@ -310,33 +285,33 @@ pub(crate) fn insert_range(transaction: &Transaction, range: &CoveredRange) -> R
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
     let params = params![top, bottom, reaches_top, reaches_end];
-    sql::execute(transaction, query, params)?;
+    sql::execute(tx, query, params)?;
     Ok(())
 }
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
-pub(crate) fn shrink_ranges(transaction: &Transaction) -> Result<(), Error> {
-    for range in load_ranges(transaction)? {
-        let top = newest_listed(transaction, range.top, range.bottom)?;
-        let bottom = oldest_listed(transaction, range.top, range.bottom)?;
+pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
+    for range in load_ranges(tx)? {
+        let top = newest_listed(tx, range.top, range.bottom)?;
+        let bottom = oldest_listed(tx, range.top, range.bottom)?;
         if (top, bottom) == (Some(range.top), Some(range.bottom)) {
             continue;
         }
-        delete_range(transaction, &range)?;
+        delete_range(tx, &range)?;
         if let (Some(top), Some(bottom)) = (top, bottom) {
             let shrunk = CoveredRange {
                 top,
                 bottom,
                 ..range
             };
-            insert_range(transaction, &shrunk)?;
+            insert_range(tx, &shrunk)?;
         }
     }
     Ok(())
 }
 
-pub(crate) fn delete_range(transaction: &Transaction, range: &CoveredRange) -> Result<(), Error> {
+pub(crate) fn delete_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     let query = "DELETE FROM covered_range WHERE top = ?1";
-    sql::execute(transaction, query, [range.top])?;
+    sql::execute(tx, query, [range.top])?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::sort_key::SortKey;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 
 /// With this many emails on either side it is no accident that all times of one side are past the other's.
 const MIN_EVIDENCE: usize = 8;
@@ -85,12 +85,12 @@ impl CoverageUpdate {
     /// Such a page may still contain mail, but it may also leave mail out, so it proves nothing about
     /// neighbours.
     pub(crate) fn from_page(
-        transaction: &Transaction,
+        tx: &Transaction,
         page: &ListingPage,
         emails: &[IncomingEmail],
-    ) -> Result<Option<Self>, Error> {
-        let mut ranges = coverage::load_ranges(transaction)?;
-        let Ok(joined) = find_cursor(transaction, page, emails, &mut ranges)? else {
+    ) -> Result<Option<Self>> {
+        let mut ranges = coverage::load_ranges(tx)?;
+        let Ok(joined) = find_cursor(tx, page, emails, &mut ranges)? else {
             return Ok(None);
         };
         let side = match page.position {
@@ -113,20 +113,20 @@ impl CoverageUpdate {
             let back = side.opposite();
             // A page below the cursor cannot contain a row of a range above the cursor's.
             let crosses = back.last(&members).map(|range| back.end(range)) != Some(back.end(range));
-            let Some(outermost) = find_overlap(transaction, range, *cursor, side, emails)? else {
+            let Some(outermost) = find_overlap(tx, range, *cursor, side, emails)? else {
                 return Ok(None);
             };
-            if crosses || is_other_end(transaction, range, side, emails)? {
+            if crosses || is_other_end(tx, range, side, emails)? {
                 return Ok(None);
             }
-            near = next_listed(transaction, range, outermost, back)?;
+            near = next_listed(tx, range, outermost, back)?;
         }
         // Where it ends within a range, the rest of that range stays beyond it.
         let mut far = None;
         if let Some(range) = side.last(&members) {
             let contained = listed.iter().copied().filter(|key| range.contains(*key));
             if let Some(outermost) = side.outermost(contained) {
-                far = next_listed(transaction, range, outermost, side)?;
+                far = next_listed(tx, range, outermost, side)?;
             }
         }
         let (ceiling, floor) = match side {
@@ -177,9 +177,9 @@ impl CoverageUpdate {
     /// Returns the joined range, which is inserted once the rows exist.
     pub(crate) fn apply(
         &self,
-        transaction: &Transaction,
+        tx: &Transaction,
         emails: &mut [IncomingEmail],
-    ) -> Result<Result<MergedRange, KeysExhausted>, Error> {
+    ) -> Result<Result<MergedRange, KeysExhausted>> {
         let mut hints: Vec<PositionHint> =
             emails.iter().map(IncomingEmail::position_hint).collect();
         let cursor_index = if self.side == Side::Below {
@@ -196,7 +196,7 @@ impl CoverageUpdate {
             _ => None,
         };
         let leaving: HashSet<i64> = hints.iter().zip(&in_run).filter_map(leaving).collect();
-        let is_taken = |key| Ok(!leaving.contains(&key) && position::key_exists(transaction, key)?);
+        let is_taken = |key| Ok(!leaving.contains(&key) && position::key_exists(tx, key)?);
         let mut keys = match position::assign_keys(&hints, in_run, &self.bounds, is_taken)? {
             Ok(keys) => keys,
             Err(exhausted) => return Ok(Err(exhausted)),
@@ -207,19 +207,19 @@ impl CoverageUpdate {
         };
         let moves: HashMap<SortKey, SortKey> = hints.iter().zip(&keys).filter_map(moved).collect();
         let range = self.joined_range(&moves, &keys);
-        let current = coverage::load_ranges(transaction)?;
+        let current = coverage::load_ranges(tx)?;
         // Most pages only confirm what is known, and then nothing is written.
         if !moves.is_empty() || !current.contains(&range) {
             for range in &current {
                 if self.ranges.iter().any(|member| member.top == range.top) {
-                    coverage::delete_range(transaction, range)?;
+                    coverage::delete_range(tx, range)?;
                 }
             }
             if range.reaches_top {
                 let query = "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top";
-                sql::execute(transaction, query, [])?;
+                sql::execute(tx, query, [])?;
             }
-            position::move_rows(transaction, &moves)?;
+            position::move_rows(tx, &moves)?;
         }
         if self.cursor.is_some() {
             keys.remove(cursor_index);
@@ -277,11 +277,11 @@ struct UnknownPosition;
 ///
 /// If the service no longer has the rows below the cursor, the range ends there.
 fn find_cursor(
-    transaction: &Transaction,
+    tx: &Transaction,
     page: &ListingPage,
     emails: &[IncomingEmail],
     ranges: &mut [CoveredRange],
-) -> Result<Result<Option<(CoveredRange, SortKey)>, UnknownPosition>, Error> {
+) -> Result<Result<Option<(CoveredRange, SortKey)>, UnknownPosition>> {
     let (id, is_end) = match &page.position {
         PagePosition::Unknown => return Ok(Err(UnknownPosition)),
         PagePosition::Top | PagePosition::Bottom if emails.is_empty() => {
@@ -291,7 +291,7 @@ fn find_cursor(
         PagePosition::Below { cursor, is_end } => (cursor, *is_end),
         PagePosition::Above(cursor) => (cursor, false),
     };
-    let Some(cursor) = coverage::find_listed(transaction, id)? else {
+    let Some(cursor) = coverage::find_listed(tx, id)? else {
         return Ok(Err(UnknownPosition));
     };
     let Some(range) = ranges.iter_mut().find(|range| range.contains(cursor)) else {
@@ -310,12 +310,12 @@ fn find_cursor(
 /// repeat a few emails, in order and without a gap; that is harmless. Anything else means that the
 /// service ignored the cursor or gave it another meaning: `None`.
 fn find_overlap(
-    transaction: &Transaction,
+    tx: &Transaction,
     range: &CoveredRange,
     cursor: SortKey,
     side: Side,
     emails: &[IncomingEmail],
-) -> Result<Option<SortKey>, Error> {
+) -> Result<Option<SortKey>> {
     let repeated_key = |email: &IncomingEmail| {
         email.listed_key().filter(|key| {
             range.contains(*key)
@@ -342,20 +342,20 @@ fn find_overlap(
     };
     let count = i64::try_from(repeated.len()).unwrap_or(i64::MAX - 1);
     let params = params![cursor.max(outermost), cursor.min(outermost), count + 1];
-    let between: i64 = sql::value(transaction, COUNT_LISTED, params)?;
+    let between: i64 = sql::value(tx, COUNT_LISTED, params)?;
     Ok((between == count).then_some(outermost))
 }
 
 /// Returns the next row of the range on this side of `key`.
 fn next_listed(
-    transaction: &Transaction,
+    tx: &Transaction,
     range: &CoveredRange,
     key: SortKey,
     side: Side,
-) -> Result<Option<SortKey>, Error> {
+) -> Result<Option<SortKey>> {
     match side {
-        Side::Above => coverage::oldest_listed(transaction, range.top, key.next_newer()),
-        Side::Below => coverage::newest_listed(transaction, key.next_older(), range.bottom),
+        Side::Above => coverage::oldest_listed(tx, range.top, key.next_newer()),
+        Side::Below => coverage::newest_listed(tx, key.next_older(), range.bottom),
     }
 }
 
@@ -364,11 +364,11 @@ fn next_listed(
 /// Such a page lies below a range and is newer than all of it, or above it and older. Few emails prove
 /// nothing: a service may list its mail in an order unrelated to time.
 fn is_other_end(
-    transaction: &Transaction,
+    tx: &Transaction,
     range: &CoveredRange,
     side: Side,
     emails: &[IncomingEmail],
-) -> Result<bool, Error> {
+) -> Result<bool> {
     let is_past = |time: i64| match side {
         Side::Below => time > range.top.micros() + MAX_DRIFT,
         Side::Above => time < range.bottom.micros() - MAX_DRIFT,
@@ -379,6 +379,6 @@ fn is_other_end(
     }
     let enough = i64::try_from(MIN_EVIDENCE).unwrap_or(i64::MAX);
     let params = params![range.top, range.bottom, enough];
-    let rows: i64 = sql::value(transaction, COUNT_LISTED, params)?;
+    let rows: i64 = sql::value(tx, COUNT_LISTED, params)?;
     Ok(rows == enough)
 }

@@ -19,7 +19,7 @@ use crate::archive::Archive;
 use crate::archive::codec::id;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::EmailId;
 
 pub(crate) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
@@ -93,7 +93,7 @@ impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
     ///
     /// A response to a later request that contained it wins. A read-only archive records nothing.
-    pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestTime) -> Result<(), Error> {
+    pub(crate) fn mark_missing(&self, email: &EmailId, request: RequestTime) -> Result<()> {
         if self.read_only_reason().is_some() {
             return Ok(());
         }
@@ -103,8 +103,8 @@ impl Archive {
             " <= ?3"
         );
         let params = params![id::encode_id(email.as_str()), request.micros(), request.seq];
-        self.connections.write(|transaction| {
-            sql::execute(transaction, query, params)?;
+        self.connections.write(|tx| {
+            sql::execute(tx, query, params)?;
             Ok(())
         })
     }
@@ -117,24 +117,23 @@ impl Archive {
         &self,
         range: &CoveredRange,
         since: i64,
-    ) -> Result<Option<(SortKey, EmailId)>, Error> {
-        self.connections.read(|connection| {
+    ) -> Result<Option<(SortKey, EmailId)>> {
+        self.connections.read(|conn| {
             let bottom = range.bottom.max(SortKey::oldest_at(since));
-            let Some(key) = sql::optional_value(connection, UNCONFIRMED, [range.top, bottom])?
-            else {
+            let Some(key) = sql::optional_value(conn, UNCONFIRMED, [range.top, bottom])? else {
                 return Ok(None);
             };
-            sql::optional(connection, LISTED_ID_ABOVE, [key, range.top], |row| {
+            sql::optional(conn, LISTED_ID_ABOVE, [key, range.top], |row| {
                 Ok((key, sql::email_id(row, 0)?))
             })
         })
     }
 
     /// Finds the newest unconfirmed deletion.
-    pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
         let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
         self.connections
-            .read(|connection| sql::optional_value(connection, UNCONFIRMED, everywhere))
+            .read(|conn| sql::optional_value(conn, UNCONFIRMED, everywhere))
     }
 
     /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
@@ -147,18 +146,14 @@ impl Archive {
         bottom: SortKey,
         oldest: Option<&EmailId>,
         request: RequestTime,
-    ) -> Result<(), Error> {
-        self.connections.write(|transaction| {
+    ) -> Result<()> {
+        self.connections.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
-            if sql::execute(transaction, query, [bottom])? > 0 {
+            if sql::execute(tx, query, [bottom])? > 0 {
                 self.connections.mark_changed();
-                sql::execute(
-                    transaction,
-                    "DELETE FROM covered_range WHERE top > ?1",
-                    [bottom],
-                )?;
+                sql::execute(tx, "DELETE FROM covered_range WHERE top > ?1", [bottom])?;
                 if let Some(oldest) = oldest {
-                    mark_missing_below(transaction, oldest, request)?;
+                    mark_missing_below(tx, oldest, request)?;
                 }
             }
             Ok(())
@@ -168,10 +163,10 @@ impl Archive {
 
 /// Marks listed rows that lie between the emails of a page and are not among them.
 pub(crate) fn mark_missing_between(
-    transaction: &Transaction,
+    tx: &Transaction,
     page: &ListingPage,
     emails: &[IncomingEmail],
-) -> Result<(), Error> {
+) -> Result<()> {
     let mut contained: HashSet<SortKey> = emails.iter().map(|email| email.sort_key).collect();
     if contained.is_empty() {
         return Ok(());
@@ -184,7 +179,7 @@ pub(crate) fn mark_missing_between(
             contained.insert(SortKey(i64::MIN));
         }
         PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
-            contained.extend(coverage::find_listed(transaction, cursor)?);
+            contained.extend(coverage::find_listed(tx, cursor)?);
         }
         PagePosition::Unknown => return Ok(()),
     }
@@ -196,29 +191,21 @@ pub(crate) fn mark_missing_between(
     );
     let request = page.requested;
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
-    let mut missing: Vec<SortKey> = sql::all(transaction, query, params, |row| row.get(0))?;
+    let mut missing: Vec<SortKey> = sql::all(tx, query, params, |row| row.get(0))?;
     missing.retain(|key| !contained.contains(key));
     let query = "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
     for key in &missing {
-        sql::execute(
-            transaction,
-            query,
-            params![key, request.micros(), request.seq],
-        )?;
+        sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     }
     if missing.is_empty() {
         Ok(())
     } else {
-        coverage::shrink_ranges(transaction)
+        coverage::shrink_ranges(tx)
     }
 }
 
 /// Marks what is older than `oldest`, the oldest email that the service lists.
-fn mark_missing_below(
-    transaction: &Transaction,
-    oldest: &EmailId,
-    request: RequestTime,
-) -> Result<(), Error> {
+fn mark_missing_below(tx: &Transaction, oldest: &EmailId, request: RequestTime) -> Result<()> {
     let query = concat!(
         "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 \
          WHERE listed AND sort_key > (SELECT sort_key FROM mail WHERE id = ?1 AND listed) AND ",
@@ -230,22 +217,22 @@ fn mark_missing_below(
         request.micros(),
         request.seq
     ];
-    if sql::execute(transaction, query, params)? > 0 {
-        coverage::shrink_ranges(transaction)?;
+    if sql::execute(tx, query, params)? > 0 {
+        coverage::shrink_ranges(tx)?;
     }
     Ok(())
 }
 
 /// Removes the mark from an email that the service has after all.
 pub(crate) fn mark_restored(
-    transaction: &Transaction,
+    tx: &Transaction,
     email: &IncomingEmail,
     request: RequestTime,
-) -> Result<(), Error> {
+) -> Result<()> {
     let existing = email.existing.as_ref();
     if existing.is_some_and(|existing| !existing.is_newer_than(request)) {
         let query = "UPDATE mail SET missing_since = NULL WHERE sort_key = ?1 AND missing_since IS NOT NULL";
-        sql::execute(transaction, query, [email.sort_key])?;
+        sql::execute(tx, query, [email.sort_key])?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
 use crate::archive::storage::sql;
 use crate::archive::{Archive, purge};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::EmailId;
 
 /// What a page changed.
@@ -35,10 +35,6 @@ pub struct MergeResult {
     pub(crate) is_lowest: bool,
 }
 
-/// A service that ignores limits may send all mail at once: then each email is parsed again when it is
-/// stored, so that not all of them are in memory twice.
-const MAX_PAGE_WITH_FIELDS: usize = 1000;
-
 /// After so many renumberings, which no page needs, a page is stored without its order.
 const MAX_RENUMBERINGS: usize = 100;
 
@@ -48,24 +44,22 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn merge_page(&self, page: &ListingPage) -> Result<MergeResult, Error> {
+    pub fn merge_page(&self, page: &ListingPage) -> Result<MergeResult> {
         let mut ids = HashSet::new();
+        let request = page.requested;
         let unique = page
             .items
             .iter()
             .filter(|item| ids.insert(item.id.as_str()));
-        let has_fields = page.items.len() <= MAX_PAGE_WITH_FIELDS;
-        let request = page.requested;
-        let mut emails = unique
-            .map(|item| IncomingEmail::parse(&item.json, request.at, has_fields))
-            .collect::<Result<Vec<_>, _>>()?;
-        self.connections.write(|transaction| {
-            purge::delete_expired(transaction, self.retention, request.at)?;
+        let mut emails: Vec<_> = unique
+            .map(|item| IncomingEmail::new(item.clone(), request.at))
+            .collect();
+        self.connections.write(|tx| {
+            purge::delete_expired(tx, self.retention, request.at)?;
             // First of all, since it may reset which rows are listed.
-            update_listing(transaction, page, emails.len())?;
-            let filtered =
-                purge::filter_purged(transaction, &mut emails, self.retention, request.at)?;
-            let placed = place_emails(transaction, page, &mut emails)?;
+            update_listing(tx, page, emails.len())?;
+            let filtered = purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
+            let placed = place_emails(tx, page, &mut emails)?;
             if placed.extended {
                 self.connections.mark_changed();
             }
@@ -80,16 +74,16 @@ impl Archive {
                     .is_some_and(|(range, last)| last.sort_key == range.bottom),
                 ..MergeResult::default()
             };
-            store_rows(transaction, page, &emails, &mut result)?;
+            store_rows(tx, page, &emails, &mut result)?;
             if placed.in_order {
-                deletions::mark_missing_between(transaction, page, &emails)?;
-                confirm_page(transaction, request, &emails)?;
-                result.range = find_range(transaction, page, &emails, placed.range)?;
+                deletions::mark_missing_between(tx, page, &emails)?;
+                confirm_page(tx, request, &emails)?;
+                result.range = find_range(tx, page, &emails, placed.range)?;
             } else {
                 for email in &emails {
-                    confirmations::record_row(transaction, email.sort_key, request)?;
+                    confirmations::record_row(tx, email.sort_key, request)?;
                     if placed.range.is_some() {
-                        confirmations::ensure_run(transaction, email.sort_key)?;
+                        confirmations::ensure_run(tx, email.sort_key)?;
                     }
                 }
             }
@@ -110,15 +104,15 @@ struct PlacedPage {
 
 /// Assigns the emails their keys: by the order of the page or, if that proves nothing, by their times.
 fn place_emails(
-    transaction: &Transaction,
+    tx: &Transaction,
     page: &ListingPage,
     emails: &mut [IncomingEmail],
-) -> Result<PlacedPage, Error> {
+) -> Result<PlacedPage> {
     for _ in 0..MAX_RENUMBERINGS {
-        let Some(update) = CoverageUpdate::from_page(transaction, page, emails)? else {
+        let Some(update) = CoverageUpdate::from_page(tx, page, emails)? else {
             break;
         };
-        match update.apply(transaction, emails)? {
+        match update.apply(tx, emails)? {
             Ok(MergedRange { range, in_order }) => {
                 return Ok(PlacedPage {
                     range: Some(range),
@@ -126,64 +120,60 @@ fn place_emails(
                     in_order,
                 });
             }
-            Err(exhausted) => position::renumber(transaction, exhausted)?,
+            Err(exhausted) => position::renumber(tx, exhausted)?,
         }
         for email in &mut *emails {
-            email.find_existing(transaction)?;
+            email.find_existing(tx)?;
         }
     }
-    position::assign_time_keys(transaction, emails, page.requested.at)?;
+    position::assign_time_keys(tx, emails, page.requested.at)?;
     Ok(PlacedPage::default())
 }
 
 /// Inserts new rows, updates the others, stores bodies that were missing, and inserts the covered range.
 fn store_rows(
-    transaction: &Transaction,
+    tx: &Transaction,
     page: &ListingPage,
     emails: &[IncomingEmail],
     result: &mut MergeResult,
-) -> Result<(), Error> {
+) -> Result<()> {
     let source = if result.range.is_some() {
         EmailSource::Page(page.requested)
     } else {
         EmailSource::Response(page.requested)
     };
-    result.new = incoming::insert_new(transaction, emails, source)?;
+    result.new = incoming::insert_new(tx, emails, source)?;
     for email in emails.iter().filter(|email| email.existing.is_some()) {
-        if email.update(transaction, result.range.is_some(), page.requested)? {
+        if email.update(tx, result.range.is_some(), page.requested)? {
             result.changed.push(email.id());
         }
         if let Some(json) = email.body_json() {
-            dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
+            dictionary::store_body_if_missing(tx, email.sort_key, json)?;
         }
     }
     if let Some(range) = &result.range {
-        coverage::insert_range(transaction, range)?;
+        coverage::insert_range(tx, range)?;
     }
     Ok(())
 }
 
-fn confirm_page(
-    transaction: &Transaction,
-    request: RequestTime,
-    emails: &[IncomingEmail],
-) -> Result<(), Error> {
+fn confirm_page(tx: &Transaction, request: RequestTime, emails: &[IncomingEmail]) -> Result<()> {
     let (Some(first), Some(last)) = (emails.first(), emails.last()) else {
         return Ok(());
     };
     let may_change = emails.iter().any(|email| email.may_change(request.at));
     let keys = (first.sort_key, last.sort_key);
-    confirmations::record_run(transaction, keys, request, may_change)
+    confirmations::record_run(tx, keys, request, may_change)
 }
 
 /// Finds the covered range of the page, which may have shrunk; the newest page makes it reach the top.
 fn find_range(
-    transaction: &Transaction,
+    tx: &Transaction,
     page: &ListingPage,
     emails: &[IncomingEmail],
     placed: Option<CoveredRange>,
-) -> Result<Option<CoveredRange>, Error> {
-    let ranges = coverage::load_ranges(transaction)?;
+) -> Result<Option<CoveredRange>> {
+    let ranges = coverage::load_ranges(tx)?;
     let first = emails.first();
     let contains =
         |range: &&CoveredRange| first.is_some_and(|email| range.contains(email.sort_key));
@@ -193,19 +183,15 @@ fn find_range(
         && let Some(newest) = &mut found
         && ranges.first() == Some(newest)
     {
-        coverage::mark_reaches_top(transaction, newest.top)?;
+        coverage::mark_reaches_top(tx, newest.top)?;
         newest.reaches_top = true;
     }
     Ok(found)
 }
 
-fn update_listing(
-    transaction: &Transaction,
-    page: &ListingPage,
-    page_len: usize,
-) -> Result<(), Error> {
+fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Result<()> {
     let query = "SELECT oldest_first, max_page_len, is_empty FROM listing";
-    let before: (bool, i64, bool) = sql::one(transaction, query, [], |row| {
+    let before: (bool, i64, bool) = sql::one(tx, query, [], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
     })?;
     let (oldest_first, max_page_len, is_empty) = before;
@@ -216,16 +202,16 @@ fn update_listing(
         page_len == 0 && (is_first || is_empty),
     );
     if oldest_first != page.oldest_first {
-        transaction.execute_batch(
+        tx.execute_batch(
             "DELETE FROM covered_range; DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed",
         )?;
     }
     if before != after {
         let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, is_empty = ?3";
-        sql::execute(transaction, query, params![after.0, after.1, after.2])?;
+        sql::execute(tx, query, params![after.0, after.1, after.2])?;
     }
     if page.position == PagePosition::Top {
-        coverage::record_head_request(transaction, page.requested)?;
+        coverage::record_head_request(tx, page.requested)?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ use rusqlite::{Transaction, params};
 use super::sort_key::SortKey;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
-use crate::error::Error;
+use crate::error::Result;
 
 /// The distance between emails without a time of their own.
 const KEY_SPACING: i64 = 64;
@@ -113,8 +113,8 @@ pub(crate) fn assign_keys(
     hints: &[PositionHint],
     mut in_run: Vec<bool>,
     bounds: &KeyBounds,
-    mut is_taken: impl FnMut(i64) -> Result<bool, Error>,
-) -> Result<Result<Vec<i64>, KeysExhausted>, Error> {
+    mut is_taken: impl FnMut(i64) -> Result<bool>,
+) -> Result<Result<Vec<i64>, KeysExhausted>> {
     loop {
         match try_assign(hints, &in_run, bounds, &mut is_taken)? {
             Assignment::Done(keys) => return Ok(Ok(keys)),
@@ -135,8 +135,8 @@ fn try_assign(
     hints: &[PositionHint],
     in_run: &[bool],
     bounds: &KeyBounds,
-    is_taken: &mut impl FnMut(i64) -> Result<bool, Error>,
-) -> Result<Assignment, Error> {
+    is_taken: &mut impl FnMut(i64) -> Result<bool>,
+) -> Result<Assignment> {
     let fixed = |from: usize| (from..hints.len()).find(|index| in_run[*index]);
     let mut keys = Vec::with_capacity(hints.len());
     let mut above = bounds.ceiling;
@@ -201,8 +201,8 @@ fn free_keys_below(
     floor: Option<i64>,
     step: i64,
     count: usize,
-    is_taken: &mut impl FnMut(i64) -> Result<bool, Error>,
-) -> Result<Option<Vec<i64>>, Error> {
+    is_taken: &mut impl FnMut(i64) -> Result<bool>,
+) -> Result<Option<Vec<i64>>> {
     let mut run = Vec::with_capacity(count);
     let mut key = start;
     while run.len() < count {
@@ -231,17 +231,14 @@ pub(crate) const KEYS_BELOW: &str =
 const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
 /// Whether a row has this key.
-pub(crate) fn key_exists(transaction: &Transaction, key: i64) -> Result<bool, Error> {
-    sql::value(transaction, KEY_EXISTS, [SortKey(key)])
+pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
+    sql::value(tx, KEY_EXISTS, [SortKey(key)])
 }
 
 /// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the
 /// end of a range) follows it.
-pub(crate) fn move_rows(
-    transaction: &Transaction,
-    moves: &HashMap<SortKey, SortKey>,
-) -> Result<(), Error> {
-    let mut statement = transaction.prepare_cached(MOVE)?;
+pub(crate) fn move_rows(tx: &Transaction, moves: &HashMap<SortKey, SortKey>) -> Result<()> {
+    let mut statement = tx.prepare_cached(MOVE)?;
     for (backup, from) in temporary_keys().zip(moves.keys()) {
         statement.execute(params![from, backup])?;
     }
@@ -258,16 +255,16 @@ fn temporary_keys() -> impl Iterator<Item = SortKey> {
 
 /// Moves down as many rows as needed to free the keys.
 pub(crate) fn renumber(
-    transaction: &Transaction,
+    tx: &Transaction,
     KeysExhausted { below, count }: KeysExhausted,
-) -> Result<(), Error> {
+) -> Result<()> {
     let count = i64::try_from(count)
         .unwrap_or(i64::MAX)
         .saturating_add(SLACK);
     let mut free = below.saturating_sub(count);
     let mut moves = Vec::new();
     {
-        let mut statement = transaction.prepare_cached(KEYS_BELOW)?;
+        let mut statement = tx.prepare_cached(KEYS_BELOW)?;
         let mut rows = statement.query([SortKey(below)])?;
         while let Some(row) = rows.next()? {
             let SortKey(key) = row.get(0)?;
@@ -279,7 +276,7 @@ pub(crate) fn renumber(
         }
     }
     // The lowest row first, so that each new key is free.
-    let mut statement = transaction.prepare_cached(MOVE)?;
+    let mut statement = tx.prepare_cached(MOVE)?;
     for (from, to) in moves.iter().rev() {
         statement.execute(params![SortKey(*from), SortKey(*to)])?;
     }
@@ -288,10 +285,10 @@ pub(crate) fn renumber(
 
 /// Assigns new emails the keys of their times; one without a time gets a key below the email before.
 pub(crate) fn assign_time_keys(
-    transaction: &Transaction,
+    tx: &Transaction,
     emails: &mut [IncomingEmail],
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<()> {
     // Emails of one time, such as a broadcast, must not each search for a free key from its start on.
     let mut last: Option<(SortKey, SortKey)> = None;
     let mut given = HashSet::new();
@@ -308,7 +305,7 @@ pub(crate) fn assign_time_keys(
             (None, None) => now,
         };
         let mut key = start;
-        while given.contains(&key) || key_exists(transaction, key.0)? {
+        while given.contains(&key) || key_exists(tx, key.0)? {
             key.0 -= 1;
         }
         given.insert(key);

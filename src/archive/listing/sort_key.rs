@@ -8,7 +8,7 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{ToSql, Transaction};
 
 use crate::archive::Archive;
-use crate::error::Error;
+use crate::error::Result;
 
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
 const FRACTION_BITS: u32 = 10;
@@ -98,7 +98,7 @@ impl RequestTime {
 impl Archive {
     /// Numbers a request that is about to be sent at `now`. No two requests of all processes get the same
     /// number; in a read-only archive the time is enough.
-    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Error> {
+    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
         }
@@ -110,7 +110,7 @@ impl Archive {
     }
 }
 
-fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64, Error> {
+fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64> {
     let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
     Ok(change
         .prepare_cached(query)?

@@ -13,7 +13,7 @@ use super::tokens::{
 };
 use crate::api::wire;
 use crate::archive::codec::body::CompressedBody;
-use crate::archive::codec::row::{RowFields, row_columns, summary_columns};
+use crate::archive::codec::row::{self, row_columns, summary_columns};
 use crate::archive::window::{BOTTOM, TOP};
 use crate::archive::{SortKey, sql};
 use crate::error::Error;
@@ -316,7 +316,7 @@ fn reindex_row(
             row.get::<_, Option<i64>>(0)?,
             row.get::<_, i64>(1)?,
             body,
-            RowFields::from_row(row, 4)?,
+            row::read_fields(row, 4)?,
         ))
     })?;
     let Some((Some(rowid), status_changes, body, fields)) = row else {

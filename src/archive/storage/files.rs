@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use rustix::fs::{Access, OFlags};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
@@ -120,7 +120,7 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
 }
 
 /// Moves an archive of an older version, and its write-ahead log, to a name that no file has yet.
-pub(crate) fn back_up_outdated(path: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn back_up_outdated(path: &Path) -> Result<PathBuf> {
     let backup = unused_path(path, "old");
     rename_sidecars(path, &backup)
         .and_then(|()| fs::rename(path, &backup))
@@ -144,7 +144,7 @@ pub(crate) fn rename_sidecars(from: &Path, to: &Path) -> io::Result<()> {
 /// Mail is personal data: only the owner may open the folder and the file, from which `SQLite` copies
 /// the mode of its other files. The mode of a file behind a symbolic link is not changed: the link was
 /// made for a purpose that is not known here.
-pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_private(path: &Path) -> Result<()> {
     let open_error = |error: io::Error| {
         let message = format!("{} cannot be opened: {error}", path.display());
         Error::new(ErrorKind::Archive, message)
@@ -211,7 +211,7 @@ impl FileId {
     /// Fails if another file has the name by now, or none.
     ///
     /// A folder that can no longer be searched proves nothing about the file.
-    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
         let problem = match fs::metadata(&self.path) {
             Ok(metadata) if (metadata.dev(), metadata.ino()) == (self.device, self.inode) => {
                 return Ok(());

@@ -17,7 +17,7 @@ pub(crate) mod sql;
 
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use error::{explain_damage, in_use_error};
 use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
@@ -53,7 +53,7 @@ pub(crate) struct Connections {
 impl Connections {
     /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
     /// first and returns its path.
-    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
+    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>)> {
         if let Some(connections) =
             Self::open_file(path).map_err(|error| explain_damage(error, path))?
         {
@@ -67,7 +67,7 @@ impl Connections {
     }
 
     /// Opens the file; `None` if its tables are of an older version.
-    fn open_file(path: &Path) -> Result<Option<Self>, Error> {
+    fn open_file(path: &Path) -> Result<Option<Self>> {
         if files::has_no_write_bits(path) || is_read_only_file(path) {
             return Self::open_read_only(path);
         }
@@ -95,7 +95,7 @@ impl Connections {
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
-    fn open_read_only(path: &Path) -> Result<Option<Self>, Error> {
+    fn open_read_only(path: &Path) -> Result<Option<Self>> {
         let uri = file_uri(path);
         let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
             .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
@@ -127,7 +127,7 @@ impl Connections {
     ///
     /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a
     /// reader that meets the writer gets an error at once, without any timeout.
-    pub(crate) fn open_in_memory() -> Result<Self, Error> {
+    pub(crate) fn open_in_memory() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!(
             "file:/sentbox-{}?vfs=memdb",
@@ -137,7 +137,7 @@ impl Connections {
         Self::new(uri, writer)
     }
 
-    fn new(uri: String, mut writer: Connection) -> Result<Self, Error> {
+    fn new(uri: String, mut writer: Connection) -> Result<Self> {
         if !schema::has_tables(&writer)? {
             schema::create_tables(&mut writer)?;
         }
@@ -171,7 +171,7 @@ impl Connections {
     }
 
     /// Fails if another file has taken the name of the open one.
-    pub(crate) fn check_file(&self) -> Result<(), Error> {
+    pub(crate) fn check_file(&self) -> Result<()> {
         self.file_id
             .as_ref()
             .map_or(Ok(()), FileId::check_unchanged)
@@ -183,25 +183,19 @@ impl Connections {
     }
 
     /// Runs `operation` in one transaction: it applies completely or not at all.
-    pub(crate) fn write<T>(
-        &self,
-        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.run_write(operation)
             .map_err(|error| self.explain(error))
     }
 
-    fn run_write<T>(
-        &self,
-        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.check_file()?;
         let mut writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
-        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
-        let outcome = operation(&transaction)?;
-        search::reindex_dirty(&transaction)?;
-        transaction.commit()?;
+        let outcome = operation(&tx)?;
+        search::reindex_dirty(&tx)?;
+        tx.commit()?;
         if self.has_changed.load(Ordering::Relaxed)
             && let Some(notifier) = &self.notifier
         {
@@ -212,7 +206,7 @@ impl Connections {
 
     /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
     /// the log from being emptied.
-    pub(crate) fn compact(&self) -> Result<bool, Error> {
+    pub(crate) fn compact(&self) -> Result<bool> {
         self.check_file()?;
         let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         search::erase_deleted(&writer)?;
@@ -228,8 +222,8 @@ impl Connections {
     pub(crate) fn read_cancellable<T>(
         &self,
         cancel: &CancellationToken,
-        read: impl FnOnce(&Connection) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
+        read: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<Option<T>> {
         let watched = cancel.clone();
         let outcome = self.with_reader(|reader| {
             reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
@@ -245,17 +239,11 @@ impl Connections {
     }
 
     /// Runs `read` on one snapshot of the database.
-    pub(crate) fn read<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.with_reader(|reader| read_in_transaction(reader, read))
     }
 
-    fn with_reader<T>(
-        &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         if let (None, Some(file)) = (&self.writer, &self.file_id) {
             // How to open it depends on whether another process writes now.
             return work(&mut connect_reader(&format!(
@@ -284,11 +272,11 @@ impl Connections {
 
 fn read_in_transaction<T>(
     reader: &mut Connection,
-    read: impl FnOnce(&Connection) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let outcome = read(&transaction)?;
-    transaction.finish()?;
+    read: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    let tx = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let outcome = read(&tx)?;
+    tx.finish()?;
     Ok(outcome)
 }
 
@@ -309,16 +297,16 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(uri, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    let conn = Connection::open_with_flags(uri, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
     // them again. New mail changes the id index all over, so many pages gather in the log before they are
     // written back. Deleted rows are overwritten: they are private mail. No memory map: a large one is slower
     // than reads on a cold file, and each connection would have its own.
-    connection.execute_batch(
+    conn.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
          PRAGMA secure_delete = ON;
@@ -326,20 +314,20 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 16777216;",
     )?;
-    Ok(connection)
+    Ok(conn)
 }
 
 /// Opens a file that may be damaged, for reading.
-pub(crate) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     if !path.exists() {
         return Err(Error::new(
             ErrorKind::Archive,
             format!("there is no archive at {}", path.display()),
         ));
     }
-    let connection = connect_reader(&file_uri(path))?;
-    connection.execute_batch("BEGIN")?;
-    Ok(connection)
+    let conn = connect_reader(&file_uri(path))?;
+    conn.execute_batch("BEGIN")?;
+    Ok(conn)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::parent_dir;
 use crate::archive::Archive;
-use crate::error::Error;
+use crate::error::Result;
 
 /// What another process reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Archive {
     }
 
     /// Fails if the archive file was removed or replaced since it was opened.
-    pub(crate) fn check_file(&self) -> Result<(), Error> {
+    pub(crate) fn check_file(&self) -> Result<()> {
         self.connections.check_file()
     }
 }

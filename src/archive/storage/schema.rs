@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The version that this program reads and writes. The tables may change with each version: an older
 /// archive is moved to a backup, and its mail is fetched again.
@@ -18,8 +18,8 @@ pub(crate) enum SchemaVersion {
 }
 
 /// Creates the tables if there are none, in one transaction.
-pub(crate) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
-    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(crate) fn create_tables(conn: &mut Connection) -> Result<()> {
+    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read under the lock: another process may have created them meanwhile.
     if read_version(&change)? == 0 {
         change.execute_batch(include_str!("../schema.sql"))?;
@@ -30,13 +30,13 @@ pub(crate) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
 }
 
 /// Whether the tables exist already.
-pub(crate) fn has_tables(connection: &Connection) -> Result<bool, Error> {
-    Ok(read_version(connection)? != 0)
+pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
+    Ok(read_version(conn)? != 0)
 }
 
 /// Compares the version of the file; a newer one is an error. Changes nothing.
-pub(crate) fn check_version(connection: &Connection) -> Result<SchemaVersion, Error> {
-    match read_version(connection)? {
+pub(crate) fn check_version(conn: &Connection) -> Result<SchemaVersion> {
+    match read_version(conn)? {
         0 | VERSION => Ok(SchemaVersion::Current),
         1..VERSION => Ok(SchemaVersion::Outdated),
         newer => Err(Error::new(
@@ -50,8 +50,8 @@ pub(crate) fn check_version(connection: &Connection) -> Result<SchemaVersion, Er
 }
 
 /// Reads the version of the tables.
-pub(crate) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+pub(crate) fn read_version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 #[cfg(test)]
@@ -60,48 +60,41 @@ mod tests {
 
     #[test]
     fn empty_file_gets_the_tables_once() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        assert!(!has_tables(&connection).unwrap());
-        create_tables(&mut connection).unwrap();
-        create_tables(&mut connection).unwrap();
+        let mut conn = Connection::open_in_memory().unwrap();
+        assert!(!has_tables(&conn).unwrap());
+        create_tables(&mut conn).unwrap();
+        create_tables(&mut conn).unwrap();
         assert_eq!(
-            (
-                read_version(&connection).unwrap(),
-                check_version(&connection).unwrap()
-            ),
+            (read_version(&conn).unwrap(), check_version(&conn).unwrap()),
             (VERSION, SchemaVersion::Current)
         );
-        connection
-            .execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
+        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
             .unwrap();
     }
 
     #[test]
     fn newer_tables_are_refused_and_older_recognised() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection
-            .pragma_update(None, "user_version", VERSION + 1)
+        let conn = Connection::open_in_memory().unwrap();
+        conn.pragma_update(None, "user_version", VERSION + 1)
             .unwrap();
-        let failure = check_version(&connection).unwrap_err();
+        let failure = check_version(&conn).unwrap_err();
         assert!(
             failure.kind == ErrorKind::Archive && failure.message.contains("newer version"),
             "{failure}"
         );
-        connection
-            .pragma_update(None, "user_version", VERSION - 1)
+        conn.pragma_update(None, "user_version", VERSION - 1)
             .unwrap();
-        assert_eq!(check_version(&connection).unwrap(), SchemaVersion::Outdated);
+        assert_eq!(check_version(&conn).unwrap(), SchemaVersion::Outdated);
     }
 
     #[test]
     fn failed_creation_leaves_nothing_behind() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch("CREATE TABLE mail (extra_json INTEGER)")
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
             .unwrap();
-        create_tables(&mut connection).unwrap_err();
-        assert!(!has_tables(&connection).unwrap());
-        let tables: i64 = connection
+        create_tables(&mut conn).unwrap_err();
+        assert!(!has_tables(&conn).unwrap());
+        let tables: i64 = conn
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();
         assert_eq!(tables, 1, "only the table that existed before");

@@ -4,65 +4,57 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::archive::codec::id;
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::EmailId;
 
 /// Runs a statement that changes rows; returns how many it changed.
-pub(crate) fn execute(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-) -> Result<usize, Error> {
-    Ok(connection.prepare_cached(sql)?.execute(params)?)
+pub(crate) fn execute(conn: &Connection, sql: &str, params: impl Params) -> Result<usize> {
+    Ok(conn.prepare_cached(sql)?.execute(params)?)
 }
 
 /// Returns the first column of the first row; no row is an error.
-pub(crate) fn value<T: FromSql>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-) -> Result<T, Error> {
-    one(connection, sql, params, |row| row.get(0))
+pub(crate) fn value<T: FromSql>(conn: &Connection, sql: &str, params: impl Params) -> Result<T> {
+    one(conn, sql, params, |row| row.get(0))
 }
 
 /// Returns the first column of the first row, if there is one.
 pub(crate) fn optional_value<T: FromSql>(
-    connection: &Connection,
+    conn: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Option<T>, Error> {
-    optional(connection, sql, params, |row| row.get(0))
+) -> Result<Option<T>> {
+    optional(conn, sql, params, |row| row.get(0))
 }
 
 /// Returns the first row; no row is an error.
 pub(crate) fn one<T>(
-    connection: &Connection,
+    conn: &Connection,
     sql: &str,
     params: impl Params,
     map: impl FnOnce(&Row) -> rusqlite::Result<T>,
-) -> Result<T, Error> {
-    Ok(connection.prepare_cached(sql)?.query_row(params, map)?)
+) -> Result<T> {
+    Ok(conn.prepare_cached(sql)?.query_row(params, map)?)
 }
 
 /// Returns the first row, if there is one.
 pub(crate) fn optional<T>(
-    connection: &Connection,
+    conn: &Connection,
     sql: &str,
     params: impl Params,
     map: impl FnOnce(&Row) -> rusqlite::Result<T>,
-) -> Result<Option<T>, Error> {
-    let mut statement = connection.prepare_cached(sql)?;
+) -> Result<Option<T>> {
+    let mut statement = conn.prepare_cached(sql)?;
     Ok(statement.query_row(params, map).optional()?)
 }
 
 /// Returns all rows.
 pub(crate) fn all<T>(
-    connection: &Connection,
+    conn: &Connection,
     sql: &str,
     params: impl Params,
     map: impl FnMut(&Row) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, Error> {
-    let mut statement = connection.prepare_cached(sql)?;
+) -> Result<Vec<T>> {
+    let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map(params, map)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -60,6 +60,7 @@ struct LineBuilder {
     spans: Vec<BodySpan>,
     width: usize,
     prefix_width: usize,
+    prefix_bytes: usize,
 }
 
 impl LineBuilder {
@@ -69,6 +70,7 @@ impl LineBuilder {
             spans: prefix.to_vec(),
             width,
             prefix_width: width,
+            prefix_bytes: prefix.iter().map(|span| span.text.len()).sum(),
         }
     }
 
@@ -172,6 +174,7 @@ impl LineWrapper<'_> {
         self.lines.push(BodyLine {
             wide: line.width > self.width,
             spans: line.spans,
+            prefix: line.prefix_bytes,
             end,
         });
     }
