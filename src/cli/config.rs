@@ -87,7 +87,7 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
         let (count, default) = (report.profiles, report.default);
         format!("{path} can be used; profiles: {count}, default: {default}")
     } else {
-        format!("{path} does not exist, and need not")
+        format!("{path} does not exist (optional)")
     };
     if errors.is_empty() || out.format != OutputFormat::Human {
         out.report(&report, text)?;

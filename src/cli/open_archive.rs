@@ -1,9 +1,12 @@
-//! Opens the archive of the settings.
+//! Opens the archive of the settings, and counts its emails.
 
 use super::ProfileContext;
 use super::output::CommandExit;
-use crate::archive::{Archive, ArchiveLocation, OnMismatch, OpenResult};
+use crate::archive::{
+    Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
+};
 use crate::error::{Error, ErrorKind};
+use crate::query::Query;
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
@@ -100,4 +103,12 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
     }
     let archive = archive.with_retention(ctx.settings.retention, ctx.now())?;
     Ok(OpenResult::Opened(archive))
+}
+
+/// Counts all matches.
+pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64, Error> {
+    let count = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
+    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
+        count.expect("it is never cancelled");
+    Ok(count)
 }

@@ -10,7 +10,7 @@ use super::freshness::{ConfirmOutcome, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
 use super::table::{RowPrinter, csv_record};
 use super::{ProfileContext, block_on, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
 use crate::query::{ParseContext, Query, parse};
@@ -64,7 +64,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     };
     let mut oldest = OldestConfirmation::default();
     if search.count {
-        let count = count_matches(&archive, &query)?;
+        let count = open_archive::count_matches(&archive, &query)?;
         ctx.out.report(&CountJson { count }, count.to_string())?;
     } else {
         oldest = print_matches(search, &archive, &query, ctx)?;
@@ -90,14 +90,6 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     let scope = describe_scope(&archive, &query, started, ctx)?;
     ctx.out.note(&scope);
     Ok(())
-}
-
-/// Counts all matches.
-pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64, Error> {
-    let count = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
-    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
-        count.expect("it is never cancelled");
-    Ok(count)
 }
 
 /// Prints the matches. Returns the oldest confirmation of the statuses in progress that a terminal shows.

@@ -10,7 +10,6 @@ use super::args::SyncArgs;
 use super::format::{describe_coverage, format_remaining};
 use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
-use super::search::count_matches;
 use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
 use crate::api::{EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, Coverage, ProcessLock};
@@ -257,7 +256,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             filter: Node::Term(Term::Is(EmailClass::Gone)),
             sort: SortOrder::Newest,
         };
-        count_matches(self.engine.archive(), &query)
+        open_archive::count_matches(self.engine.archive(), &query)
     }
 
     async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
