@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::CommandContext;
 use super::args::ConfigVerb;
-use super::output::{CommandExit, OutputFormat};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::{Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
@@ -29,7 +29,7 @@ struct ConfigJson<'a> {
 
 pub(super) fn run(verb: ConfigVerb, context: CommandContext<'_>) -> Result<(), CommandExit> {
     match verb {
-        ConfigVerb::Path => print_path(context),
+        ConfigVerb::Path => print_path(context.env, context.out),
         ConfigVerb::Check => check(context),
         ConfigVerb::Edit => {
             edit(context.env)?;
@@ -38,18 +38,18 @@ pub(super) fn run(verb: ConfigVerb, context: CommandContext<'_>) -> Result<(), C
     }
 }
 
-fn print_path(context: CommandContext<'_>) -> Result<(), CommandExit> {
-    let Some(path) = Paths::from_env(context.env).config else {
+fn print_path(env: &Env, out: &mut Output) -> Result<(), CommandExit> {
+    let Some(path) = Paths::from_env(env).config else {
         let error = Error::new(ErrorKind::Config, "there is no home directory");
         return Err(error.with_hint("set HOME").into());
     };
     let path = path.display().to_string();
-    let text = match context.out.format {
+    let text = match out.format {
         OutputFormat::Human => path,
         OutputFormat::Json | OutputFormat::JsonLines => json!({ "path": path }).to_string(),
     };
-    context.out.write_exact(&(text + "\n"))?;
-    context.out.flush()
+    out.write_exact(&(text + "\n"))?;
+    out.flush()
 }
 
 fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {

@@ -92,7 +92,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Ok(settings) => {
             checks.ok("profile", settings.profile.clone());
             check_key(&settings, profiles.as_ref(), &mut checks);
-            let ctx = ProfileContext {
+            let mut ctx = ProfileContext {
                 settings,
                 clock,
                 out: &mut *out,
@@ -104,7 +104,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
                     Ok(())
                 })?;
             }
-            check_archive(is_quick, ctx, &mut checks);
+            check_archive(is_quick, &mut ctx, &mut checks);
             out.show_progress("");
         }
         // The errors of the file are reported already.
@@ -239,7 +239,7 @@ fn check_clock(skew: SignedDuration, checks: &mut Checks) {
     );
 }
 
-fn check_archive(is_quick: bool, ctx: ProfileContext<'_>, checks: &mut Checks) {
+fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Checks) {
     let settings = &ctx.settings;
     let path = match &settings.archive {
         ArchiveLocation::Disk(path) => path,

@@ -291,8 +291,8 @@ impl ConfigReader<'_> {
                     profile.backfill = self.check(span, backfill).unwrap_or_default();
                 }
                 "rate" => {
-                    let integer = item.as_integer().map(|number| number as f64);
-                    let rate = item.as_float().or(integer).and_then(Rate::explicit);
+                    let integer = item.as_integer().and_then(|number| i32::try_from(number).ok());
+                    let rate = item.as_float().or(integer.map(f64::from)).and_then(Rate::explicit);
                     let rate = rate.ok_or_else(|| format!("rate is {}", Rate::SYNTAX));
                     profile.rate = self.check(span, rate);
                 }
@@ -428,7 +428,7 @@ impl ConfigReader<'_> {
         let (mut events, mut errors) = (Vec::new(), Vec::new());
         parse_document(&source.lex().into_vec(), &mut events, &mut errors);
         for event in events {
-            if let (EventKind::Scalar, Some(value)) = (event.kind(), source.get(&event)) {
+            if let (EventKind::Scalar, Some(value)) = (event.kind(), source.get(event)) {
                 let _ = value.decode_scalar(&mut (), &mut errors);
             }
         }

@@ -66,9 +66,9 @@ impl Profiles {
         let file = ConfigFile::parse_with_errors(&text, &path, paths.home.as_deref());
         Ok(Self {
             path,
+            file,
             paths,
             text,
-            file,
         })
     }
 
