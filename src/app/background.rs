@@ -134,7 +134,7 @@ impl Model {
         let paused = self
             .rate_budget
             .is_some_and(|budget| !budget.paused_for.is_zero());
-        // A pause may begin while an answer is waited for; who waits is to see that.
+        // A pause may begin while the user waits for an answer.
         let waits = self.rate_budget.is_some()
             && (matches!(self.reader_state(), ReaderState::Loading)
                 || self.service.is_loading_older());
