@@ -223,7 +223,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 request,
                 Priority::Prefetch,
                 // An error is shown when the email is opened.
-                move |engine| async move { Ok(drop(load_email(&archive, engine, &id).await)) },
+                move |engine| async move {
+                    let _ = load_email(&archive, engine, &id).await;
+                    Ok(())
+                },
                 |request, _: Result<(), Error>| Message::EmailPrefetched(request),
             ),
             Effect::ConfirmStatuses {
