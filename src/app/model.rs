@@ -376,7 +376,7 @@ impl Model {
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
-        self.outbox.extend(self.list.fit_height(height));
+        self.outbox.extend(self.list.scroll_to_selection(height));
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
