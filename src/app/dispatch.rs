@@ -4,13 +4,13 @@ use ratatui::layout::{Position, Rect};
 
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::filter::Filter;
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::MouseInput;
 use super::model::Model;
 use super::reader::ReaderState;
-use super::start::StorageMode;
+use super::search::Filter;
+use super::session::StorageMode;
 use crate::error::Error;
 use crate::render::BodyView;
 
@@ -24,7 +24,11 @@ impl Model {
             return;
         }
         self.pending_keys.push(key);
-        match self.keymap.find_match(self.focus(), &self.pending_keys) {
+        match self
+            .session
+            .keymap
+            .find_match(self.focus(), &self.pending_keys)
+        {
             KeyMatch::Prefix => {}
             KeyMatch::Command(command) => {
                 self.pending_keys.clear();
@@ -53,6 +57,18 @@ impl Model {
         self.outbox.push(Effect::Loop(effect));
     }
 
+    pub(super) fn redraw(&mut self) {
+        self.emit(LoopEffect::Redraw);
+    }
+
+    pub(super) fn suspend(&mut self) {
+        self.emit(LoopEffect::Suspend);
+    }
+
+    pub(super) fn quit(&mut self) {
+        self.emit(LoopEffect::Exit(ExitReason::Quit));
+    }
+
     pub(super) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(text.into());
     }
@@ -64,7 +80,9 @@ impl Model {
 
     /// `text; KEY does`, or `text` alone if the command has no key in this focus.
     pub(super) fn with_hint(&self, text: &str, command: Command, does: &str) -> String {
-        self.keymap.with_hint(text, self.focus(), command, does)
+        self.session
+            .keymap
+            .with_hint(text, self.focus(), command, does)
     }
 
     pub(super) fn check_selected(&self) -> Result<(), String> {
@@ -180,7 +198,7 @@ impl Model {
 
     pub(super) fn close_layer_or_quit(&mut self) {
         if !self.close_layer() {
-            self.emit(LoopEffect::Exit(ExitReason::Quit));
+            self.quit();
         }
     }
 
@@ -232,7 +250,7 @@ impl Model {
             | ReaderState::Loading
             | ReaderState::Ready(..) => None,
         };
-        let storage = match &self.storage {
+        let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
@@ -313,7 +331,7 @@ impl Model {
             return;
         };
         let page = usize::from(self.size.height.max(6)) - 5;
-        let last = help_lines(&self.keymap).len().saturating_sub(page);
+        let last = help_lines(&self.session.keymap).len().saturating_sub(page);
         self.help = Some(motion.apply(scroll, page).min(last));
     }
 

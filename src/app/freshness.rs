@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::{ConfirmResult, SyncUpdate};
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
@@ -59,8 +58,8 @@ pub(super) struct Freshness {
     last_activity: Timestamp,
     /// When the requests of the last minute were made.
     recent_requests: VecDeque<Timestamp>,
-    confirm_request: Pending<()>,
-    recheck_request: Pending<()>,
+    pub(super) confirm_request: Pending<()>,
+    pub(super) recheck_request: Pending<()>,
     /// Statuses that are due, as the last recheck has left them.
     pub(super) due_count: u64,
     timer: Pending<()>,
@@ -87,25 +86,10 @@ impl Freshness {
         }
     }
 
-    /// Whether this attempt to confirm is still wanted.
-    pub(super) const fn is_confirm_current(&self, request: RequestId) -> bool {
-        self.confirm_request.is_current(request)
-    }
-
     /// Reads what is due in the background, unless that is being done.
     pub(super) fn start_recheck(&mut self) -> Option<Effect> {
         (!self.recheck_request.is_pending())
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
-    }
-
-    /// Whether this recheck is still wanted.
-    pub(super) const fn is_recheck_current(&self, request: RequestId) -> bool {
-        self.recheck_request.is_current(request)
-    }
-
-    /// The recheck was withdrawn before it was sent.
-    pub(super) fn cancel_recheck(&mut self, request: RequestId) {
-        self.recheck_request.resolve(request, Ok(()));
     }
 
     /// A user is here.
@@ -121,13 +105,6 @@ impl Freshness {
     /// Everything visible is due that was confirmed before now.
     pub(super) const fn force_confirm(&mut self, now: Timestamp) {
         self.forced_at = now;
-    }
-
-    /// The attempt to confirm was withdrawn before it was sent.
-    pub(super) fn cancel_confirm(&mut self, request: RequestId) {
-        if self.confirm_request.is_current(request) {
-            self.confirm_request.reset();
-        }
     }
 
     fn confirm_interval(&self, finality: Finality) -> Option<SignedDuration> {
@@ -353,7 +330,7 @@ impl Model {
     ) {
         let now = self.now.timestamp();
         // What an older attempt brings is in the archive as well.
-        let is_current = self.freshness.confirm_request.resolve(request, Ok(()));
+        let is_current = self.freshness.confirm_request.finish(request);
         match result {
             Ok(confirmation) => {
                 self.freshness.confirm_rounds += u32::from(is_current);
@@ -377,7 +354,7 @@ impl Model {
         result: Result<(Option<SyncUpdate>, u64), Error>,
     ) {
         let now = self.now.timestamp();
-        if !self.freshness.recheck_request.resolve(request, Ok(())) {
+        if !self.freshness.recheck_request.finish(request) {
             return;
         }
         match result {
@@ -416,7 +393,7 @@ impl Model {
 
     /// The timer has ended; what is due now is found out after each message.
     pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
-        self.freshness.timer.resolve(request, Ok(()));
+        self.freshness.timer.finish(request);
     }
 }
 

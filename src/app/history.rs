@@ -6,8 +6,8 @@
 
 use super::anchors::ListAnchor;
 use super::commands::{Direction, require};
-use super::filter::Filter;
 use super::model::Model;
+use super::search::Filter;
 
 /// A location: the filter and the selected email.
 #[derive(Debug, Clone, PartialEq)]

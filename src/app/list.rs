@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::anchors::{JumpTarget, ListAnchor, RowAnchor, WindowAnchors};
 use super::commands::Motion;
-use super::effect::Effect;
-use super::filter::Filter;
+use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
-use super::pending::{Pending, RequestId};
+use super::search::Filter;
 use crate::archive::{EmailRow, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -215,7 +214,7 @@ impl List {
         Effect::CountEmails {
             request,
             query: self.filter.query().clone(),
-            place: self.rows().first().map(|row| row.sort_key),
+            position: self.rows().first().map(|row| row.sort_key),
         }
     }
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::commands::{Direction, Motion};
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderLine};
 use super::message::OpenedEmail;
-use super::pending::{Pending, RequestId};
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
@@ -136,7 +135,7 @@ impl Reader {
 
     /// Loads the email after the pause of the selection.
     pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
-        let is_current = self.debounce.resolve(request, Ok(()));
+        let is_current = self.debounce.finish(request);
         let id = self.id.clone().filter(|_| is_current)?;
         self.is_preview = priority.is_background();
         Some(Effect::LoadEmail {

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::commands::Command;
-use super::effect::Effect;
-use super::filter::Filter;
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use super::recipient::RecipientSummary;
+use super::search::Filter;
 use super::status_check::StatusCheck;
 use crate::error::Error;
 use crate::mail::Address;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::Effect;
+use super::effect::{Effect, Pending, RequestId};
 use super::message::StatusCheckStep;
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::SortKey;
 use crate::error::Error;
@@ -54,7 +53,7 @@ pub struct StatusCheck {
     pub state: CheckState,
     /// Whether the newest page was asked for.
     head_requested: bool,
-    request: Pending<()>,
+    pub(super) request: Pending<()>,
 }
 
 impl StatusCheck {
@@ -90,11 +89,6 @@ impl StatusCheck {
         self.started
             .checked_sub(FRESH_BEFORE_START)
             .unwrap_or(Timestamp::MIN)
-    }
-
-    /// Whether this attempt is still wanted.
-    pub(super) const fn is_current(&self, request: RequestId) -> bool {
-        self.request.is_current(request)
     }
 
     fn next_step(&mut self) -> Option<Effect> {
@@ -185,7 +179,7 @@ impl Model {
         else {
             return;
         };
-        check.request.resolve(request, Ok(()));
+        check.request.finish(request);
         match result {
             Ok(StatusCheckStep {
                 update: news,
@@ -208,17 +202,6 @@ impl Model {
                 check.state = CheckState::Paused;
                 self.service.record_error(failure, now);
             }
-        }
-    }
-
-    /// The step was withdrawn before it was sent.
-    pub(super) fn cancel_status_check_step(&mut self, request: RequestId) {
-        if let Some(check) = self
-            .status_check
-            .as_mut()
-            .filter(|check| check.request.is_current(request))
-        {
-            check.request.reset();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::message::SyncUpdate;
 use super::model::Model;
 use super::reader::ReaderState;
-use super::start::StorageMode;
+use super::session::StorageMode;
 use crate::error::Error;
 use crate::mail::EmailId;
 
@@ -110,7 +110,7 @@ impl Model {
     pub(super) fn apply_archive_lost(&mut self, failure: Error) {
         self.notice = Some(format!("{}; {}", failure.message, failure.hint));
         self.service.disable(failure.clone());
-        self.storage = StorageMode::Unavailable(failure);
+        self.session.storage = StorageMode::Unavailable(failure);
     }
 
     /// Reads the email again if its row has another status by now. Its body is in the archive, so this

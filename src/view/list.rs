@@ -62,6 +62,7 @@ fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &m
     };
     let columns = usize::from(area.width).saturating_sub(2);
     let key = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .unwrap_or_default();

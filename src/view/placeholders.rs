@@ -15,7 +15,7 @@ use crate::text::format::{group_digits, plural};
 
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
-    let hint = |command, label| key_hints(&model.keymap, Focus::List, [(command, label)]);
+    let hint = |command, label| key_hints(&model.session.keymap, Focus::List, [(command, label)]);
     let service = &model.service;
     if let Some(error) = model.list.error() {
         let help = hint(Command::Refresh, "tries again");
@@ -26,9 +26,9 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     } else if let Some(error) = service.unavailable.as_ref() {
         let (retry, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
         let help = if service.is_refused {
-            key_hints(&model.keymap, Focus::List, [retry, leave])
+            key_hints(&model.session.keymap, Focus::List, [retry, leave])
         } else {
-            key_hints(&model.keymap, Focus::List, [leave])
+            key_hints(&model.session.keymap, Focus::List, [leave])
         };
         let title = "no connection to the service";
         draw_error(error, title, &help, area, ctx, frame);
@@ -49,7 +49,7 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_centered(lines, area, frame);
     } else {
         let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
-        let storage = match &model.storage {
+        let storage = match &model.session.storage {
             StorageMode::InFile(file) => format!(
                 "Emails are stored in {file}, readable only by you, and shown at once next time."
             ),
@@ -105,6 +105,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
         let key = |command| {
             model
+                .session
                 .keymap
                 .key_for(Focus::List, command)
                 .unwrap_or_default()

@@ -166,6 +166,7 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
             None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
             Some((number, _)) => model
+                .session
                 .saved_views
                 .get(&number)
                 .filter(|view| view.query != model.list.filter.text())
@@ -196,7 +197,7 @@ fn build_key_hints<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Line<'
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(status_bar::format_count(model, ctx).map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
-        let key = model.keymap.key_for(Focus::Prompt, command);
+        let key = model.session.keymap.key_for(Focus::Prompt, command);
         spans.push(Span::styled(
             format!("  {}", key.unwrap_or_default()),
             ctx.theme.accent(),

@@ -65,7 +65,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             ..area
         };
         let retry = [(Command::Refresh, "tries again")];
-        let help = key_hints(&model.keymap, Focus::Reader, retry);
+        let help = key_hints(&model.session.keymap, Focus::Reader, retry);
         draw_error(
             error,
             "this email could not be loaded",
@@ -250,6 +250,7 @@ fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderC
         used += view.label().len() + 3;
     }
     let key = model
+        .session
         .keymap
         .key_for(Focus::Reader, Command::FoldHeader)
         .unwrap_or_default();

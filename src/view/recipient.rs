@@ -126,6 +126,7 @@ fn format_totals(
     };
     let text = format!("{more}{count}{}", format_coverage(model, ctx));
     let hint = model
+        .session
         .keymap
         .key_for(Focus::List, Command::LoadOlder)
         .filter(|_| model.may_find_older())
@@ -195,6 +196,7 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .filter(|_| model.is_status_check_paused())

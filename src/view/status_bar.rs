@@ -83,8 +83,8 @@ fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<
     if let Some(screen) = &model.start_screen {
         let (profile, name) = match &screen.kind {
             StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
-            StartScreenKind::Profiles(_) => (model.profile.as_str(), "profiles"),
-            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "confirm"),
+            StartScreenKind::Profiles(_) => (model.session.profile.as_str(), "profiles"),
+            StartScreenKind::Confirm { .. } => (model.session.profile.as_str(), "confirm"),
         };
         return vec![
             Span::styled(format!(" {profile}"), Theme::title()),
@@ -98,14 +98,14 @@ fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<
         None if filter.is_empty() => "all mail",
         None => filter.text(),
     };
-    let storage = match model.storage {
-        _ if model.target == SessionTarget::Demo => "",
+    let storage = match model.session.storage {
+        _ if model.session.target == SessionTarget::Demo => "",
         StorageMode::InFile(_) => "",
         StorageMode::ReadOnly(_) => " (read-only)",
         StorageMode::InMemory | StorageMode::Unavailable(_) => " (not kept)",
     };
     let mut spans = vec![
-        Span::styled(format!(" {}", model.profile), Theme::title()),
+        Span::styled(format!(" {}", model.session.profile), Theme::title()),
         Span::raw(storage),
         Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
     ];
@@ -136,7 +136,7 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     let service = &model.service;
     parts.push(
         match (service.unavailable.as_ref(), service.error.as_ref()) {
-            (Some(_), _) if matches!(model.storage, StorageMode::ReadOnly(_)) => {
+            (Some(_), _) if matches!(model.session.storage, StorageMode::ReadOnly(_)) => {
                 error("read-only archive".to_owned())
             }
             (Some(_), _) => error("not connected".to_owned()),
@@ -282,7 +282,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             ""
         };
         let help = key_hints(
-            &model.keymap,
+            &model.session.keymap,
             model.focus(),
             [
                 (Command::Refresh, "retries now"),
@@ -349,6 +349,7 @@ fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) ->
 /// Formats `; Ctrl-x stops`, or nothing if no key is bound.
 fn format_stop_hint(model: &Model, focus: Focus) -> String {
     model
+        .session
         .keymap
         .key_for(focus, Command::Stop)
         .map_or_else(String::new, |key| format!("; {key} stops"))

@@ -9,7 +9,7 @@ use crate::config::Backfill;
 use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
-use crate::app::tests::env::{Mailbox, World, opening};
+use crate::app::tests::env::{Mailbox, World, session};
 
 /// A mailbox that the service has more of.
 fn deep(pages: u64) -> Mailbox {
@@ -69,9 +69,10 @@ fn reading(world: &World) -> RequestId {
 
 fn with_backfill(backfill: Backfill, mailbox: Mailbox) -> World {
     World::start(
+        (120, 40),
         SessionInfo {
             backfill,
-            ..opening(120, 40)
+            ..session()
         },
         mailbox,
     )
@@ -145,7 +146,7 @@ fn an_email_that_was_passed_is_not_fetched() {
 
 #[test]
 fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
-    let mut world = World::start(opening(120, 40), Mailbox::of(20));
+    let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let rest = world
         .pending
@@ -357,7 +358,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
 
 #[test]
 fn who_reads_an_email_notices_that_the_service_is_back() {
-    let mut world = World::start(opening(120, 40), Mailbox::of(20));
+    let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let n = world
         .pending

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::tests::env::{Mailbox, World, opening};
+use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
     Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
     TimerKind,
@@ -24,7 +24,7 @@ fn requests(world: &World) -> usize {
 
 #[test]
 fn it_starts_with_the_newest_email_and_asks_the_archive_before_the_service() {
-    let world = World::start(opening(120, 40), Mailbox::of(50));
+    let world = World::start((120, 40), session(), Mailbox::of(50));
     assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
     assert!(matches!(world.asked[1], Effect::Refresh(..)));
     let world = World::at_rest(120, 40, Mailbox::of(50));
@@ -136,7 +136,7 @@ fn older_pages_come_before_the_cursor_reaches_the_end_one_at_a_time() {
 fn a_failing_extension_rests_before_it_tries_again() {
     let mut mailbox = Mailbox::of(20);
     mailbox.older_pages = 1;
-    let mut world = World::start(opening(120, 40), mailbox);
+    let mut world = World::start((120, 40), session(), mailbox);
     let failure = Error::new(ErrorKind::Unreachable, "no route");
     for _ in 0..40 {
         let Some(n) = world
@@ -173,9 +173,9 @@ fn a_failing_extension_rests_before_it_tries_again() {
 #[test]
 fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
     let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
-    let mut start = opening(120, 40);
+    let mut start = session();
     start.service_error = Some(failure.clone());
-    let mut world = World::start(start, Mailbox::of(5));
+    let mut world = World::start((120, 40), start, Mailbox::of(5));
     world.settle();
     assert!(
         !world
@@ -189,7 +189,7 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 
 #[test]
 fn a_rejected_key_ends_the_asking() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    let mut world = World::start((80, 24), session(), Mailbox::of(0));
     let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
@@ -235,7 +235,7 @@ fn a_rejected_key_ends_the_asking() {
 
 #[test]
 fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(5));
+    let mut world = World::start((80, 24), session(), Mailbox::of(5));
     let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
@@ -606,9 +606,10 @@ fn what_was_typed_earlier_is_typed_again() {
 
     let history = vec!["from the last session".to_owned()];
     let mut world = World::start(
+        (80, 24),
         SessionInfo {
             filter_history: history,
-            ..opening(80, 24)
+            ..session()
         },
         Mailbox::of(3),
     );
@@ -630,9 +631,10 @@ fn the_keys_are_those_of_the_person() {
     ]);
     assert!(wrong.is_empty());
     let mut world = World::start(
+        (120, 40),
         SessionInfo {
             keymap: Arc::new(keys),
-            ..opening(120, 40)
+            ..session()
         },
         Mailbox::of(300),
     );
@@ -655,10 +657,8 @@ fn the_keys_are_those_of_the_person() {
 fn a_query_of_the_command_line_is_the_first_filter() {
     let query = "#29".to_owned();
     let mut world = World::start(
-        SessionInfo {
-            query,
-            ..opening(120, 40)
-        },
+        (120, 40),
+        SessionInfo { query, ..session() },
         Mailbox::of(300),
     );
     let looks = world
@@ -973,7 +973,7 @@ proptest! {
     ) {
         let mut mailbox = Mailbox::of(count);
         mailbox.older_pages = 2;
-        let mut world = World::start(opening(120, 40), mailbox);
+        let mut world = World::start((120, 40), session(), mailbox);
         for event in events {
             let before = world.model.list.selected().map(|row| row.summary.id.clone());
             let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));

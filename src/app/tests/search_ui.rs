@@ -1,7 +1,7 @@
 //! Ring 1, finding: the recipient card, saved views, the places one has been, text in an email.
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, World, now, opening, row_of};
+use crate::app::tests::env::{Mailbox, World, now, row_of, session};
 use crate::app::{Effect, Focus, Message, SessionInfo};
 use crate::config::SavedView;
 use crate::error::{Error, ErrorKind};
@@ -308,11 +308,14 @@ fn views_are_saved_chosen_and_taken_away() {
         }
     )));
     assert_eq!(
-        (world.model.saved_views.len(), world.model.view_chooser),
+        (
+            world.model.session.saved_views.len(),
+            world.model.view_chooser
+        ),
         (4, Some(3))
     );
     world.press("d d d d d d d d d d").settle();
-    assert!(world.model.saved_views.is_empty());
+    assert!(world.model.session.saved_views.is_empty());
     world.press("Esc");
     assert_eq!(world.model.focus(), Focus::List);
 }
@@ -338,7 +341,7 @@ fn a_view_is_renamed_by_saving_it_again() {
             .map(|(number, view)| (number, view.name.as_str())),
         Some((2, "Alarm"))
     );
-    assert_eq!(world.model.saved_views.len(), 4);
+    assert_eq!(world.model.session.saved_views.len(), 4);
 }
 
 #[test]
@@ -655,7 +658,14 @@ fn a_click_takes_a_view_from_the_list() {
     assert!(!world.model.is_choosing_view());
     assert_eq!(
         filter(&world),
-        world.model.saved_views.values().nth(1).unwrap().query
+        world
+            .model
+            .session
+            .saved_views
+            .values()
+            .nth(1)
+            .unwrap()
+            .query
     );
 }
 
@@ -692,9 +702,10 @@ fn views_of_the_file_are_those_of_the_keys() {
     )]
     .into();
     let mut world = World::start(
+        (120, 40),
         SessionInfo {
             saved_views: views,
-            ..opening(120, 40)
+            ..session()
         },
         mailbox(),
     );

@@ -326,5 +326,5 @@ async fn recorded_messages_replay_to_the_same_model() {
     for message in messages {
         model.update(message);
     }
-    assert!(model == *it.program.model(), "the replay differs");
+    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
 }

@@ -170,7 +170,7 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, _two) = host.screens(folder.path()).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
-    one.until(|model| matches!(model.storage, StorageMode::Unavailable(_)))
+    one.until(|model| matches!(model.session.storage, StorageMode::Unavailable(_)))
         .await;
     let screen = one.screen();
     assert!(
