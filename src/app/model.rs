@@ -1,4 +1,4 @@
-//! `Model`: everything the terminal program knows, and `update`, the only thing that changes it.
+//! `Model`: the state of the terminal program, and `update`, the only method that changes it.
 
 use std::sync::Arc;
 
@@ -62,20 +62,20 @@ pub struct Model {
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
     pub now: Zoned,
-    /// What may be asked of the service, as it stood when something happened last.
+    /// The rate budget at the last message.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
     pub(super) prefetch: Prefetch,
-    /// What is looked at, and how it is confirmed.
+    /// When the visible rows are confirmed.
     pub(super) freshness: Freshness,
-    /// Whether all that the filter may find was confirmed.
+    /// The check of all emails that the filter may match.
     pub status_check: Option<StatusCheck>,
     pub(super) check_request: Pending<()>,
-    /// What could stand at the cursor of the prompt.
+    /// Suggestions at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
-    /// The marked line of the list of views, while that is shown.
+    /// The selected line of the list of saved views, while it is open.
     pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
@@ -143,7 +143,7 @@ impl Model {
         model
     }
 
-    /// What has the keyboard.
+    /// The part of the screen that has the keyboard.
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reader_open) {
             _ if self.error_details.is_some() => Focus::Help,
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// Where everything lies now.
+    /// The areas of the screen.
     pub fn layout(&self) -> Layout {
         Layout::new(
             self.size,
@@ -167,14 +167,14 @@ impl Model {
         )
     }
 
-    /// How far the reader is with the selected email.
+    /// The state of the reader for the selected email.
     pub fn reader_state(&self) -> ReaderState<'_> {
         self.list
             .selected()
             .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
     }
 
-    /// Takes what happened; answers with what is to be done about it.
+    /// Handles a message; returns the effects to run.
     pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
         match msg {
@@ -197,9 +197,9 @@ impl Model {
                 self.size = size;
             }
             Message::WindowLoaded(request, result) => {
-                let asked = self.list.apply_window(request, result, height);
+                let effect = self.list.apply_window(request, result, height);
                 let uncounted = self.list.total.is_none() || self.list.position().is_none();
-                self.outbox.extend(asked);
+                self.outbox.extend(effect);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
                     self.request_counts();
@@ -241,17 +241,17 @@ impl Model {
             }
             Message::Refreshed(request, result) => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) =
+                let (update, rest) =
                     self.service
                         .apply_refresh(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
-                self.report_unreadable(news.as_ref());
+                self.report_unreadable(update.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
-                    self.notice = news.as_ref().map(SyncUpdate::summary_text);
+                    self.notice = update.as_ref().map(SyncUpdate::summary_text);
                 }
-                if let Some(news) = news {
+                if let Some(update) = update {
                     self.outbox.extend(self.freshness.start_recheck());
-                    self.apply_update(news.new, news.changed);
+                    self.apply_update(update.new, update.changed);
                     if catching_up && !self.user_acted {
                         // The user has not moved yet: show the newest email.
                         self.outbox.push(self.list.load_first());
@@ -259,23 +259,23 @@ impl Model {
                 }
             }
             Message::OlderLoaded(request, result) => {
-                let (news, rest) = self
-                    .service
-                    .apply_older(request, result, self.now.timestamp());
+                let (update, rest) =
+                    self.service
+                        .apply_older(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
-                self.apply_older_page(news.as_ref());
-                self.report_unreadable(news.as_ref());
-                if let Some(news) = news {
-                    self.apply_older(&news);
+                self.apply_older_page(update.as_ref());
+                self.report_unreadable(update.as_ref());
+                if let Some(update) = update {
+                    self.apply_older(&update);
                 }
             }
             Message::Backfilled(request, result) => {
-                let news = self
+                let update = self
                     .service
                     .apply_backfill(request, result, self.now.timestamp());
-                self.report_unreadable(news.as_ref());
-                if let Some(news) = news {
-                    self.apply_older(&news);
+                self.report_unreadable(update.as_ref());
+                if let Some(update) = update {
+                    self.apply_older(&update);
                 }
             }
             Message::RequestCancelled(request, kind) => self.request_cancelled(kind, request),
@@ -289,7 +289,7 @@ impl Model {
             Message::SessionOpened(request, result) => self.apply_session_opened(request, result),
             Message::TimerFired(request, kind) => match kind {
                 TimerKind::Selection => {
-                    // What is shown first is not what anybody has asked for.
+                    // Without a key press, the first email is no request of the user.
                     let priority = if self.user_acted {
                         Priority::Interactive
                     } else {
@@ -316,11 +316,10 @@ impl Model {
         self.outbox.push(self.list.count_emails(request));
     }
 
-    /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
-    /// fetched because the selection nears it.
+    /// Reconciles list, reader and requests after a change.
     fn reconcile(&mut self) {
         if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
-            // On another day `today` is another one.
+            // Words such as `today` have another meaning on another day.
             self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
@@ -357,7 +356,7 @@ impl Model {
         self.schedule_background();
     }
 
-    /// Emails that fit into the list, or would if it were shown.
+    /// The number of emails that fit into the list, even while it is hidden.
     pub fn list_height(&self) -> usize {
         let rows = self.layout().row_capacity();
         if rows > 0 {

@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{BodyLine, BodySpan, SpanStyle, push_span, spans_width};
 
 /// Text of one style, to be wrapped.
 #[derive(Debug, Clone, Copy)]
@@ -135,13 +135,8 @@ impl LineWrapper<'_> {
         self.no_break = false;
         let fits = self.line.width + self.pending_spaces + word.width <= self.width;
         if !fits && self.line.width > self.line.prefix_width {
-            let end = if self.pending_spaces > 0 {
-                LineEnd::Space
-            } else {
-                LineEnd::Split
-            };
             self.pending_spaces = self.pending_spaces.saturating_sub(1);
-            self.end_line(end);
+            self.end_line();
         }
         let last_style = self.line.spans.last().map(|span| span.style);
         self.push_spaces(
@@ -150,7 +145,7 @@ impl LineWrapper<'_> {
                 .unwrap_or_default(),
         );
         if self.line.width + word.width > self.width && self.line.width > self.line.prefix_width {
-            self.end_line(LineEnd::Split);
+            self.end_line();
         }
         self.line.append(&word);
     }
@@ -160,7 +155,7 @@ impl LineWrapper<'_> {
         while self.pending_spaces > 0 {
             let free = self.width.saturating_sub(self.line.width);
             if free == 0 && self.line.width > self.line.prefix_width {
-                self.end_line(LineEnd::Split);
+                self.end_line();
                 continue;
             }
             let count = self.pending_spaces.min(free.max(1));
@@ -169,20 +164,19 @@ impl LineWrapper<'_> {
         }
     }
 
-    fn end_line(&mut self, end: LineEnd) {
+    fn end_line(&mut self) {
         let line = std::mem::replace(&mut self.line, LineBuilder::new(self.next_prefix));
         self.lines.push(BodyLine {
             wide: line.width > self.width,
             spans: line.spans,
             prefix: line.prefix_bytes,
-            end,
         });
     }
 
     fn finish(mut self) -> Vec<BodyLine> {
         self.end_word();
         self.push_spaces(SpanStyle::default());
-        self.end_line(LineEnd::Newline);
+        self.end_line();
         self.lines
     }
 }
