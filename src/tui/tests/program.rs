@@ -211,9 +211,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("c").await;
     let model = it.program.model();
     let tally = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted")
         .clone();
     assert_eq!(
@@ -233,9 +232,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("b").await;
     let model = it.program.model();
     let further = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted again");
     assert_eq!(Some(further.total), model.list.total);
     assert!(
