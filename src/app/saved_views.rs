@@ -1,7 +1,7 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
 use super::chooser::{Chooser, ChooserKind};
-use super::commands::Command;
+use super::commands::{Command, require};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
@@ -80,11 +80,8 @@ impl Model {
     }
 
     pub(super) fn check_delete_view(&self) -> Result<(), String> {
-        if self.is_choosing() && self.chosen_view().is_some() {
-            Ok(())
-        } else {
-            Err("select a saved view to delete it".to_owned())
-        }
+        let is_selected = self.is_choosing() && self.chosen_view().is_some();
+        require(is_selected, "select a saved view to delete it")
     }
 
     pub(super) fn delete_view(&mut self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::keymap::Keymap;
-use crate::config::{Backfill, ClipboardRoute, SavedViews, SecretInput};
+use crate::config::{ClipboardRoute, HistorySpan, SavedViews, SecretInput};
 use crate::error::Error;
 
 /// An open profile, as the screens need it.
@@ -21,7 +21,7 @@ pub struct SessionInfo {
     /// The interval between two refreshes.
     pub refresh: Duration,
     /// How far back mail is loaded in the background.
-    pub backfill: Backfill,
+    pub backfill: HistorySpan,
     /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
     pub keymap: Arc<Keymap>,

@@ -51,22 +51,18 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
 /// Why the loop returns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopExit {
-    /// To do this to the terminal and go on.
-    TerminalRequest(TerminalRequest),
+    /// To suspend the process until the shell continues it.
+    Suspend,
+    /// To capture the mouse, or to stop that.
+    CaptureMouse(bool),
+    /// To set the terminal's clipboard; tmux must pass the sequence on.
+    SetClipboard {
+        text: String,
+        tmux: bool,
+    },
     Ended(ExitReason),
     /// The input has ended.
     TerminalGone,
-}
-
-/// What only the owner of the terminal can do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TerminalRequest {
-    /// Suspend the process until the shell continues it.
-    Suspend,
-    /// Capture the mouse, or stop that.
-    Mouse(bool),
-    /// Set the terminal's clipboard; tmux must pass the sequence on.
-    Clipboard { text: String, tmux: bool },
 }
 
 impl<S, B, E> EventLoop<S, B, E>
@@ -220,13 +216,9 @@ where
     fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {
         let exit = match effect {
             LoopEffect::Redraw => return self.terminal.clear(),
-            LoopEffect::Suspend => LoopExit::TerminalRequest(TerminalRequest::Suspend),
-            LoopEffect::CaptureMouse(capture) => {
-                LoopExit::TerminalRequest(TerminalRequest::Mouse(capture))
-            }
-            LoopEffect::SetClipboard { text, tmux } => {
-                LoopExit::TerminalRequest(TerminalRequest::Clipboard { text, tmux })
-            }
+            LoopEffect::Suspend => LoopExit::Suspend,
+            LoopEffect::CaptureMouse(capture) => LoopExit::CaptureMouse(capture),
+            LoopEffect::SetClipboard { text, tmux } => LoopExit::SetClipboard { text, tmux },
             LoopEffect::Exit(reason) => LoopExit::Ended(reason),
         };
         // The first reason to end the program is the one that is reported.
