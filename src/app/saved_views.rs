@@ -210,7 +210,7 @@ mod tests {
     use super::parse_numbered_name;
 
     #[test]
-    fn a_view_is_saved_under_a_number_and_a_name() {
+    fn view_needs_number_and_name() {
         for (line, read) in [
             ("3 Trouble", Some((3, "Trouble"))),
             (" 9  Late  mail ", Some((9, "Late  mail"))),
