@@ -16,16 +16,18 @@ use crate::server::sample::DEFAULT_EMAILS;
 use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
-/// How long tasks may run on after the user has quit.
+/// Time for tasks to finish after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens the terminal UI on the selected profile, or with its setup.
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
-    let settings = cli::resolve_settings(context.global, context.env, context.out)?;
-    if settings.is_unconfigured && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+    let settings = context.resolve_settings()?;
+    if settings.credentials.is_unconfigured
+        && !(io::stdin().is_terminal() && io::stdout().is_terminal())
+    {
         // Without a terminal there is no setup: the error is the missing key.
-        settings.key.as_ref().map_err(Clone::clone)?;
+        settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
     let sessions = build_session_factory(context, (DEFAULT_EMAILS, 1))?;
     run_tui(&sessions, context, || {
@@ -35,7 +37,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
     })
 }
 
-/// Opens the terminal UI on an embedded server with a sample mailbox; nothing is stored.
+/// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
     let sessions = build_session_factory(context, (sample.emails, sample.seed))?;
@@ -48,7 +50,7 @@ fn build_session_factory(
 ) -> Result<SessionFactory, Error> {
     // Without a usable configuration file, the keys are the default ones.
     let changes = Profiles::load_with_errors(context.env)
-        .map(|profiles| profiles.keys().to_vec())
+        .map(|profiles| profiles.file.keys)
         .unwrap_or_default();
     let (keymap, errors) = Keymap::with_overrides(&changes);
     if let Some(message) = errors.into_iter().next() {
@@ -79,7 +81,7 @@ fn run_tui(
     let clock = sessions.clock.clone();
     let palette = context.out.colour.then(|| {
         Profiles::load_with_errors(env)
-            .map(|profiles| profiles.palette())
+            .map(|profiles| profiles.file.palette)
             .unwrap_or_default()
     });
     let zone = sessions.flags.zone.clone();
@@ -108,7 +110,7 @@ fn run_tui(
     }
 }
 
-/// Builds a runtime with one thread beside the event loop, for requests and the embedded server.
+/// Builds a runtime with one thread beside the event loop.
 fn build_runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

@@ -2,11 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-use tokio::signal::unix::SignalKind;
 
 use crate::app::Keymap;
 use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
@@ -19,7 +18,7 @@ use crate::{launch, logging, panic_hook, signals};
 /// The stack of the worker thread, as large as that of a main thread.
 const WORKER_STACK_SIZE: usize = 8 << 20;
 
-/// The terminal UI with an archive, a service and timers uses about half as many descriptors.
+/// Twice as many descriptors as the terminal UI uses.
 const MIN_DESCRIPTORS: u64 = 64;
 
 /// Why the process ends.
@@ -91,9 +90,9 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             let result = out.write_data(&text).and_then(|()| out.flush());
             (out, result)
         }
-        ParsedArgs::Invalid { failure, json } => (
+        ParsedArgs::Invalid { error, json } => (
             Output::before_parsing(json),
-            Err(CommandExit::Failed(failure)),
+            Err(CommandExit::Failed(error)),
         ),
     };
     match result {
@@ -142,7 +141,7 @@ fn forbid_core_dumps() {
     );
 }
 
-/// Raises the limit on open descriptors as far as the program needs; below it, libraries would panic.
+/// Raises the limit on open descriptors; below the minimum, libraries would panic.
 fn raise_descriptor_limit() -> Result<(), Error> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let Some(current) = current.filter(|current| *current < MIN_DESCRIPTORS) else {
@@ -161,14 +160,9 @@ fn raise_descriptor_limit() -> Result<(), Error> {
     Err(Error::new(ErrorKind::Io, message).with_hint("raise the limit: ulimit -n 256"))
 }
 
-/// Makes a write beyond the file size limit fail like one to a full disk; by default its signal ends the
-/// process. The handler stays after the runtime that installed it is gone.
+/// Makes a write beyond the file size limit fail like one to a full disk.
+///
+/// By default, its signal ends the process.
 fn ignore_sigxfsz() {
-    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
-        let _guard = runtime.enter();
-        let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
-    }
+    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::{Priority, RateBudget};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
 use crate::archive::Coverage;
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
@@ -63,7 +63,7 @@ fn running_email(world: &World) -> RequestId {
     })
 }
 
-fn with_backfill(backfill: Backfill, mailbox: Mailbox) -> World {
+fn with_backfill(backfill: HistorySpan, mailbox: Mailbox) -> World {
     World::start(
         (120, 40),
         SessionInfo {
@@ -236,14 +236,14 @@ fn manual_refresh_replaces_background_refresh() {
 
 #[test]
 fn full_backfill_loads_page_by_page() {
-    let mut world = with_backfill(Backfill::All, deep(5));
+    let mut world = with_backfill(HistorySpan::All, deep(5));
     world.settle();
     assert_eq!(
         (backfills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
-    let mut world = with_backfill(Backfill::Off, deep(5));
+    let mut world = with_backfill(HistorySpan::Off, deep(5));
     world.settle();
     assert_eq!(backfills(&world), 0);
 }
@@ -251,7 +251,7 @@ fn full_backfill_loads_page_by_page() {
 #[test]
 fn backfill_of_days_stops_there() {
     // An email an hour, the oldest 400 hours ago, and a hundred with each page.
-    let mut world = with_backfill(Backfill::Last(SignedDuration::from_hours(650)), deep(9));
+    let mut world = with_backfill(HistorySpan::Last(SignedDuration::from_hours(650)), deep(9));
     world.settle();
     assert_eq!(
         (backfills(&world), world.model.service.is_backfilling()),
@@ -261,7 +261,7 @@ fn backfill_of_days_stops_there() {
 
 #[test]
 fn backfill_yields_to_user_and_stops() {
-    let mut world = with_backfill(Backfill::All, deep(9));
+    let mut world = with_backfill(HistorySpan::All, deep(9));
     while backfills(&world) == 0 {
         world.answer(0);
     }
@@ -300,7 +300,7 @@ fn backfill_yields_to_user_and_stops() {
 
 #[test]
 fn backfill_pauses_for_other_process_or_error() {
-    let mut world = with_backfill(Backfill::All, deep(9));
+    let mut world = with_backfill(HistorySpan::All, deep(9));
     while backfills(&world) == 0 {
         world.answer(0);
     }

@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use super::rng::{Rng, mix64};
 
-/// The customers of the first tier, who are equally likely; each further tier is twice as large and gets as much mail.
+/// The customers of the first tier, who are equally likely.
+///
+/// Each further tier is twice as large and gets as much mail.
 const TOP_TIER_SIZE: u64 = 16;
 const TIERS: u64 = 8;
 
@@ -14,7 +16,7 @@ const TIERS: u64 = 8;
 const NAMES_PER_CULTURE: usize = 16;
 
 static DATA: LazyLock<CustomerData> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../assets/sample/people.toml"))
+    toml_edit::de::from_str(include_str!("../../../assets/sample/people.toml"))
         .expect("the sample data is valid")
 });
 

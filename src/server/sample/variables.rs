@@ -13,7 +13,7 @@ use super::rng::{Rng, mix64};
 use crate::text::format::group_digits;
 
 static DATA: LazyLock<PhraseData> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../assets/sample/phrases.toml"))
+    toml_edit::de::from_str(include_str!("../../../assets/sample/phrases.toml"))
         .expect("the sample data is valid")
 });
 
@@ -24,7 +24,7 @@ struct PhraseData {
     streets: Vec<String>,
     quotes: Vec<String>,
     days: [String; 7],
-    /// What a colleague did, and the page it was done to.
+    /// An action of a colleague, and its page.
     activities: Vec<(String, String)>,
     /// Headline, description of the picture, first words.
     leads: Vec<[String; 3]>,

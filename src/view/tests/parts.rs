@@ -5,7 +5,7 @@ use crate::api::{Priority, RateBudget};
 use crate::app::tests::env::{World, session};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, MissingReason, MissingUpstream};
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use ratatui::style::Modifier;
@@ -58,7 +58,7 @@ fn offline_title_shows_outage_and_age() {
 #[test]
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = session();
-    start.backfill = Backfill::All;
+    start.backfill = HistorySpan::All;
     let mut mailbox = varied();
     mailbox.older_pages = 5;
     let mut world = World::start((100, 12), start, mailbox);
