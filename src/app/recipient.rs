@@ -9,7 +9,6 @@ use super::commands::Command;
 use super::effect::Effect;
 use super::model::Model;
 use super::search::Filter;
-use super::status_check::StatusCheck;
 use crate::archive::EmailRow;
 use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status};
 use crate::query::normalize::normalize;
@@ -215,7 +214,7 @@ impl Model {
         let fresh_since = self
             .status_check
             .as_ref()
-            .map_or(now, StatusCheck::fresh_since);
+            .map_or(now, |check| check.fresh_since());
         if let Some(address) = &self.recipient_card {
             self.outbox.push(Effect::SummarizeRecipient {
                 request: self.recipient_summary.start(),
