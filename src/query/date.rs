@@ -77,7 +77,7 @@ const UNITS: [(RelativeUnit, char); 3] = [
 ];
 
 impl DateExpr {
-    /// Parses a date; case does not matter.
+    /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         DATE_KEYWORDS

@@ -36,7 +36,7 @@ pub struct RateBudget {
     pub limit: Option<u32>,
     /// How many of them were left, by the last response; `None` once that window is over.
     pub remaining: Option<u32>,
-    /// How long all requests still pause because the service said so; zero if they do not.
+    /// How long all requests still pause at the request of the service; zero if they do not.
     pub paused_for: Duration,
 }
 

@@ -109,7 +109,7 @@ impl Archive {
 
     /// Calls `visit` for each match in the order of the query, until it returns false.
     ///
-    /// Only one row is in memory at a time.     /// Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
+    /// Only one row is in memory at a time. Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
     /// be read after it visited all others.
     pub(crate) fn for_each_match(
         &self,

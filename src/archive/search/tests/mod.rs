@@ -473,7 +473,7 @@ fn fts_syntax_in_text_is_data() {
 }
 
 #[test]
-fn email_out_of_order_is_found_by_its_time() {
+fn out_of_order_email_is_found_by_time() {
     let archive = memory();
     let mail = |id: &str, created: &str| -> Arc<str> {
         format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into()
