@@ -17,9 +17,9 @@ use sentbox::server::{EmailSource, SourceError, SourcePage};
 use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
 use serde_json::value::RawValue;
 
+use crate::crash_safety::Chance;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
-use crate::crash_safety::Chance;
 use crate::terminal::{SENTBOX, Session};
 
 fn has_crash_report(home: &Path) -> bool {

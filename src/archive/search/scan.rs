@@ -29,30 +29,12 @@ macro_rules! within_times {
 }
 
 /// Completes a SELECT between two keys for each [`Direction`].
+#[rustfmt::skip] // one statement a line
 macro_rules! both_directions {
     ($select:expr, $key:literal, $rest:expr) => {
         [
-            concat!(
-                $select,
-                $key,
-                " > ?1 AND ",
-                $key,
-                " <= ?2",
-                $rest,
-                " ORDER BY ",
-                $key
-            ),
-            concat!(
-                $select,
-                $key,
-                " < ?1 AND ",
-                $key,
-                " >= ?2",
-                $rest,
-                " ORDER BY ",
-                $key,
-                " DESC"
-            ),
+            concat!($select, $key, " > ?1 AND ", $key, " <= ?2", $rest, " ORDER BY ", $key),
+            concat!($select, $key, " < ?1 AND ", $key, " >= ?2", $rest, " ORDER BY ", $key, " DESC"),
         ]
     };
 }
