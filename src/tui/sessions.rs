@@ -27,7 +27,7 @@ use crate::text::sanitize;
 /// The interval between two refreshes. One request also reads the statuses of the newest hundred
 /// emails again.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
-/// The same for the sample mailbox, which nobody shares.
+/// The same for the sample mailbox, which has one user.
 const DEMO_REFRESH_INTERVAL: Duration = Duration::from_secs(4);
 /// Requests per second that the embedded server answers.
 const DEMO_RATE: u32 = 100;
@@ -72,7 +72,7 @@ impl SessionFactory {
         }
     }
 
-    /// Opens the archive of `settings`, or asks about it if it belongs to another key.
+    /// Opens the archive of `settings`, or returns a question if it belongs to another key.
     fn open_archive(
         &self,
         settings: &Settings,

@@ -1,5 +1,5 @@
 //! The whole program on its real loop, against the real server over real HTTP. Nothing sleeps: the
-//! program is asked whether it is idle, and pauses end when a test says so.
+//! harness waits until the program is idle, and a test fires the timers.
 
 use std::io;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl TuiHarness {
         Self::with_backfill(size, emails, Backfill::Off).await
     }
 
-    /// The same with a profile that wants older mail fetched by itself.
+    /// The same with a backfill.
     pub async fn with_backfill(size: Size, emails: u32, backfill: Backfill) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -95,7 +95,7 @@ impl TuiHarness {
         }
     }
 
-    /// One that runs against a service of somebody else.
+    /// A program that runs against another server.
     pub async fn with_server_at(base: &str, size: Size, retry: RetryPolicy) -> Self {
         let (now, clock) = time();
         Self::with(
@@ -258,7 +258,7 @@ impl TuiHarness {
         self.until_idle().await;
     }
 
-    /// Presses a key, and waits for what a person waits for: what is only fetched ahead may take its time.
+    /// Presses a key, and waits for refresh and reader, but not for a prefetch.
     pub async fn press_until_reader_settles(&mut self, key: &str) {
         let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
         self.keyboard
