@@ -86,7 +86,7 @@ fn short_cells_that_do_not_fit_are_joined() {
 #[test]
 fn image_cells_that_do_not_fit_are_joined() {
     let cells: String = [
-        "a picture of Ana",
+        "a picture of the moon",
         "an arrow to the right",
         "the sign of a team",
     ]
@@ -95,7 +95,7 @@ fn image_cells_that_do_not_fit_are_joined() {
     assert_eq!(
         shown(&format!("<table><tr>{cells}</table>"), 50),
         [
-            "[a picture of Ana]  [an arrow to the right]",
+            "[a picture of the moon]  [an arrow to the right]",
             "[the sign of a team]"
         ]
     );
