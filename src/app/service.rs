@@ -11,7 +11,7 @@ use super::reader::ReaderState;
 use super::session::{SessionInfo, StorageMode};
 use crate::api::Priority;
 use crate::archive::Coverage;
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::Error;
 use crate::mail::EmailId;
 
@@ -57,7 +57,7 @@ pub struct ServiceStatus {
 /// The state of the backfill.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BackfillState {
-    setting: Backfill,
+    setting: HistorySpan,
     pub(super) request: Pending<()>,
     /// Whether there is more to fetch.
     is_active: bool,
@@ -271,10 +271,10 @@ impl ServiceStatus {
             return None;
         }
         backfill.is_active = match (backfill.setting, &self.reach) {
-            (Backfill::Off, _) | (_, None | Some(Coverage::Complete)) => false,
-            (Backfill::All, Some(_)) | (Backfill::Last(_), Some(Coverage::Unknown)) => true,
+            (HistorySpan::Off, _) | (_, None | Some(Coverage::Complete)) => false,
+            (HistorySpan::All, Some(_)) | (HistorySpan::Last(_), Some(Coverage::Unknown)) => true,
             // A time that cannot be parsed ends the backfill.
-            (Backfill::Last(span), Some(Coverage::Since(time))) => time
+            (HistorySpan::Last(span), Some(Coverage::Since(time))) => time
                 .parsed
                 .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
         };
@@ -316,7 +316,7 @@ impl ServiceStatus {
 
     /// Ends the backfill; returns whether it was active.
     pub const fn stop_backfill(&mut self) -> bool {
-        self.backfill.setting = Backfill::Off;
+        self.backfill.setting = HistorySpan::Off;
         std::mem::replace(&mut self.backfill.is_active, false)
     }
 

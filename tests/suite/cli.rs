@@ -246,7 +246,7 @@ fn full_sync_is_complete_and_second_run_empty() {
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("sync --back yesterday"), @r"
-    stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': say all, or a number of hours, days or weeks such as 12h, 30d, 8w
+    stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': expected all, or a number of hours, days or weeks such as 12h, 30d, 8w
     stderr:    hint: see sentbox --help
     exit code 2
     ");
@@ -263,7 +263,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.run_with_input("import -", &lines)), @r"
     2 emails read, 2 of them new
-    stderr: sentbox: what comes is kept in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, for you alone
+    stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 lines are no email
     exit code 1

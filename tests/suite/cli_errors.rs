@@ -17,7 +17,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     "#);
     assert_snapshot!(sentbox.transcript("list --limit none"), @r"
-    stderr: sentbox: invalid value 'none' for '--limit <N>': say a whole number, 1 or more
+    stderr: sentbox: invalid value 'none' for '--limit <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox --help
     exit code 2
     ");

@@ -66,10 +66,10 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     }
     tokenizer.end();
-    if !rest.is_empty() || tokenizer.sink.nodes_exceeded() {
+    if !rest.is_empty() || tokenizer.sink.nodes_exceeded.get() {
         truncations.push("it has too many elements");
     }
-    if tokenizer.sink.depth_exceeded() {
+    if tokenizer.sink.depth_exceeded.get() {
         truncations.push("its elements are nested too deep");
     }
     ParsedHtml {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
-use crate::config::{Backfill, clock};
+use crate::config::{HistorySpan, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
 use crate::tui::LoopExit;
@@ -301,7 +301,7 @@ async fn date_prompt_jumps_to_the_date() {
 
 #[tokio::test]
 async fn backfill_fetches_older_mail_without_a_key_press() {
-    let it = TuiHarness::with_backfill(WIDE, 350, Backfill::All).await;
+    let it = TuiHarness::with_backfill(WIDE, 350, HistorySpan::All).await;
     assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
     assert!(
         it.screen().contains("350 emails, complete"),
