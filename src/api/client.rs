@@ -18,10 +18,10 @@ use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Priority, RequestHandle};
 use super::response::{self, read_body};
 use super::retry::{Elapsed, RetryPolicy};
-use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, lock};
+use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
-use crate::error::{Error, ErrorKind, RequestDetails, Result};
+use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
 use crate::mail::EmailId;
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));

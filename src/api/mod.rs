@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -147,9 +147,4 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
 
     /// Returns one email with its bodies.
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
-}
-
-/// Locks a mutex whose value stays valid when another thread panics.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -176,11 +176,11 @@ impl Archive {
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        self.connections.read(load_identity)
+        self.read(load_identity)
     }
 
     fn bind(&self, identity: &Identity) -> Result<()> {
-        self.connections.write(|change| {
+        self.write(|change| {
             change.execute("DELETE FROM identity", [])?;
             change.execute(
                 "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",

@@ -109,7 +109,7 @@ impl Archive {
             .drain(..)
             .filter(|email| ids.insert(email.email.id.clone()))
             .collect();
-        let (new, out) = self.connections.write(|tx| {
+        let (new, out) = self.write(|tx| {
             let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;
             position::assign_time_keys(tx, &mut emails, seen_at)?;
             let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;

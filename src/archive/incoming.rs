@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{ToSql, Transaction, params, params_from_iter};
 
 use super::codec::row::{self, row_columns, summary_columns};
-use super::codec::{dictionary, id as id_codec};
+use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::sql;
 use super::{RequestTime, SortKey, search};
@@ -100,7 +100,7 @@ impl IncomingEmail {
 
     /// Loads the row that the archive has of it now.
     pub(crate) fn find_existing(&mut self, tx: &Transaction) -> Result<()> {
-        let params = [id_codec::encode_id(&self.email.id)];
+        let params = [codec::encode_id(&self.email.id)];
         self.existing = sql::optional(tx, EXISTING, params, |row| {
             Ok(ExistingRow {
                 sort_key: row.get(0)?,

@@ -6,8 +6,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
+use super::storage;
 use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
-use super::storage::schema;
 use super::{Archive, SortKey, search};
 use crate::error::{Error, Result};
 use crate::mail::Summary;
@@ -15,9 +15,8 @@ use crate::mail::Summary;
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
     pub(crate) fn quick_check(&self) -> Result<()> {
-        let result: String = self
-            .connections
-            .read(|conn| Ok(conn.pragma_query_value(None, "quick_check", |row| row.get(0))?))?;
+        let result: String =
+            self.read(|conn| Ok(conn.pragma_query_value(None, "quick_check", |row| row.get(0))?))?;
         if result == "ok" {
             return Ok(());
         }
@@ -28,7 +27,7 @@ impl Archive {
     ///
     /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<()> {
-        let damage = self.connections.read(|conn| find_damage(conn, progress))?;
+        let damage = self.read(|conn| find_damage(conn, progress))?;
         if damage == Damage::default() {
             Ok(())
         } else {
@@ -198,7 +197,7 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
         let is_whole = conn.pragma_query_value(None, "quick_check", |row| {
             Ok(row.get::<_, String>(0)? == "ok")
         })?;
-        Ok(is_whole && schema::check_version(&conn).is_ok())
+        Ok(is_whole && storage::is_outdated(&conn).is_ok())
     };
     match check() {
         Ok(is_of_use) => !is_of_use,

@@ -10,13 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
 use super::codec::row::{self, summary_columns};
-use super::codec::{id as id_codec, time};
 use super::incoming::IncomingEmail;
 use super::listing::coverage;
 use super::storage::sql;
 use super::{Archive, SortKey, search};
 use crate::error::Result;
-use crate::mail::{Address, ApiTime, Summary};
+use crate::mail::{Address, ApiTime, EmailId, Summary};
 use crate::query::Query;
 
 /// The file is rewritten if at least one of this many emails was purged.
@@ -55,8 +54,7 @@ impl FilteredCounts {
 impl Archive {
     /// Counts the emails that [`purge`](Self::purge) would delete.
     pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64> {
-        self.connections
-            .read(|conn| Ok(find_targets(conn, target)?.len() as u64))
+        self.read(|conn| Ok(find_targets(conn, target)?.len() as u64))
     }
 
     /// Deletes emails with their bodies and status history, and rewrites the file without them.
@@ -64,7 +62,7 @@ impl Archive {
     /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
     /// reads, it cannot be, and is when that ends.
     pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool)> {
-        let count = self.connections.write(|tx| {
+        let count = self.write(|tx| {
             let keys = find_targets(tx, target)?;
             let cutoff = match target {
                 PurgeTarget::Before(time) => {
@@ -95,9 +93,7 @@ impl Archive {
         if self.retention.is_none() {
             return Ok(());
         }
-        let purged = self
-            .connections
-            .write(|tx| delete_expired(tx, self.retention, now))?;
+        let purged = self.write(|tx| delete_expired(tx, self.retention, now))?;
         if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
@@ -196,25 +192,17 @@ fn find_sent_to(conn: &Connection, address: &str) -> Result<Vec<SortKey>> {
 /// Stores a hash of the email's id, unless its own time keeps it out.
 fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<()> {
     let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
-    let found = sql::optional(tx, query, [key], |row| {
-        Ok((
-            id_codec::decode_id(row.get_ref(0)?),
-            time::decode(row.get_ref(1)?),
-        ))
-    })?;
-    let Some((id, created)) = found else {
-        return Ok(());
+    let found: Option<(EmailId, ApiTime)> =
+        sql::optional(tx, query, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let is_kept_out = |created: &ApiTime| {
+        created
+            .as_micros()
+            .zip(cutoff)
+            .is_some_and(|(created, cutoff)| created < cutoff)
     };
-    let created = created.and_then(|created| ApiTime::parse(&created).as_micros());
-    if created
-        .zip(cutoff)
-        .is_none_or(|(created, cutoff)| created >= cutoff)
-    {
-        sql::execute(
-            tx,
-            "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)",
-            [id_hash(&id)],
-        )?;
+    if let Some((id, _)) = found.filter(|(_, created)| !is_kept_out(created)) {
+        let query = "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)";
+        sql::execute(tx, query, [id_hash(id.as_str())])?;
     }
     Ok(())
 }

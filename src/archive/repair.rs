@@ -7,13 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, p
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
-use super::codec::{dictionary, id as id_codec};
+use super::codec::{self, dictionary};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
 use super::listing::coverage::{self, CoveredRange};
 use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
-use super::storage::{Connections, open_for_repair, schema};
+use super::storage::{self, Connections, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
 use crate::error::{Error, ErrorKind, Result};
@@ -104,9 +104,7 @@ impl Archive {
         let new = path.with_added_extension("repair");
         remove_files(&new);
         let source = open_for_repair(path)?;
-        if schema::check_version(&source)? == schema::SchemaVersion::Outdated
-            || !schema::has_tables(&source)?
-        {
+        if storage::is_outdated(&source)? || !storage::has_tables(&source)? {
             return Err(Error::new(
                 ErrorKind::Archive,
                 "the archive is of an older version or empty, so there is nothing to repair",
@@ -328,10 +326,7 @@ impl RepairJob<'_> {
                     tx.prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
                 let known = known
                     .query_row(
-                        params![
-                            id_codec::encode_id(&email.fields.summary.id),
-                            email.sort_key
-                        ],
+                        params![codec::encode_id(&email.fields.summary.id), email.sort_key],
                         |row| row.get::<_, SortKey>(0),
                     )
                     .optional()?;

@@ -11,7 +11,7 @@ mod run;
 mod tests;
 
 use std::ops::ControlFlow::Continue;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use tracing::info;
@@ -28,7 +28,7 @@ pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
 use crate::archive::{Archive, ListingPage, MergeResult, PagePosition, ProcessLock, RequestTime};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::{Email, EmailId};
 
 /// Stores the emails of one service in one archive.
@@ -374,8 +374,4 @@ async fn stamp_request(archive: Archive, now: Timestamp) -> RequestTime {
     let stamp = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
     let stamp = stamp.ok().and_then(Result::ok);
     stamp.unwrap_or_else(|| RequestTime::from(now))
-}
-
-fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, Transaction, params};
 
 use super::coverage;
-use super::sort_key::{RequestTime, SortKey};
+use super::{RequestTime, SortKey};
 use crate::archive::Archive;
 use crate::archive::storage::sql;
 use crate::error::Result;
@@ -66,13 +66,12 @@ pub(crate) use latest_response_seq;
 impl Archive {
     /// Loads all runs, newest first.
     pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>> {
-        self.connections
-            .read(|conn| sql::all(conn, RUNS, [], read_run))
+        self.read(|conn| sql::all(conn, RUNS, [], read_run))
     }
 
     /// Returns when the latest answered request for the newest page was sent.
     pub(crate) fn head_at(&self) -> Result<Option<Timestamp>> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let query = "SELECT head_requested_at FROM listing";
             Ok(to_timestamp(sql::value(conn, query, [])?))
         })
@@ -85,7 +84,7 @@ impl Archive {
         bottom: SortKey,
         now: Timestamp,
     ) -> Result<Option<SortKey>> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let mut statement = conn.prepare_cached(LISTED_FROM)?;
             let mut rows = statement.query([top, bottom])?;
             while let Some(row) = rows.next()? {
@@ -103,7 +102,7 @@ impl Archive {
     pub(crate) fn unlisted_emails(&self, limit: u32) -> Result<Vec<(EmailId, ConfirmedRun)>> {
         let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
-        self.connections.read(|conn| {
+        self.read(|conn| {
             sql::all(conn, query, [limit], |row| {
                 let key = row.get(1)?;
                 let at = to_timestamp(row.get(2)?).unwrap_or_default();
@@ -116,7 +115,7 @@ impl Archive {
                     may_change: may_change(last_event.as_deref(), key, at),
                     response_seq: 0,
                 };
-                Ok((sql::email_id(row, 0)?, run))
+                Ok((row.get(0)?, run))
             })
         })
     }

@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use rusqlite::{Transaction, params};
 
-use super::sort_key::SortKey;
+use super::SortKey;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
 use crate::error::Result;

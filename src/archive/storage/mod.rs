@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -12,16 +12,14 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
-pub(crate) mod schema;
 pub(crate) mod sql;
 
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use error::{explain_damage, in_use_error};
 use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
-use schema::SchemaVersion;
 
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,15 +70,15 @@ impl Connections {
             return Self::open_read_only(path);
         }
         create_private(path)?;
-        let opened = connect(&file_uri(path))
-            .and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
+        let opened =
+            connect(&file_uri(path)).and_then(|writer| Ok((read_version(&writer)?, writer)));
         let writer = match opened {
             Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
             opened => opened?.1,
         };
-        if schema::check_version(&writer)? == SchemaVersion::Outdated {
+        if is_outdated(&writer)? {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
@@ -98,14 +96,14 @@ impl Connections {
     fn open_read_only(path: &Path) -> Result<Option<Self>> {
         let uri = file_uri(path);
         let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
-            .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
+            .and_then(|reader| Ok((read_version(&reader)?, reader)));
         let (_, reader) = opened.map_err(|error| {
             files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
-        if schema::check_version(&reader)? == SchemaVersion::Outdated {
+        if is_outdated(&reader)? {
             return Ok(None);
         }
-        if !schema::has_tables(&reader)? {
+        if !has_tables(&reader)? {
             return Err(Error::new(
                 ErrorKind::Archive,
                 "the archive is empty and cannot be written",
@@ -138,8 +136,8 @@ impl Connections {
     }
 
     fn new(uri: String, mut writer: Connection) -> Result<Self> {
-        if !schema::has_tables(&writer)? {
-            schema::create_tables(&mut writer)?;
+        if !has_tables(&writer)? {
+            create_tables(&mut writer)?;
         }
         let has_changed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&has_changed);
@@ -190,7 +188,7 @@ impl Connections {
 
     fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.check_file()?;
-        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        let mut writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
         let outcome = operation(&tx)?;
@@ -208,7 +206,7 @@ impl Connections {
     /// the log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
         self.check_file()?;
-        let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        let writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         search::erase_deleted(&writer)?;
         dictionary::delete_unused(&writer)?;
         // The copy may be too large for memory.
@@ -252,10 +250,10 @@ impl Connections {
                 files::uri_parameters(file.path())
             ))?);
         }
-        let idle = lock_connection(&self.idle_readers).pop();
+        let idle = lock(&self.idle_readers).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
         let outcome = work(&mut reader).map_err(|error| self.explain(error))?;
-        let mut idle = lock_connection(&self.idle_readers);
+        let mut idle = lock(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
@@ -278,11 +276,6 @@ fn read_in_transaction<T>(
     let outcome = read(&tx)?;
     tx.finish()?;
     Ok(outcome)
-}
-
-/// A panic elsewhere leaves the connection usable: its transaction was rolled back.
-fn lock_connection<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
@@ -330,12 +323,53 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
+/// The version that this program reads and writes. The tables may change with each version: an older
+/// archive is moved to a backup, and its mail is fetched again.
+const VERSION: u32 = 8;
+
+/// Creates the tables if there are none, in one transaction.
+pub(crate) fn create_tables(conn: &mut Connection) -> Result<()> {
+    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read under the lock: another process may have created them meanwhile.
+    if read_version(&change)? == 0 {
+        change.execute_batch(include_str!("../schema.sql"))?;
+        change.pragma_update(None, "user_version", VERSION)?;
+    }
+    change.commit()?;
+    Ok(())
+}
+
+/// Whether the tables exist already.
+pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
+    Ok(read_version(conn)? != 0)
+}
+
+/// Whether the tables are of an older version; a newer one is an error. Changes nothing.
+pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
+    match read_version(conn)? {
+        0 | VERSION => Ok(false),
+        1..VERSION => Ok(true),
+        newer => Err(Error::new(
+            ErrorKind::Archive,
+            format!("the archive was written by a newer version of sentbox (format {newer})"),
+        )
+        .with_hint(
+            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
+        )),
+    }
+}
+
+/// Reads the version of the tables.
+pub(crate) fn read_version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
 
     #[test]
     fn symbolic_link_leaves_mode_of_target() {
@@ -371,5 +405,47 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
+    }
+
+    #[test]
+    fn empty_file_gets_the_tables_once() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        assert!(!has_tables(&conn).unwrap());
+        create_tables(&mut conn).unwrap();
+        create_tables(&mut conn).unwrap();
+        assert_eq!(
+            (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
+            (VERSION, false)
+        );
+        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
+            .unwrap();
+    }
+
+    #[test]
+    fn newer_tables_are_refused_and_older_recognised() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.pragma_update(None, "user_version", VERSION + 1)
+            .unwrap();
+        let error = is_outdated(&conn).unwrap_err();
+        assert!(
+            error.kind == ErrorKind::Archive && error.message.contains("newer version"),
+            "{error}"
+        );
+        conn.pragma_update(None, "user_version", VERSION - 1)
+            .unwrap();
+        assert!(is_outdated(&conn).unwrap());
+    }
+
+    #[test]
+    fn failed_creation_leaves_nothing_behind() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
+            .unwrap();
+        create_tables(&mut conn).unwrap_err();
+        assert!(!has_tables(&conn).unwrap());
+        let tables: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(tables, 1, "only the table that existed before");
     }
 }

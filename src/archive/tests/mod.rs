@@ -538,7 +538,7 @@ fn readers_and_writer_do_not_conflict() {
 #[test]
 fn hot_queries_use_an_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
+    storage::create_tables(&mut connection).unwrap();
     let hot = [
         window::BELOW,
         window::ABOVE,
@@ -553,10 +553,8 @@ fn hot_queries_use_an_index() {
         position::KEY_EXISTS,
         position::KEYS_BELOW,
         coverage::COUNT_LISTED,
-        coverage::NEWEST_LISTED,
-        coverage::OLDEST_LISTED,
-        coverage::NTH_ABOVE_BOTTOM,
-        coverage::NTH_BELOW_TOP,
+        coverage::NTH_LISTED[0],
+        coverage::NTH_LISTED[1],
         listing::confirmations::OVERLAPPING,
         listing::confirmations::NEXT_RUN_ABOVE,
         listing::confirmations::NEXT_RUN_BELOW,
@@ -595,7 +593,7 @@ fn hot_queries_use_an_index() {
 #[test]
 fn counting_uses_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
+    storage::create_tables(&mut connection).unwrap();
     let mut statement = connection
         .prepare(&format!("EXPLAIN QUERY PLAN {}", window::COUNT_NEWER))
         .unwrap();
@@ -609,7 +607,7 @@ fn counting_uses_the_small_index() {
 #[test]
 fn unconfirmed_deletions_use_partial_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
+    storage::create_tables(&mut connection).unwrap();
     let mut statement = connection
         .prepare(&format!("EXPLAIN QUERY PLAN {}", deletions::UNCONFIRMED))
         .unwrap();
