@@ -15,9 +15,8 @@ use url::Url;
 
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
-use super::request::{Priority, RequestHandle};
+use super::request::{Elapsed, Priority, RequestHandle, RetryPolicy};
 use super::response::{self, read_body};
-use super::retry::{Elapsed, RetryPolicy};
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};

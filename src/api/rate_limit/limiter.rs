@@ -10,8 +10,9 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
 use super::{Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket};
-use crate::api::request::{Priority, RequestHandle};
-use crate::api::retry::{DEFAULT_PAUSE, Elapsed, RetryAction, RetryPolicy};
+use crate::api::request::{
+    DEFAULT_PAUSE, Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy,
+};
 use crate::config::Rate;
 use crate::config::clock::Clock;
 use crate::error::lock;
