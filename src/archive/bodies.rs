@@ -32,7 +32,7 @@ impl Archive {
             };
             let json: Arc<str> = compressed.to_json(conn)?.into();
             Ok(Some((
-                wire::Email::parse(&json).map_err(|error| damaged_error(&error))?,
+                wire::Email::parse(&json).map_err(damaged_error)?,
                 json,
                 last_event,
             )))
@@ -45,7 +45,7 @@ impl Archive {
             json
         } else {
             replace_last_event(&json, last_event.as_deref())
-                .map_err(|error| damaged_error(&error))?
+                .map_err(damaged_error)?
                 .into()
         };
         let mut email = Email::from(RetrievedEmail { email, json });
@@ -62,7 +62,7 @@ impl Archive {
         retrieved: &RetrievedEmail,
         request: RequestTime,
     ) -> Result<bool> {
-        let email = ListedEmail::parse(&retrieved.json).map_err(|error| damaged_error(&error))?;
+        let email = ListedEmail::parse(&retrieved.json).map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.at)];
         self.write(|tx| {
             if !purge::filter_purged(tx, &mut emails, self.retention, request.at)?.is_empty() {

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::storage::error::in_use_error;
+use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{move_error, unused_path};
+use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::Settings;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +125,10 @@ impl IdentityMismatch {
 
 impl From<IdentityMismatch> for Error {
     fn from(mismatch: IdentityMismatch) -> Self {
-        Self::new(ErrorKind::Archive, mismatch.message())
-            .with_hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
+        archive_error(
+            mismatch.message(),
+            "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin",
+        )
     }
 }
 
@@ -192,19 +195,17 @@ impl Archive {
 }
 
 fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
-    let identity = |row: &rusqlite::Row| {
-        Ok(Identity {
-            service: row.get(0)?,
-            key_fingerprint: row.get(1)?,
-        })
-    };
-    Ok(conn
-        .query_row(
-            "SELECT service, key_fingerprint FROM identity",
-            [],
-            identity,
-        )
-        .optional()?)
+    sql::optional(
+        conn,
+        "SELECT service, key_fingerprint FROM identity",
+        [],
+        |row| {
+            Ok(Identity {
+                service: row.get(0)?,
+                key_fingerprint: row.get(1)?,
+            })
+        },
+    )
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {
@@ -254,7 +255,7 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
     let folders = from
         .parent()
         .zip(to.parent())
-        .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
+        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
     rename_folder(folders.0, folders.1)
 }
 
@@ -262,7 +263,7 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
 fn back_up(path: &Path) -> Result<()> {
     let folder = path
         .parent()
-        .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
+        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
     rename_folder(folder, &unused_path(folder, "aside"))
 }
 

@@ -107,7 +107,7 @@ impl Archive {
         let mut ids = HashSet::new();
         let mut emails: Vec<IncomingEmail> = batch
             .drain(..)
-            .filter(|email| ids.insert(email.email.id.clone()))
+            .filter(|email| ids.insert(email.item.id.clone()))
             .collect();
         let (new, out) = self.write(|tx| {
             let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;

@@ -7,7 +7,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
 use super::storage;
-use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
+use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error};
+use super::storage::files::read_to_end;
 use super::{Archive, SortKey, search};
 use crate::error::{Error, Result};
 use crate::mail::Summary;
@@ -31,7 +32,7 @@ impl Archive {
         if damage == Damage::default() {
             Ok(())
         } else {
-            Err(damage_error(&format!("the archive is damaged: {damage}")))
+            Err(damage_error(format!("the archive is damaged: {damage}")))
         }
     }
 }
@@ -159,7 +160,7 @@ struct DecodedRow {
 /// Reads a row of [`EMAILS`] strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow> {
     let fields = row::read_fields(row, 11)?;
-    row::check_json(&fields).map_err(|error| damaged_error(&error))?;
+    row::check_json(&fields).map_err(damaged_error)?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
@@ -183,7 +184,7 @@ pub(crate) fn is_damage_error(error: &Error) -> bool {
 /// Emails that a search should have examined cannot be read.
 pub(crate) fn unreadable_error(count: usize) -> Error {
     let emails = if count == 1 { "email" } else { "emails" };
-    damage_error(&format!(
+    damage_error(format!(
         "{count} {emails} in the archive cannot be read, so matches may be missing"
     ))
 }

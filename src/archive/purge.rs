@@ -142,7 +142,7 @@ pub(crate) fn filter_purged(
                 filtered.too_old += 1;
                 continue;
             }
-            if any_purged && find_hash.exists([id_hash(&email.email.id)])? {
+            if any_purged && find_hash.exists([id_hash(&email.item.id)])? {
                 filtered.purged += 1;
                 continue;
             }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
+use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::{Connection, Row, ToSql as _, Transaction, params, params_from_iter};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
@@ -11,12 +11,12 @@ use super::codec::{self, dictionary};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
 use super::listing::coverage::{self, CoveredRange};
-use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
+use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
-use super::storage::{self, Connections, open_for_repair};
+use super::storage::{self, open_for_repair, sql};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
@@ -105,16 +105,16 @@ impl Archive {
         remove_files(&new);
         let source = open_for_repair(path)?;
         if storage::is_outdated(&source)? || !storage::has_tables(&source)? {
-            return Err(Error::new(
-                ErrorKind::Archive,
-                "the archive is of an older version or empty, so there is nothing to repair",
-            ));
+            let message =
+                "the archive is of an older version or empty, so there is nothing to repair";
+            return Err(archive_error(message, ""));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
-        let result = Self::open(&ArchiveLocation::Disk(new.clone())).and_then(|target| {
+        let copy_all = |source: Connection| {
+            let target = Self::open(&ArchiveLocation::Disk(new.clone()))?;
             let mut copy = RepairJob {
                 source: &source,
-                target: &target.connections,
+                target: &target,
                 damage,
                 written: 0,
                 lost: Vec::new(),
@@ -123,35 +123,27 @@ impl Archive {
             copy.copy_emails(&mut progress)?;
             let is_coverage_reset = copy.copy_other_tables()?;
             let (lost_emails, lost_bodies) = (copy.count_lost_emails(), copy.lost_bodies);
-            target.connections.compact()?;
+            target.compact()?;
             let info = target.info()?;
-            Ok((
-                info.emails,
-                info.bodies,
+            // A connection that closes removes the log of the file that has its name then.
+            drop((target, source));
+            Ok(RepairOutcome {
+                emails: info.emails,
+                bodies: info.bodies,
                 lost_emails,
                 lost_bodies,
                 is_coverage_reset,
-            ))
-        });
-        drop(source);
-        let (emails, bodies, lost_emails, lost_bodies, is_coverage_reset) =
-            result.inspect_err(|_| remove_files(&new))?;
-        let backup = replace_file(path, &new).inspect_err(|_| remove_files(&new))?;
-        Ok(RepairOutcome {
-            emails,
-            bodies,
-            lost_emails,
-            lost_bodies,
-            is_coverage_reset,
-            backup,
-        })
+                backup: replace_file(path, &new)?,
+            })
+        };
+        copy_all(source).inspect_err(|_| remove_files(&new))
     }
 }
 
 /// A copy from a damaged file to a new one.
 struct RepairJob<'a> {
     source: &'a Connection,
-    target: &'a Connections,
+    target: &'a Archive,
     damage: Damage,
     written: u64,
     /// The keys of emails that could not be read.
@@ -169,10 +161,10 @@ impl RepairJob<'_> {
             self.copy_direction(&UP, i64::MAX, reached, progress)?;
         }
         if self.written == 0 && self.damage.in_file {
-            return Err(
-                Error::new(ErrorKind::Archive, "no email in the archive can be read")
-                    .with_hint(START_NEW_HINT),
-            );
+            return Err(archive_error(
+                "no email in the archive can be read",
+                START_NEW_HINT,
+            ));
         }
         Ok(())
     }
@@ -282,12 +274,10 @@ impl RepairJob<'_> {
 
     fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail> {
         let fields = row::read_fields(row, 7)?;
-        row::check_json(&fields).map_err(|error| damaged_error(&error))?;
+        row::check_json(&fields).map_err(damaged_error)?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
-            *value = row
-                .get::<_, Option<i64>>(1 + at)?
-                .map_or(Value::Null, Value::Integer);
+            *value = row.get::<_, Option<i64>>(1 + at)?.into();
         }
         let key = row.get(0)?;
         let json = self.read_body(key);
@@ -301,13 +291,8 @@ impl RepairJob<'_> {
     }
 
     fn read_body(&self, key: SortKey) -> Result<Option<String>> {
-        let compressed = self
-            .source
-            .prepare_cached(BODY)?
-            .query_row([key], |row| CompressedBody::from_row(row, 0))
-            .optional()?
-            .flatten();
-        let Some(compressed) = compressed else {
+        let read = |row: &Row| CompressedBody::from_row(row, 0);
+        let Some(compressed) = sql::optional(self.source, BODY, [key], read)?.flatten() else {
             return Ok(None);
         };
         compressed.to_email(self.source)?;
@@ -322,14 +307,10 @@ impl RepairJob<'_> {
             let mut written = Vec::new();
             for email in batch.iter() {
                 // The same email, copied from the other side of the break, or another one with its id.
-                let mut known =
-                    tx.prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
-                let known = known
-                    .query_row(
-                        params![codec::encode_id(&email.fields.summary.id), email.sort_key],
-                        |row| row.get::<_, SortKey>(0),
-                    )
-                    .optional()?;
+                let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
+                let id = codec::encode_id(&email.fields.summary.id);
+                let known: Option<SortKey> =
+                    sql::optional_value(tx, query, params![id, email.sort_key])?;
                 if let Some(known) = known {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
@@ -360,15 +341,17 @@ impl RepairJob<'_> {
                 let _ = copy_table(source, tx, table, names);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
-            let listing =
-                source.query_row(query, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
+            let listing = source.query_row(query, [], |row| {
+                (0..5).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
+            });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
                 let _ = tx.execute(query, params_from_iter(listing));
             }
             if is_coverage_reset {
-                tx
-                    .execute_batch("DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL")?;
+                tx.execute_batch(
+                    "DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL",
+                )?;
                 return Ok(());
             }
             for range in coverage::load_ranges(source)? {
@@ -382,12 +365,8 @@ impl RepairJob<'_> {
     }
 
     fn count_lost_emails(&self) -> u64 {
-        let counted = self
-            .source
-            .query_row("SELECT emails FROM row_counts", [], |row| {
-                row.get::<_, i64>(0)
-            })
-            .unwrap_or(0);
+        let query = "SELECT emails FROM row_counts";
+        let counted: i64 = sql::value(self.source, query, []).unwrap_or(0);
         // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
@@ -402,16 +381,11 @@ fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) 
     let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let key_order_id = cache.key_order_id(tx, &email.fields.key_order)?;
-    let sender = cache.sender_value(tx, email.fields.summary.from.as_deref())?;
-    let values = row::to_params(&email.fields, sender);
-    let head = [&email.sort_key as &dyn ToSql]
-        .into_iter()
-        .chain(email.state.iter().map(|value| value as &dyn ToSql));
-    let values = values.iter().map(|value| value as &dyn ToSql);
-    tx.prepare_cached(query)?.execute(params_from_iter(
-        head.chain([&key_order_id as &dyn ToSql]).chain(values),
-    ))?;
+    let mut values = vec![email.sort_key.to_sql()?];
+    values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
+    values.extend(cache.row_values(tx, &email.fields)?);
+    tx.prepare_cached(query)?
+        .execute(params_from_iter(values))?;
     Ok(())
 }
 

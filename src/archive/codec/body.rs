@@ -38,14 +38,13 @@ impl CompressedBody {
             Some(number) => Some(sql::value(conn, DICTIONARY, [number])?),
             None => None,
         };
-        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
-            .map_err(|error| damaged_error(&error))?;
-        String::from_utf8(bytes).map_err(|error| damaged_error(&error))
+        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref()).map_err(damaged_error)?;
+        String::from_utf8(bytes).map_err(damaged_error)
     }
 
     /// Parses the JSON.
     pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
-        wire::Email::parse(&self.to_json(conn)?).map_err(|error| damaged_error(&error))
+        wire::Email::parse(&self.to_json(conn)?).map_err(damaged_error)
     }
 }
 

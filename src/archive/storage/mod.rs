@@ -17,8 +17,10 @@ pub(crate) mod sql;
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
 use crate::error::{Error, ErrorKind, Result, lock};
-use error::{explain_damage, in_use_error};
-use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
+use error::{archive_error, in_use_error};
+use files::{
+    FileId, back_up_outdated, create_private, explain_damage, file_uri, is_read_only_file,
+};
 use peer_notice::{PeerNotice, PeerNotifier};
 
 /// How long a connection waits for another process before it gives up.
@@ -35,8 +37,6 @@ const PROGRESS_STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(crate) struct Connections {
-    /// The file, unless the archive is in memory.
-    path: Option<PathBuf>,
     uri: String,
     /// `None` if the archive is read-only.
     writer: Option<Mutex<Connection>>,
@@ -70,55 +70,36 @@ impl Connections {
             return Self::open_read_only(path);
         }
         create_private(path)?;
-        let opened =
-            connect(&file_uri(path)).and_then(|writer| Ok((read_version(&writer)?, writer)));
-        let writer = match opened {
+        let writer = match connect_and_check(&file_uri(path)) {
             Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
-            opened => opened?.1,
+            writer => writer?,
         };
         if is_outdated(&writer)? {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        let connections = Self::new(file_uri(path), writer)?;
-        let notifier = Some(Arc::new(PeerNotifier::new(path)));
-        Ok(Some(Self {
-            path: Some(path.to_owned()),
-            file_id: FileId::from_path(path),
-            notifier,
-            ..connections
-        }))
+        Self::new(file_uri(path), Some(path), Some(writer)).map(Some)
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
     fn open_read_only(path: &Path) -> Result<Option<Self>> {
         let uri = file_uri(path);
-        let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
-            .and_then(|reader| Ok((read_version(&reader)?, reader)));
-        let (_, reader) = opened.map_err(|error| {
+        let opened = connect_and_check(&format!("{uri}{}", files::uri_parameters(path)));
+        let reader = opened.map_err(|error| {
             files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
         if is_outdated(&reader)? {
             return Ok(None);
         }
         if !has_tables(&reader)? {
-            return Err(Error::new(
-                ErrorKind::Archive,
+            return Err(archive_error(
                 "the archive is empty and cannot be written",
-            )
-            .with_hint("check the owner and the mode of its file"));
+                "check the owner and the mode of its file",
+            ));
         }
-        Ok(Some(Self {
-            path: Some(path.to_owned()),
-            uri,
-            writer: None,
-            idle_readers: Mutex::default(),
-            has_changed: Arc::default(),
-            file_id: FileId::from_path(path),
-            notifier: Some(Arc::new(PeerNotifier::new(path))),
-        }))
+        Self::new(uri, Some(path), None).map(Some)
     }
 
     /// Creates a database that exists as long as this value, under a name of its own in this process.
@@ -132,29 +113,29 @@ impl Connections {
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
         let writer = connect(&uri)?;
-        Self::new(uri, writer)
+        Self::new(uri, None, Some(writer))
     }
 
-    fn new(uri: String, mut writer: Connection) -> Result<Self> {
-        if !has_tables(&writer)? {
-            create_tables(&mut writer)?;
-        }
+    fn new(uri: String, path: Option<&Path>, mut writer: Option<Connection>) -> Result<Self> {
         let has_changed = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&has_changed);
-        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
-            if matches!(table, "mail" | "body" | "confirmed_run") {
-                flag.store(true, Ordering::Relaxed);
+        if let Some(writer) = &mut writer {
+            if !has_tables(writer)? {
+                create_tables(writer)?;
             }
-        }))?;
-        let writer = Some(Mutex::new(writer));
+            let flag = Arc::clone(&has_changed);
+            writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+                if matches!(table, "mail" | "body" | "confirmed_run") {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            }))?;
+        }
         Ok(Self {
-            path: None,
             uri,
-            writer,
+            writer: writer.map(Mutex::new),
             idle_readers: Mutex::default(),
             has_changed,
-            file_id: None,
-            notifier: None,
+            file_id: path.and_then(FileId::from_path),
+            notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
         })
     }
 
@@ -261,8 +242,8 @@ impl Connections {
     }
 
     fn explain(&self, error: Error) -> Error {
-        match &self.path {
-            Some(path) => explain_damage(error, path),
+        match &self.file_id {
+            Some(file) => explain_damage(error, file.path()),
             None => error,
         }
     }
@@ -276,6 +257,13 @@ fn read_in_transaction<T>(
     let outcome = read(&tx)?;
     tx.finish()?;
     Ok(outcome)
+}
+
+/// Connects and reads the file, which connecting alone does not.
+fn connect_and_check(uri: &str) -> rusqlite::Result<Connection> {
+    let conn = connect(uri)?;
+    read_version(&conn)?;
+    Ok(conn)
 }
 
 fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
@@ -313,9 +301,9 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
 /// Opens a file that may be damaged, for reading.
 pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     if !path.exists() {
-        return Err(Error::new(
-            ErrorKind::Archive,
+        return Err(archive_error(
             format!("there is no archive at {}", path.display()),
+            "",
         ));
     }
     let conn = connect_reader(&file_uri(path))?;
