@@ -177,12 +177,8 @@ impl Client {
             if let Some(hook) = &self.before_send {
                 hook().await;
             }
-            details = RequestDetails {
-                attempts: details.attempts + 1,
-                status: None,
-                request_id: None,
-                ..details
-            };
+            details.attempts += 1;
+            (details.status, details.request_id) = (None, None);
             let started = Instant::now();
             let response = timeout(
                 retry_policy.remaining(elapsed),

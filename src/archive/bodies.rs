@@ -65,11 +65,11 @@ impl Archive {
         let email = ListedEmail::parse(&retrieved.json).map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.at)];
         self.write(|tx| {
-            if !purge::filter_purged(tx, &mut emails, self.retention, request.at)?.is_empty() {
-                return Ok(false);
-            }
+            purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
             position::assign_time_keys(tx, &mut emails, request.at)?;
-            let email = &emails[0];
+            let Some(email) = emails.first() else {
+                return Ok(false);
+            };
             let changed = email.update_status(tx, request)?;
             if email.existing.is_none() {
                 incoming::insert_new(tx, &emails, EmailSource::Response(request))?;

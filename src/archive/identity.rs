@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{move_error, unused_path};
@@ -104,18 +104,16 @@ impl IdentityMismatch {
 
     /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
-        let Self {
-            profile,
-            path: _,
-            identity,
-            emails,
-        } = self;
-        let of = identity.as_ref().map_or_else(String::new, |identity| {
-            format!(
-                " (fingerprint {}, for {})",
-                identity.key_fingerprint, identity.service
-            )
+        let of = self.identity.as_ref().map_or_else(String::new, |identity| {
+            let Identity {
+                service,
+                key_fingerprint,
+            } = identity;
+            format!(" (fingerprint {key_fingerprint}, for {service})")
         });
+        let Self {
+            profile, emails, ..
+        } = self;
         let mails = if *emails == 1 { "email" } else { "emails" };
         format!(
             "profile {profile} has an archive of {emails} {mails} that belongs to another key{of}"
@@ -184,12 +182,13 @@ impl Archive {
 
     fn bind(&self, identity: &Identity) -> Result<()> {
         self.write(|change| {
-            change.execute("DELETE FROM identity", [])?;
-            change.execute(
-                "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
-                params![identity.service, identity.key_fingerprint],
-            )?;
-            Ok(())
+            let Identity {
+                service,
+                key_fingerprint,
+            } = identity;
+            sql::execute(change, "DELETE FROM identity", [])?;
+            let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
+            sql::execute(change, query, [service, key_fingerprint]).map(drop)
         })
     }
 }

@@ -10,6 +10,7 @@ use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{self, dictionary};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
+use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
@@ -57,28 +58,16 @@ const EMAIL_FROM: &str = concat!(
 
 const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
-/// A direction of reading.
-struct ScanDirection {
-    rows_clause: &'static str,
-    /// Finds the next sort key.
-    next_sql: &'static str,
-    step: i64,
-    reverse: &'static ScanDirection,
-}
-
-/// From newer to older emails, by rising sort key.
-static DOWN: ScanDirection = ScanDirection {
-    rows_clause: "> ?1 ORDER BY mail.sort_key",
-    next_sql: "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
-    step: 1,
-    reverse: &UP,
-};
-static UP: ScanDirection = ScanDirection {
-    rows_clause: "< ?1 ORDER BY mail.sort_key DESC",
-    next_sql: "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
-    step: -1,
-    reverse: &DOWN,
-};
+/// The end of [`EMAIL_FROM`] for each [`Direction`].
+const EMAILS_PAST: [&str; 2] = [
+    "> ?1 ORDER BY mail.sort_key",
+    "< ?1 ORDER BY mail.sort_key DESC",
+];
+/// Finds the next stored sort key in each [`Direction`].
+const NEXT_KEY: [&str; 2] = [
+    "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
+    "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
+];
 
 /// Tables that are copied as they are, except rows that contradict the new file.
 const COPIED_TABLES: [(&str, &str); 4] = [
@@ -155,10 +144,10 @@ impl RepairJob<'_> {
     /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
     /// the oldest one.
     fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<()> {
-        let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
+        let reached = self.copy_direction(Direction::Older, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
             self.damage.in_file = true;
-            self.copy_direction(&UP, i64::MAX, reached, progress)?;
+            self.copy_direction(Direction::Newer, i64::MAX, reached, progress)?;
         }
         if self.written == 0 && self.damage.in_file {
             return Err(archive_error(
@@ -175,7 +164,7 @@ impl RepairJob<'_> {
     /// end, else the last key.
     fn copy_direction(
         &mut self,
-        direction: &ScanDirection,
+        direction: Direction,
         start: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
@@ -185,17 +174,15 @@ impl RepairJob<'_> {
             let Err(broken_at) = self.copy_until_break(direction, from, end, progress)? else {
                 return Ok(None);
             };
-            let found = if broken_at == start {
-                None
-            } else {
-                self.find_next_readable(direction, broken_at, end)
-            };
-            let Some(found) = found else {
+            if broken_at == start {
+                return Ok(Some(broken_at));
+            }
+            let Some(found) = self.find_next_readable(direction, broken_at, end) else {
                 return Ok(Some(broken_at));
             };
-            let _ = self.copy_until_break(direction.reverse, found, broken_at, progress)?;
+            let _ = self.copy_until_break(direction.reverse(), found, broken_at, progress)?;
             // Once more with the email that was found.
-            from = found - direction.step;
+            from = found - stored_step(direction);
         }
     }
 
@@ -203,7 +190,7 @@ impl RepairJob<'_> {
     /// email before that.
     fn copy_until_break(
         &mut self,
-        direction: &ScanDirection,
+        direction: Direction,
         from: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
@@ -212,7 +199,8 @@ impl RepairJob<'_> {
         let mut batch: Vec<RecoveredEmail> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let Ok(mut statement) = source.prepare(&format!("{EMAIL_FROM}{}", direction.rows_clause))
+        let Ok(mut statement) =
+            source.prepare(&format!("{EMAIL_FROM}{}", EMAILS_PAST[direction as usize]))
         else {
             return Ok(Err(last));
         };
@@ -250,26 +238,12 @@ impl RepairJob<'_> {
     }
 
     /// Finds the key of an email behind a break; each step goes twice as far.
-    fn find_next_readable(
-        &self,
-        direction: &ScanDirection,
-        broken_at: i64,
-        end: i64,
-    ) -> Option<i64> {
-        let steps = (0..62).map(|bits| direction.step << bits);
-        let mut from = steps.filter_map(|step| broken_at.checked_add(step));
-        let found = from.find_map(|from| {
-            self.source
-                .query_row(direction.next_sql, [from], |row| row.get::<_, i64>(0))
-                .ok()
-        });
-        found.filter(|found| {
-            if direction.step > 0 {
-                *found < end
-            } else {
-                *found > end
-            }
-        })
+    fn find_next_readable(&self, direction: Direction, broken_at: i64, end: i64) -> Option<i64> {
+        let step = stored_step(direction);
+        let mut from = (0..62).filter_map(|bits| broken_at.checked_add(step << bits));
+        let query = NEXT_KEY[direction as usize];
+        let found: i64 = from.find_map(|from| sql::value(self.source, query, [from]).ok())?;
+        (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }
 
     fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail> {
@@ -374,6 +348,14 @@ impl RepairJob<'_> {
             counted.unsigned_abs().saturating_sub(self.written)
         };
         missing.max(self.lost.len() as u64)
+    }
+}
+
+/// Returns the difference to the next stored key: they are negated.
+const fn stored_step(direction: Direction) -> i64 {
+    match direction {
+        Direction::Older => 1,
+        Direction::Newer => -1,
     }
 }
 

@@ -323,11 +323,17 @@ impl<S: EmailApi> Engine<S> {
         }
         let stop_reason = step.break_value().unwrap_or(StopReason::Done);
         let report = self.run_blocking(move |_| run.report(stop_reason)).await?;
+        let SyncReport {
+            pages,
+            new,
+            changes,
+            ..
+        } = report;
         info!(
             ?goal,
-            pages = report.pages,
-            new = report.new,
-            changes = report.changes,
+            pages,
+            new,
+            changes,
             reason = report.stop_reason.code(),
             "sync run finished"
         );

@@ -252,8 +252,7 @@ pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<S
 /// Records when the newest page was requested, if it was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    sql::execute(tx, query, [request.micros()])?;
-    Ok(())
+    sql::execute(tx, query, [request.micros()]).map(drop)
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
@@ -288,8 +287,7 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
     let params = params![top, bottom, reaches_top, reaches_end];
-    sql::execute(tx, query, params)?;
-    Ok(())
+    sql::execute(tx, query, params).map(drop)
 }
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
@@ -315,6 +313,5 @@ pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
 
 pub(crate) fn delete_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     let query = "DELETE FROM covered_range WHERE top = ?1";
-    sql::execute(tx, query, [range.top])?;
-    Ok(())
+    sql::execute(tx, query, [range.top]).map(drop)
 }

@@ -102,10 +102,7 @@ impl Archive {
             " <= ?3"
         );
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| {
-            sql::execute(tx, query, params)?;
-            Ok(())
-        })
+        self.write(|tx| sql::execute(tx, query, params).map(drop))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds

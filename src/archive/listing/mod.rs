@@ -10,10 +10,11 @@ pub(crate) mod merge;
 pub(crate) mod position;
 
 use jiff::Timestamp;
+use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
-use rusqlite::{ToSql, Transaction};
 
 use crate::archive::Archive;
+use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
@@ -154,19 +155,10 @@ impl Archive {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
         }
-        let order = self.write(|change| next_seq(change, now))?;
-        Ok(RequestTime {
-            at: now,
-            seq: order,
-        })
+        let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
+        let seq = self.write(|tx| sql::value(tx, query, [now.as_microsecond()]))?;
+        Ok(RequestTime { at: now, seq })
     }
-}
-
-fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64> {
-    let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
-    Ok(change
-        .prepare_cached(query)?
-        .query_row([now.as_microsecond()], |row| row.get(0))?)
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! The files of an archive: names, modes and identity, and files that may only be read.
 
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind::NotFound, Read as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use rustix::fs::{Access, OFlags};
 
 use super::error::{DAMAGED, UNREADABLE, archive_error};
+use crate::config::create_private_dir;
 use crate::error::{Error, Result};
 
 /// Bits of a file mode that let anyone write.
@@ -149,9 +148,7 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         let message = format!("{} cannot be opened: {error}", path.display());
         archive_error(message, "check the owner and the mode of the folder")
     };
-    let mut folder = DirBuilder::new();
-    folder.recursive(true).mode(0o700);
-    folder.create(parent_dir(path)).map_err(open_error)?;
+    create_private_dir(parent_dir(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let mut options = OpenOptions::new();
     options

@@ -353,6 +353,17 @@ fn only_candidates_of_the_other_terms_are_confirmed() {
     );
 }
 
+/// A run of one row whose status may change.
+fn changing_run(row: SortKey, at: Timestamp) -> ConfirmedRun {
+    ConfirmedRun {
+        top: row,
+        bottom: row,
+        at,
+        may_change: true,
+        response_seq: 0,
+    }
+}
+
 /// Requests a day over a mailbox at rest of so many emails a day, all of which may still move.
 fn requests_a_day(emails: i64) -> usize {
     const TICK: i64 = 120;
@@ -382,12 +393,7 @@ fn requests_a_day(emails: i64) -> usize {
             for (created, confirmed) in &mails {
                 match runs.last_mut() {
                     Some(run) if run.at == at(*confirmed) => run.bottom = place(*created),
-                    _ => runs.push(ConfirmedRun::for_test(
-                        place(*created),
-                        place(*created),
-                        at(*confirmed),
-                        true,
-                    )),
+                    _ => runs.push(changing_run(place(*created), at(*confirmed))),
                 }
             }
             let due = find_due_runs(&runs, RecheckScope::background(at(now)), at(now));
@@ -429,11 +435,7 @@ fn lateness_counts_a_future_confirmation_as_none() {
         let at = now
             .checked_sub(SignedDuration::from_secs(confirmed))
             .unwrap();
-        lateness(
-            &ConfirmedRun::for_test(place(age), place(age), at, true),
-            place(age),
-            now,
-        )
+        lateness(&changing_run(place(age), at), place(age), now)
     };
     assert!(
         (run(0, 60) - 0.5).abs() < 0.01
