@@ -13,7 +13,8 @@ use crate::cli::{self, CommandContext, CommandExit};
 use crate::config::{Env, FaultPoint, Profiles};
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::DEFAULT_EMAILS;
-use crate::tui::{self, ProgramExit, Session, SessionFactory, TuiOptions};
+use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
+use crate::view::{Glyphs, RenderCtx, Theme};
 
 /// How long tasks may run on after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,10 +29,9 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
     }
     let sessions = build_session_factory(context, (DEFAULT_EMAILS, 1))?;
     run_tui(&sessions, context, || {
-        Ok(Session {
-            query: query.join(" "),
-            ..sessions.open_initial(&settings)?
-        })
+        let mut session = sessions.open_initial(&settings)?;
+        session.info.query = query.join(" ");
+        Ok(session)
     })
 }
 
@@ -50,7 +50,7 @@ fn build_session_factory(
     let changes = Profiles::load_with_errors(context.env)
         .map(|profiles| profiles.keys().to_vec())
         .unwrap_or_default();
-    let (keys, errors) = Keymap::with_overrides(&changes);
+    let (keymap, errors) = Keymap::with_overrides(&changes);
     if let Some(message) = errors.into_iter().next() {
         return Err(Error::new(ErrorKind::Config, message).with_hint(
             "sentbox config check lists all errors, sentbox config edit opens the file",
@@ -60,7 +60,7 @@ fn build_session_factory(
         flags: context.global.flags(),
         env: context.env.clone(),
         clock: context.clock.clone(),
-        keys: Arc::new(keys),
+        keymap: Arc::new(keymap),
         sample,
     })
 }
@@ -76,24 +76,30 @@ fn run_tui(
         let _guard = runtime.enter();
         open()?
     };
-    let options = TuiOptions {
-        session,
+    let clock = sessions.clock.clone();
+    let palette = context.out.colour.then(|| {
+        Profiles::load_with_errors(env)
+            .map(|profiles| profiles.palette())
+            .unwrap_or_default()
+    });
+    let zone = sessions.flags.zone.clone();
+    let ctx = RenderCtx {
+        theme: Theme::new(palette),
+        glyphs: if context.global.ascii || has_ascii_font(env) {
+            Glyphs::ASCII
+        } else {
+            Glyphs::UNICODE
+        },
+        now: clock(),
+        zone: zone.unwrap_or_else(|| env.time_zone()),
+    };
+    let environment = Environment {
         opener: Arc::new(sessions.clone()),
-        clock: sessions.clock.clone(),
-        zone: sessions
-            .flags
-            .zone
-            .clone()
-            .unwrap_or_else(|| env.time_zone()),
-        palette: context.out.colour.then(|| {
-            Profiles::load_with_errors(env)
-                .map(|profiles| profiles.palette())
-                .unwrap_or_default()
-        }),
-        ascii: context.global.ascii || has_ascii_font(env),
+        timer: tui::system_timer(),
+        clock,
         panic_at: FaultPoint::from_env(env),
     };
-    let result = runtime.block_on(tui::run(options));
+    let result = runtime.block_on(tui::run(session, environment, ctx));
     // A task may be blocked by an archive that another process has locked.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     match result? {

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::effect::{Effect, RequestKind, TimerKind};
+use super::effect::{Effect, Pending, RequestId, RequestKind, TimerKind};
 use super::message::OpenedEmail;
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use super::reader::ReaderState;
 use crate::api::RateBudget;
 use crate::archive::EmailRow;
@@ -17,7 +16,7 @@ use crate::mail::EmailId;
 pub(super) struct Prefetch {
     center: Option<EmailId>,
     requested: Vec<EmailId>,
-    request: Pending<()>,
+    pub(super) request: Pending<()>,
 }
 
 impl Prefetch {
@@ -52,15 +51,6 @@ impl Prefetch {
         };
         self.request.reset();
     }
-
-    pub(super) fn finish(&mut self, request: RequestId) {
-        self.request.resolve(request, Ok(()));
-    }
-
-    /// Whether this attempt is still wanted.
-    pub(super) const fn is_current(&self, request: RequestId) -> bool {
-        self.request.is_current(request)
-    }
 }
 
 impl Model {
@@ -72,40 +62,44 @@ impl Model {
     pub fn is_wanted(&self, kind: RequestKind, request: RequestId) -> bool {
         match kind {
             RequestKind::LoadEmail => self.reader.is_email_current(request),
-            RequestKind::Prefetch => self.prefetch.is_current(request),
+            RequestKind::Prefetch => self.prefetch.request.is_current(request),
             RequestKind::LoadOlder => {
-                self.service.is_older_current(request)
+                self.service.older_request.is_current(request)
                     && (self.load_older.is_some() || self.needs_older())
             }
             RequestKind::Backfill => self.service.is_backfill_current(request),
-            RequestKind::Refresh => self.service.is_refresh_current(request),
-            RequestKind::ConfirmStatuses => self.freshness.is_confirm_current(request),
-            RequestKind::RecheckStatuses => self.freshness.is_recheck_current(request),
+            RequestKind::Refresh => self.service.refresh_request.is_current(request),
+            RequestKind::ConfirmStatuses => self.freshness.confirm_request.is_current(request),
+            RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
             RequestKind::CheckStatuses => self
                 .status_check
                 .as_ref()
-                .is_some_and(|check| check.is_current(request)),
+                .is_some_and(|check| check.request.is_current(request)),
         }
     }
 
     /// Whether the list may soon come to an end that is not the end of all mail.
     fn needs_older(&self) -> bool {
-        self.list.filter().is_empty()
+        self.list.filter.is_empty()
             && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
     }
 
     /// Allows a cancelled request to be made again.
     pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
-        match kind {
+        let pending = match kind {
             // A newer request has replaced it already.
-            RequestKind::LoadEmail | RequestKind::Refresh => {}
-            RequestKind::Prefetch => self.prefetch.finish(request),
-            RequestKind::LoadOlder => self.service.cancel_older(request),
-            RequestKind::Backfill => self.service.cancel_backfill(request),
-            RequestKind::ConfirmStatuses => self.freshness.cancel_confirm(request),
-            RequestKind::CheckStatuses => self.cancel_status_check_step(request),
-            RequestKind::RecheckStatuses => self.freshness.cancel_recheck(request),
-        }
+            RequestKind::LoadEmail | RequestKind::Refresh => return,
+            RequestKind::Prefetch => &mut self.prefetch.request,
+            RequestKind::LoadOlder => &mut self.service.older_request,
+            RequestKind::Backfill => &mut self.service.backfill.request,
+            RequestKind::ConfirmStatuses => &mut self.freshness.confirm_request,
+            RequestKind::RecheckStatuses => &mut self.freshness.recheck_request,
+            RequestKind::CheckStatuses => match &mut self.status_check {
+                Some(check) => &mut check.request,
+                None => return,
+            },
+        };
+        pending.finish(request);
     }
 
     /// Takes an email that was to be read. One that was not here came from the service, which is
@@ -129,9 +123,9 @@ impl Model {
         match id.filter(|_| {
             self.user_acted
                 && matches!(self.reader_state(), ReaderState::Ready(..))
-                && self.service.error().is_none()
+                && self.service.error.as_ref().is_none()
         }) {
-            Some(id) if self.service.has_answered() => {
+            Some(id) if self.service.has_answered => {
                 self.outbox
                     .extend(self.prefetch.next_request(&id, self.list.rows()));
             }

@@ -3,9 +3,9 @@
 //! The configuration binds keys by name; the hint line, the help, the README and every notice that
 //! names a key read this table, with the changes of `[keys]` ([`super::keymap::Keymap`]).
 
-use super::effect::{ExitReason, LoopEffect};
+use tui_input::InputRequest;
+
 use super::model::Model;
-use super::prompt::LineEdit;
 use crate::render::BodyView;
 
 /// How far to move in a list or a text.
@@ -330,33 +330,33 @@ commands! {
     LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
         => |m| m.recall_filter(Direction::Right);
     CharLeft "letter-left" [PROMPT "Left, Ctrl-b"] "edit" "a character to the left"
-        => |m| m.edit_prompt(LineEdit::Left);
+        => |m| m.edit_prompt(InputRequest::GoToPrevChar);
     CharRight "letter-right" [PROMPT "Right, Ctrl-f"] "edit" "a character to the right"
-        => |m| m.edit_prompt(LineEdit::Right);
+        => |m| m.edit_prompt(InputRequest::GoToNextChar);
     WordLeft "word-left" [PROMPT "Ctrl-Left, Alt-b"] "edit" "a word to the left"
-        => |m| m.edit_prompt(LineEdit::WordLeft);
+        => |m| m.edit_prompt(InputRequest::GoToPrevWord);
     WordRight "word-right" [PROMPT "Ctrl-Right, Alt-f"] "edit" "a word to the right"
-        => |m| m.edit_prompt(LineEdit::WordRight);
+        => |m| m.edit_prompt(InputRequest::GoToNextWord);
     LineStart "line-start" [PROMPT "Home, Ctrl-a"] "edit" "start of the line"
-        => |m| m.edit_prompt(LineEdit::Start);
+        => |m| m.edit_prompt(InputRequest::GoToStart);
     LineEnd "line-end" [PROMPT "End, Ctrl-e"] "edit" "end of the line"
-        => |m| m.edit_prompt(LineEdit::End);
+        => |m| m.edit_prompt(InputRequest::GoToEnd);
     DeleteCharBefore "delete-letter-before" [PROMPT "Backspace, Ctrl-h"] "edit" "delete the character before"
-        => |m| m.edit_prompt(LineEdit::Backspace);
+        => |m| m.edit_prompt(InputRequest::DeletePrevChar);
     DeleteCharAfter "delete-letter-after" [PROMPT "Delete, Ctrl-d"] "edit" "delete the character after"
-        => |m| m.edit_prompt(LineEdit::Delete);
+        => |m| m.edit_prompt(InputRequest::DeleteNextChar);
     DeleteWordBefore "delete-word-before" [PROMPT "Ctrl-w, Alt-Backspace"] "edit" "delete the word before"
-        => |m| m.edit_prompt(LineEdit::DeleteWord);
+        => |m| m.edit_prompt(InputRequest::DeletePrevWord);
     DeleteBefore "delete-all-before" [PROMPT "Ctrl-u"] "edit" "delete everything before"
-        => |m| m.edit_prompt(LineEdit::DeleteBefore);
+        => |m| m.edit_prompt(InputRequest::DeleteFromStart);
     DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
-        => |m| m.edit_prompt(LineEdit::DeleteAfter);
+        => |m| m.edit_prompt(InputRequest::DeleteTillEnd);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
-        => |m| m.emit(LoopEffect::Redraw);
+        => Model::redraw;
     Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
-        => |m| m.emit(LoopEffect::Suspend);
+        => Model::suspend;
     Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
-        => |m| m.emit(LoopEffect::Exit(ExitReason::Quit));
+        => Model::quit;
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.
@@ -431,7 +431,7 @@ impl Model {
     /// The keys for the hint line with what they do, most important first, the key of the help last.
     pub fn key_hints(&self) -> Vec<(String, &'static str)> {
         let focus = self.focus();
-        let filtered = !self.list.filter().is_empty();
+        let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
         let commands = match focus {
             Focus::List if self.recipient_card.is_some() => hints::RECIPIENT_LIST,
@@ -453,7 +453,7 @@ impl Model {
             .chain(&[Command::Help])
             .filter(possible)
             .filter_map(|command| {
-                let key = self.keymap.key_for(focus, *command)?;
+                let key = self.session.keymap.key_for(focus, *command)?;
                 Some((key, command.spec().hint))
             })
             .collect()

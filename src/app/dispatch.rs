@@ -4,13 +4,13 @@ use ratatui::layout::{Position, Rect};
 
 use super::commands::{Command, Direction, Focus, Motion};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::filter::Filter;
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::MouseInput;
 use super::model::Model;
 use super::reader::ReaderState;
-use super::start::StorageMode;
+use super::search::Filter;
+use super::session::StorageMode;
 use crate::error::Error;
 use crate::render::BodyView;
 
@@ -24,7 +24,11 @@ impl Model {
             return;
         }
         self.pending_keys.push(key);
-        match self.keymap.find_match(self.focus(), &self.pending_keys) {
+        match self
+            .session
+            .keymap
+            .find_match(self.focus(), &self.pending_keys)
+        {
             KeyMatch::Prefix => {}
             KeyMatch::Command(command) => {
                 self.pending_keys.clear();
@@ -53,6 +57,18 @@ impl Model {
         self.outbox.push(Effect::Loop(effect));
     }
 
+    pub(super) fn redraw(&mut self) {
+        self.emit(LoopEffect::Redraw);
+    }
+
+    pub(super) fn suspend(&mut self) {
+        self.emit(LoopEffect::Suspend);
+    }
+
+    pub(super) fn quit(&mut self) {
+        self.emit(LoopEffect::Exit(ExitReason::Quit));
+    }
+
     pub(super) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(text.into());
     }
@@ -64,7 +80,9 @@ impl Model {
 
     /// `text; KEY does`, or `text` alone if the command has no key in this focus.
     pub(super) fn with_hint(&self, text: &str, command: Command, does: &str) -> String {
-        self.keymap.with_hint(text, self.focus(), command, does)
+        self.session
+            .keymap
+            .with_hint(text, self.focus(), command, does)
     }
 
     pub(super) fn check_selected(&self) -> Result<(), String> {
@@ -99,7 +117,7 @@ impl Model {
         if motion != Motion::Last {
             return;
         }
-        if self.list.filter().is_empty() && self.service.has_older() {
+        if self.list.filter.is_empty() && self.service.has_older() {
             self.notify("the oldest email loaded so far; loading older ones");
         } else if self.may_find_older() {
             self.notify_with(
@@ -158,7 +176,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         }
         self.announce_refresh = self.service.is_refreshing();
-        if let Some(error) = self.service.unavailable() {
+        if let Some(error) = self.service.unavailable.as_ref() {
             self.notice = Some(error.message.clone());
         } else if self.announce_refresh {
             self.notify("refreshing");
@@ -186,7 +204,7 @@ impl Model {
 
     pub(super) fn close_layer_or_quit(&mut self) {
         if !self.close_layer() {
-            self.emit(LoopEffect::Exit(ExitReason::Quit));
+            self.quit();
         }
     }
 
@@ -216,7 +234,7 @@ impl Model {
             self.stop_fetching();
         } else if self.recipient_card.is_some() {
             self.close_recipient_card();
-        } else if !self.list.filter().is_empty() {
+        } else if !self.list.filter.is_empty() {
             self.show_filter(Filter::default());
         } else {
             return false;
@@ -226,7 +244,7 @@ impl Model {
 
     /// Whether no known email matches the filter.
     fn has_no_results(&self) -> bool {
-        !self.list.filter().is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
+        !self.list.filter.is_empty() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 
     /// The last error, nearest to what is on the screen first.
@@ -238,13 +256,13 @@ impl Model {
             | ReaderState::Loading
             | ReaderState::Ready(..) => None,
         };
-        let storage = match &self.storage {
+        let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
         reader
-            .or(self.service.unavailable())
-            .or(self.service.error())
+            .or(self.service.unavailable.as_ref())
+            .or(self.service.error.as_ref())
             .or(self.list.error())
             .or(storage)
     }
@@ -287,7 +305,7 @@ impl Model {
     /// Shows the view of the body that comes `by` views later.
     pub(super) fn cycle_view(&mut self, by: usize) {
         let all = BodyView::ALL;
-        let current = all.iter().position(|view| *view == self.reader.view());
+        let current = all.iter().position(|view| *view == self.reader.view);
         self.show_view(all[(current.unwrap_or(0) + by) % all.len()]);
     }
 
@@ -319,7 +337,7 @@ impl Model {
             return;
         };
         let page = usize::from(self.size.height.max(6)) - 5;
-        let last = help_lines(&self.keymap).len().saturating_sub(page);
+        let last = help_lines(&self.session.keymap).len().saturating_sub(page);
         self.help = Some(motion.apply(scroll, page).min(last));
     }
 

@@ -1,13 +1,14 @@
-//! `Effect`: I/O that the program requests, plain data. Each effect but [`Effect::Loop`] is answered
-//! by exactly one later message.
+//! `Effect`: I/O that the program requests, and `Pending`: the value that is loading meanwhile.
+//!
+//! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
+//! message.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::pending::RequestId;
-use super::start::{ConfirmAnswer, SessionTarget};
+use super::session::{ConfirmAnswer, SessionTarget};
 use super::text_match::SearchPattern;
 use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
@@ -31,11 +32,11 @@ pub enum Effect {
         /// The maximal number of rows.
         rows: usize,
     },
-    /// Count the emails of the query, and those before `place`.
+    /// Count the emails of the query, and those before `position`.
     CountEmails {
         request: RequestId,
         query: Arc<Query>,
-        place: Option<SortKey>,
+        position: Option<SortKey>,
     },
     /// Summarize all emails to an address.
     SummarizeRecipient {
@@ -118,12 +119,14 @@ pub enum Effect {
         base_url: String,
         key: SecretInput,
     },
-    /// Open another session; [`LoopEffect::SwitchSession`] shows it.
+    /// Open another session; [`Effect::SwitchSession`] uses it.
     OpenSession {
         request: RequestId,
         target: SessionTarget,
         answer: ConfirmAnswer,
     },
+    /// Use the session that this request has opened, and close the one before; has no answer.
+    SwitchSession(RequestId),
     Timer {
         request: RequestId,
         kind: TimerKind,
@@ -168,8 +171,6 @@ pub enum LoopEffect {
     Suspend,
     /// Take mouse events from the terminal, or leave them to it so that text can be selected.
     CaptureMouse(bool),
-    /// Replace the session by the one that was opened last.
-    SwitchSession,
     Exit(ExitReason),
 }
 
@@ -182,3 +183,130 @@ pub enum ExitReason {
 
 /// Effects in the order in which they start.
 pub type Effects = Vec<Effect>;
+
+/// Identifies one request for one [`Pending`] value. A newer request makes this one stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(u64);
+
+/// A value that is loading, or was loaded, or is loading again.
+///
+/// The statement that makes the effect calls [`Pending::start`]; the answer enters through
+/// [`Pending::resolve`], which drops answers to stale requests. The old value stays until the new
+/// one arrives, so that a refresh does not blank the screen; [`Pending::reset`] is for values that
+/// must not be shown any longer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending<T> {
+    last_id: u64,
+    in_flight: bool,
+    result: Option<Result<T, Error>>,
+}
+
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Self {
+            last_id: 0,
+            in_flight: false,
+            result: None,
+        }
+    }
+}
+
+impl<T> Pending<T> {
+    /// Starts a request; every earlier one is stale from now on.
+    pub fn start(&mut self) -> RequestId {
+        self.last_id += 1;
+        self.in_flight = true;
+        RequestId(self.last_id)
+    }
+
+    /// Stores the result if the request is the current one; returns whether it is.
+    pub fn resolve(&mut self, request: RequestId, result: Result<T, Error>) -> bool {
+        let current = self.is_current(request);
+        if current {
+            self.in_flight = false;
+            self.result = Some(result);
+        }
+        current
+    }
+
+    /// Drops the value and the running request.
+    pub fn reset(&mut self) {
+        self.last_id += 1;
+        self.in_flight = false;
+        self.result = None;
+    }
+
+    pub const fn is_pending(&self) -> bool {
+        self.in_flight
+    }
+
+    /// Whether this request is the running one.
+    pub const fn is_current(&self, request: RequestId) -> bool {
+        self.in_flight && self.last_id == request.0
+    }
+
+    /// The value, if the last answer was one.
+    pub fn value(&self) -> Option<&T> {
+        self.result.as_ref().and_then(|result| result.as_ref().ok())
+    }
+
+    /// The failure, if the last answer was one and nothing newer is awaited.
+    pub fn error(&self) -> Option<&Error> {
+        if self.in_flight {
+            return None;
+        }
+        self.result
+            .as_ref()
+            .and_then(|result| result.as_ref().err())
+    }
+}
+
+impl Pending<()> {
+    /// Ends the request, whatever came of it; returns whether it was the current one.
+    pub fn finish(&mut self, request: RequestId) -> bool {
+        self.resolve(request, Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_newer_attempt_makes_the_older_stale() {
+        let mut slot = Pending::default();
+        let first = slot.start();
+        let second = slot.start();
+        assert!(!slot.resolve(first, Ok("old")));
+        assert!(slot.is_pending());
+        assert!(slot.resolve(second, Ok("new")));
+        assert_eq!(slot.value(), Some(&"new"));
+        assert!(
+            !slot.resolve(second, Ok("again")),
+            "a ticket is good for one answer"
+        );
+    }
+
+    #[test]
+    fn what_was_held_stays_until_the_answer_and_goes_when_cleared() {
+        let mut slot = Pending::default();
+        let request = slot.start();
+        slot.resolve(request, Ok(1));
+        let request = slot.start();
+        assert_eq!(slot.value(), Some(&1));
+        slot.reset();
+        assert_eq!(slot.value(), None);
+        assert!(!slot.resolve(request, Ok(2)));
+    }
+
+    #[test]
+    fn a_failure_is_hidden_while_a_new_attempt_runs() {
+        let mut slot = Pending::<()>::default();
+        let request = slot.start();
+        slot.resolve(request, Err(Error::new(ErrorKind::Server, "it failed")));
+        assert!(slot.error().is_some());
+        slot.start();
+        assert!(slot.error().is_none());
+    }
+}

@@ -19,8 +19,13 @@ pub enum HeaderLine {
     Sent(ApiTime),
     /// When it is to be sent.
     Scheduled(ApiTime),
-    /// What became of it, and what that means, as far as it fits beside the word.
-    Status(Status, String),
+    /// The status, and its meaning as far as it fits on the line.
+    Status {
+        status: Status,
+        /// Whether the time of its confirmation is shown.
+        is_stale: bool,
+        meaning: String,
+    },
     /// A label and a line of words; the label is empty on further lines of the same field.
     Text(&'static str, String),
     /// That the service does not have it any more.
@@ -58,10 +63,12 @@ pub fn header_lines(
     opened: Option<&OpenedEmail>,
     width: u16,
     folded: bool,
+    is_stale: bool,
 ) -> Vec<HeaderLine> {
-    let mut lines = field_lines(row, opened, width, folded);
+    let field_lines = |folded| field_lines(row, opened, width, folded, is_stale);
+    let mut lines = field_lines(folded);
     let hidden = if folded {
-        field_lines(row, opened, width, false).len() - lines.len()
+        field_lines(false).len() - lines.len()
     } else {
         0
     };
@@ -74,6 +81,7 @@ fn field_lines(
     opened: Option<&OpenedEmail>,
     width: u16,
     low: bool,
+    is_stale: bool,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
@@ -100,7 +108,7 @@ fn field_lines(
     if let Some(stamp) = &summary.scheduled {
         lines.push(HeaderLine::Scheduled(stamp.clone()));
     }
-    push_status(&mut lines, &summary.status, width, low);
+    push_status(&mut lines, &summary.status, is_stale, width, low);
     // What was read tells more than what was listed.
     let told = opened.map_or(summary, |opened| &opened.email.summary);
     if let Some(reason) = told.bounce_reason() {
@@ -148,52 +156,48 @@ fn field_lines(
     lines
 }
 
-/// What became of it, with its meaning on as many lines as that takes; on one line of a low pane.
-fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bool) {
-    let lead = format!("{} {}: ", status.symbol(), status.label()).width();
-    let mut meaning = wrap(
-        status.meaning(),
-        usize::from(width).saturating_sub(lead).max(1),
-    )
-    .into_iter();
-    let first = meaning.next().unwrap_or_default();
-    if low || meaning.len() == 0 {
-        lines.push(HeaderLine::Status(
-            status.clone(),
-            status.meaning().to_owned(),
-        ));
-        return;
+/// Adds the status with its meaning, wrapped; on one line in a low pane.
+fn push_status(
+    lines: &mut Vec<HeaderLine>,
+    status: &Status,
+    is_stale: bool,
+    width: u16,
+    low: bool,
+) {
+    let as_of = if is_stale { AS_OF_WIDTH } else { 0 };
+    let label = SYMBOL_WIDTH + 1 + status.label().width() + as_of + 2;
+    let columns = usize::from(width).saturating_sub(label).max(1);
+    let mut meaning = status.meaning().to_owned();
+    let mut rest = String::new();
+    if !low && let Some(first) = wrap(&meaning, columns).first() {
+        // A word that is too wide for the rest of this line goes to the next one.
+        let fits = first.width() <= columns;
+        rest = meaning.split_off(if fits { first.len() } else { 0 });
     }
-    let rest = status.meaning()[first.len()..].trim_start();
-    lines.push(HeaderLine::Status(status.clone(), first));
-    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
-    lines.extend(
-        wrap(rest, room)
-            .into_iter()
-            .map(|line| HeaderLine::Text("", line)),
-    );
+    lines.push(HeaderLine::Status {
+        status: status.clone(),
+        is_stale,
+        meaning,
+    });
+    let rest = wrap(&rest, value_width(width)).into_iter();
+    lines.extend(rest.map(|line| HeaderLine::Text("", line)));
 }
 
 /// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
 fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width: u16) {
-    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
-    let mut texts = wrap(text, room);
+    let mut texts = wrap(text, value_width(width));
     if texts.len() > MAX_REASON_LINES {
         let rest = texts.split_off(MAX_REASON_LINES - 1).join(" ");
         texts.push(rest);
     }
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    lines.extend(
-        labels
-            .zip(texts)
-            .map(|(label, text)| HeaderLine::Text(label, text)),
-    );
+    let labelled = label_first(label, texts);
+    lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
 }
 
 /// As many addresses on each line as fit after the label; one that does not fit is broken at a blank
 /// or before its domain, because who got an email is what people look at.
 fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Address], width: u16) {
-    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    let room = value_width(width);
     let mut texts: Vec<String> = Vec::new();
     for (n, address) in all.iter().enumerate() {
         if texts.len() >= MAX_ADDRESS_LINES {
@@ -210,12 +214,23 @@ fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Addre
             _ => texts.extend(break_address(&text, room)),
         }
     }
-    let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    lines.extend(
-        labels
-            .zip(texts)
-            .map(|(label, text)| HeaderLine::Addresses(label, text)),
-    );
+    let labelled = label_first(label, texts);
+    lines.extend(labelled.map(|(label, text)| HeaderLine::Addresses(label, text)));
+}
+
+/// The columns beside a label.
+fn value_width(width: u16) -> usize {
+    usize::from(width.saturating_sub(LABEL_WIDTH)).max(1)
+}
+
+/// Adds the label to the first text, and empty labels to the others.
+fn label_first(
+    label: &'static str,
+    texts: Vec<String>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    std::iter::once(label)
+        .chain(std::iter::repeat(""))
+        .zip(texts)
 }
 
 /// `text` in lines of at most `room` columns, as far as it can be broken.
@@ -239,8 +254,12 @@ fn break_address(text: &str, room: usize) -> Vec<String> {
         .collect()
 }
 
-/// Columns of the labels, the blank after them included.
+/// Columns of the labels with the space after them.
 pub const LABEL_WIDTH: u16 = 11;
+/// Columns of a status symbol, of which ASCII has the widest ones.
+const SYMBOL_WIDTH: usize = 2;
+/// Columns of the longest time of a stale status.
+const AS_OF_WIDTH: usize = ", as of 30 Nov".len();
 
 #[cfg(test)]
 mod tests {
@@ -264,18 +283,23 @@ mod tests {
     fn what_became_of_it_is_wrapped_and_not_cut() {
         let delivered = |width, low| {
             let mut lines = Vec::new();
-            push_status(&mut lines, &Status::Delivered, width, low);
+            push_status(&mut lines, &Status::Delivered, false, width, low);
             lines
         };
         let meaning = Status::Delivered.meaning();
-        let whole = vec![HeaderLine::Status(Status::Delivered, meaning.to_owned())];
+        let whole = vec![HeaderLine::Status {
+            status: Status::Delivered,
+            is_stale: false,
+            meaning: meaning.to_owned(),
+        }];
         assert_eq!(delivered(100, false), whole);
         assert_eq!(delivered(40, true), whole, "a low pane has one line for it");
         let lines = delivered(51, false);
         let texts: Vec<&str> = lines
             .iter()
             .map(|line| {
-                if let HeaderLine::Status(_, text) | HeaderLine::Text("", text) = line {
+                if let HeaderLine::Status { meaning: text, .. } | HeaderLine::Text("", text) = line
+                {
                     text.as_str()
                 } else {
                     unreachable!()

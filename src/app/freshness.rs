@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::{ConfirmResult, SyncUpdate};
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
@@ -59,8 +58,8 @@ pub(super) struct Freshness {
     last_activity: Timestamp,
     /// When the requests of the last minute were made.
     recent_requests: VecDeque<Timestamp>,
-    confirm_request: Pending<()>,
-    recheck_request: Pending<()>,
+    pub(super) confirm_request: Pending<()>,
+    pub(super) recheck_request: Pending<()>,
     /// Statuses that are due, as the last recheck has left them.
     pub(super) due_count: u64,
     timer: Pending<()>,
@@ -87,25 +86,10 @@ impl Freshness {
         }
     }
 
-    /// Whether this attempt to confirm is still wanted.
-    pub(super) const fn is_confirm_current(&self, request: RequestId) -> bool {
-        self.confirm_request.is_current(request)
-    }
-
     /// Reads what is due in the background, unless that is being done.
     pub(super) fn start_recheck(&mut self) -> Option<Effect> {
         (!self.recheck_request.is_pending())
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
-    }
-
-    /// Whether this recheck is still wanted.
-    pub(super) const fn is_recheck_current(&self, request: RequestId) -> bool {
-        self.recheck_request.is_current(request)
-    }
-
-    /// The recheck was withdrawn before it was sent.
-    pub(super) fn cancel_recheck(&mut self, request: RequestId) {
-        self.recheck_request.resolve(request, Ok(()));
     }
 
     /// A user is here.
@@ -121,13 +105,6 @@ impl Freshness {
     /// Everything visible is due that was confirmed before now.
     pub(super) const fn force_confirm(&mut self, now: Timestamp) {
         self.forced_at = now;
-    }
-
-    /// The attempt to confirm was withdrawn before it was sent.
-    pub(super) fn cancel_confirm(&mut self, request: RequestId) {
-        if self.confirm_request.is_current(request) {
-            self.confirm_request.reset();
-        }
     }
 
     fn confirm_interval(&self, finality: Finality) -> Option<SignedDuration> {
@@ -206,8 +183,8 @@ pub enum Liveness {
 impl Model {
     /// Whether the list is live, as far as its service has answered at all.
     pub fn liveness(&self) -> Liveness {
-        let now = self.now().timestamp();
-        match self.service.as_of() {
+        let now = self.now.timestamp();
+        match self.service.as_of {
             Some(at) if now.duration_since(at).abs() > LIVE_WITHIN => {
                 return Liveness::ListAsOf(at);
             }
@@ -247,7 +224,7 @@ impl Model {
 
     /// Confirms what is looked at and due, and wakes up when more will be.
     pub(super) fn confirm_visible(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let visible: Vec<EmailId> = self
             .visible_rows()
             .map(|row| row.summary.id.clone())
@@ -270,7 +247,7 @@ impl Model {
         }
         let mut wake = self
             .service
-            .as_of()
+            .as_of
             .filter(|_| self.liveness() == Liveness::Live)
             .map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
@@ -328,7 +305,7 @@ impl Model {
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
     pub(super) fn confirm_opened_email(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let Some(row) = self.list.selected() else {
             return;
         };
@@ -351,9 +328,9 @@ impl Model {
         request: RequestId,
         result: Result<ConfirmResult, Error>,
     ) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         // What an older attempt brings is in the archive as well.
-        let is_current = self.freshness.confirm_request.resolve(request, Ok(()));
+        let is_current = self.freshness.confirm_request.finish(request);
         match result {
             Ok(confirmation) => {
                 self.freshness.confirm_rounds += u32::from(is_current);
@@ -376,8 +353,8 @@ impl Model {
         request: RequestId,
         result: Result<(Option<SyncUpdate>, u64), Error>,
     ) {
-        let now = self.now().timestamp();
-        if !self.freshness.recheck_request.resolve(request, Ok(())) {
+        let now = self.now.timestamp();
+        if !self.freshness.recheck_request.finish(request) {
             return;
         }
         match result {
@@ -416,7 +393,7 @@ impl Model {
 
     /// The timer has ended; what is due now is found out after each message.
     pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
-        self.freshness.timer.resolve(request, Ok(()));
+        self.freshness.timer.finish(request);
     }
 }
 

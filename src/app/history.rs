@@ -6,8 +6,8 @@
 
 use super::anchors::ListAnchor;
 use super::commands::Direction;
-use super::filter::Filter;
 use super::model::Model;
+use super::search::Filter;
 
 /// A location: the filter and the selected email.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +90,7 @@ impl Model {
     /// The current location.
     pub(super) fn history_entry(&self) -> HistoryEntry {
         HistoryEntry {
-            filter: self.list.filter().clone(),
+            filter: self.list.filter.clone(),
             anchor: self.list.current_anchor(),
             reader_open: self.reader_open,
         }
@@ -145,7 +145,7 @@ impl Model {
     /// Shows a location as it was left.
     pub(super) fn restore_entry(&mut self, spot: HistoryEntry) {
         self.reader_open = spot.reader_open;
-        let changes = spot.filter.text() != self.list.filter().text();
+        let changes = spot.filter.text() != self.list.filter.text();
         let asked = self
             .list
             .restore(spot.filter.reparsed(&self.now), spot.anchor);
@@ -165,7 +165,7 @@ impl Model {
 
     /// Adds a location to the history if the filter is another one now.
     pub(super) fn record_history(&mut self, before: HistoryEntry) {
-        if before.filter.query() != self.list.filter().query() {
+        if before.filter.query() != self.list.filter.query() {
             self.history.push(before);
         }
     }

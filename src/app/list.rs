@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
 use super::commands::Motion;
-use super::effect::Effect;
-use super::filter::Filter;
+use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
-use super::pending::{Pending, RequestId};
+use super::search::Filter;
 use crate::archive::{EmailRow, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -25,7 +24,7 @@ const FIRST_WINDOW_ROWS: usize = 96;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
     window: Pending<RowWindow>,
-    filter: Filter,
+    pub filter: Filter,
     /// The position before the filter changed; kept even if the filter hides it.
     anchor: Option<ListAnchor>,
     cursor: usize,
@@ -42,15 +41,15 @@ pub struct List {
     /// How many emails stand before the first row of the window, where that is known.
     offset: Option<u64>,
     /// Emails that the filter lets through, where that is known.
-    total: Option<u64>,
+    pub total: Option<u64>,
     /// There are more of them than were counted.
-    is_capped: bool,
+    pub is_capped: bool,
     /// Emails in the archive, where that is known.
-    archive_total: Option<u64>,
+    pub archive_total: Option<u64>,
     /// Emails whose bodies and tags are known, where the filter hangs on it.
-    bodies_known: Option<u64>,
+    pub bodies_known: Option<u64>,
     /// Emails that arrived above what is visible.
-    unseen_above: u64,
+    pub unseen_above: u64,
     /// Emails whose status changed and that were not looked at since.
     changed: BTreeSet<EmailId>,
 }
@@ -60,11 +59,6 @@ impl List {
     pub fn load_first(&mut self) -> Effect {
         self.jump_target = JumpTarget::First;
         self.load_window(WindowAnchor::Newest, FIRST_WINDOW_ROWS)
-    }
-
-    /// What the list is narrowed to.
-    pub const fn filter(&self) -> &Filter {
-        &self.filter
     }
 
     /// Sets the filter and requests its rows, unless it is the same query.
@@ -179,31 +173,6 @@ impl List {
         self.offset.map(|rank| rank + self.cursor as u64 + 1)
     }
 
-    /// Emails that the filter lets through, where that is known.
-    pub const fn total(&self) -> Option<u64> {
-        self.total
-    }
-
-    /// Whether there are more of them than [`List::total`], which is where counting ended.
-    pub const fn is_capped(&self) -> bool {
-        self.is_capped
-    }
-
-    /// Emails in the archive, where that is known.
-    pub const fn archive_total(&self) -> Option<u64> {
-        self.archive_total
-    }
-
-    /// Emails whose bodies and tags are known, where the filter hangs on it and that was counted.
-    pub const fn bodies_known(&self) -> Option<u64> {
-        self.bodies_known
-    }
-
-    /// Emails that arrived above what is visible.
-    pub const fn unseen_above(&self) -> u64 {
-        self.unseen_above
-    }
-
     /// Whether the status of this email changed since it was last looked at.
     pub fn has_changed(&self, id: &EmailId) -> bool {
         self.changed.contains(id)
@@ -249,7 +218,7 @@ impl List {
         Effect::CountEmails {
             request,
             query: self.filter.query().clone(),
-            place: self.rows().first().map(|row| row.sort_key),
+            position: self.rows().first().map(|row| row.sort_key),
         }
     }
 

@@ -10,20 +10,15 @@ use crate::archive::Coverage;
 pub struct LoadOlder {
     /// It ends when so many emails are found; unknown until what was there at first is counted.
     target_total: Option<u64>,
-    loaded: u64,
+    pub loaded: u64,
 }
 
-impl LoadOlder {
-    /// Emails that were brought so far, whether the filter lets them through or not.
-    pub const fn loaded(&self) -> u64 {
-        self.loaded
-    }
-}
+impl LoadOlder {}
 
 impl Model {
     /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
-        !self.list.filter().is_empty() && self.can_load_older()
+        !self.list.filter.is_empty() && self.can_load_older()
     }
 
     /// Whether the service has older mail that may match.
@@ -33,7 +28,7 @@ impl Model {
 
     /// Whether the archive is complete from before the time on that the filter begins with.
     fn covers_filter(&self) -> bool {
-        let reach = self.service.reach().and_then(|reach| {
+        let reach = self.service.reach.as_ref().and_then(|reach| {
             if let Coverage::Since(stamp) = reach {
                 stamp.parsed
             } else {
@@ -41,7 +36,7 @@ impl Model {
             }
         });
         self.list
-            .filter()
+            .filter
             .query()
             .time_bounds()
             .oldest
@@ -62,10 +57,13 @@ impl Model {
         if self.covers_filter() {
             return "all mail since the date of this filter is loaded".to_owned();
         }
-        match (self.service.unavailable(), self.service.reach()) {
+        match (
+            self.service.unavailable.as_ref(),
+            self.service.reach.as_ref(),
+        ) {
             (Some(error), _) => error.message.clone(),
             (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
-            (None, Some(_)) if self.service.error().is_none() => {
+            (None, Some(_)) if self.service.error.as_ref().is_none() => {
                 "the service has no older mail".to_owned()
             }
             (None, _) => self.with_hint(
@@ -89,7 +87,7 @@ impl Model {
         self.outbox.extend(request);
         let screen = self.list_height() as u64;
         self.load_older = Some(LoadOlder {
-            target_total: self.list.total().map(|total| total + screen),
+            target_total: self.list.total.map(|total| total + screen),
             loaded: 0,
         });
     }
@@ -110,7 +108,7 @@ impl Model {
     /// Requests the next page if too few emails match so far; stops without a count.
     pub(super) fn continue_load_older(&mut self, counted: bool) {
         let screen = self.list_height() as u64;
-        let total = self.list.total().unwrap_or_default();
+        let total = self.list.total.unwrap_or_default();
         let Some(look_back) = &mut self.load_older else {
             return;
         };
@@ -118,7 +116,7 @@ impl Model {
             return;
         }
         let goal = *look_back.target_total.get_or_insert(total + screen);
-        if !counted || total >= goal || self.list.is_capped() {
+        if !counted || total >= goal || self.list.is_capped {
             self.load_older = None;
             return;
         }

@@ -7,11 +7,10 @@ use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
 use super::commands::Command;
-use super::effect::{RequestKind, TimerKind};
+use super::effect::{RequestId, RequestKind, TimerKind};
 use super::keymap::Key;
-use super::pending::RequestId;
 use super::recipient::RecipientSummary;
-use super::start::{OpenOutcome, ProfileChoice};
+use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};

@@ -1,68 +1,35 @@
 //! `Model`: everything the terminal program knows, and `update`, the only thing that changes it.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use jiff::{Timestamp, Zoned};
+use jiff::Zoned;
 use ratatui::layout::Size;
 
 use super::background::Prefetch;
 use super::commands::Focus;
-use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
-use super::filter::Filter;
-use super::freshness::Freshness;
+use super::effect::{Effects, ExitReason, LoopEffect, Pending, TimerKind};
+use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
-use super::keymap::{Key, Keymap};
+use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::List;
 use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
-use super::pending::Pending;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
 use super::recipient_card::RecipientCard;
+use super::search::Filter;
 use super::service::ServiceStatus;
-use super::start::{SessionTarget, StartScreen, StorageMode};
+use super::session::SessionInfo;
+use super::start::StartScreen;
 use super::status_check::StatusCheck;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
-use crate::config::{Backfill, SavedViews};
 use crate::error::Error;
 use crate::query::{Completion, SortOrder};
 
-/// An open profile, as the screens need it; plain data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionInfo {
-    pub size: Size,
-    pub profile: String,
-    /// Why no request is possible, for example because there is no API key.
-    pub service_error: Option<Error>,
-    /// The interval between two refreshes.
-    pub refresh: Duration,
-    /// How far back mail is loaded in the background.
-    pub backfill: Backfill,
-    /// The time of the last refresh, from the archive.
-    pub as_of: Option<Timestamp>,
-    /// The time, in the zone of the user.
-    pub now: Zoned,
-    /// A notice, shown until the first key.
-    pub notice: Option<String>,
-    pub keymap: Arc<Keymap>,
-    /// The first filter; empty for all mail.
-    pub query: String,
-    /// Filters of earlier sessions, the latest last.
-    pub filter_history: Vec<String>,
-    pub saved_views: SavedViews,
-    pub target: SessionTarget,
-    pub storage: StorageMode,
-    /// The screen before the mail, if there is one.
-    pub start_screen: Option<StartScreen>,
-}
-
 /// The state of the terminal program.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Model {
-    pub profile: String,
+    pub session: SessionInfo,
     pub list: List,
     pub reader: Reader,
     pub service: ServiceStatus,
@@ -76,13 +43,10 @@ pub struct Model {
     pub help: Option<usize>,
     /// The error whose details are shown.
     pub error_details: Option<Error>,
-    pub keymap: Arc<Keymap>,
     /// Keys pressed of a sequence that is not complete.
     pub pending_keys: Vec<Key>,
     /// The screen before the mail or over it.
     pub start_screen: Option<StartScreen>,
-    pub target: SessionTarget,
-    pub storage: StorageMode,
     /// A notice, shown until the next key.
     pub notice: Option<String>,
     pub full_times: bool,
@@ -90,11 +54,11 @@ pub struct Model {
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
     pub(super) outbox: Effects,
-    pub(super) size: Size,
+    pub size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
-    pub(super) now: Zoned,
+    pub now: Zoned,
     /// What may be asked of the service, as it stood when something happened last.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
@@ -102,16 +66,13 @@ pub struct Model {
     /// What is looked at, and how it is confirmed.
     pub(super) freshness: Freshness,
     /// Whether all that the filter may find was confirmed.
-    pub(super) status_check: Option<StatusCheck>,
+    pub status_check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
-    /// Filters that were typed and kept, the latest last.
-    pub(super) filter_history: Vec<String>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
-    pub(super) saved_views: SavedViews,
     /// The marked line of the list of views, while that is shown.
-    pub(super) view_chooser: Option<usize>,
+    pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
     /// Whether there was a key press or a click.
@@ -122,40 +83,27 @@ pub struct Model {
 
 impl Model {
     /// The first state and its effects: load rows, refresh.
-    pub fn start(opening: SessionInfo) -> (Self, Effects) {
-        let SessionInfo {
-            size,
-            profile,
-            service_error: no_service,
-            refresh,
-            backfill,
-            as_of,
-            now,
-            notice,
-            keymap: keys,
-            query,
-            filter_history: history,
-            saved_views: views,
-            target,
-            storage: kept,
-            start_screen: hall,
-        } = opening;
+    pub fn start(info: SessionInfo, size: Size, now: Zoned) -> (Self, Effects) {
+        let mut model = Self::new(info, size, now);
+        model.reconcile();
+        let effects = std::mem::take(&mut model.outbox);
+        (model, effects)
+    }
+
+    /// The first state, with its effects in the outbox.
+    pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
         let mut model = Self {
-            profile,
             list: List::default(),
             reader: Reader::default(),
-            service: ServiceStatus::new(no_service, refresh, backfill, as_of),
+            service: ServiceStatus::new(&session),
             prompt: None,
             recipient_card: None,
             load_older: None,
             help: None,
             error_details: None,
-            keymap: keys,
             pending_keys: Vec::new(),
-            start_screen: hall,
-            target,
-            storage: kept,
-            notice,
+            start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
+            notice: session.notice.take(),
             full_times: false,
             mouse: true,
             outbox: Effects::new(),
@@ -170,25 +118,23 @@ impl Model {
             countdown: Pending::default(),
             prefetch: Prefetch::default(),
             suggestions: Pending::default(),
-            filter_history: history,
             history_save: Pending::default(),
             history: NavHistory::default(),
-            saved_views: views,
             view_chooser: None,
             view_save: Pending::default(),
             count_request: Pending::default(),
             user_acted: false,
             announce_refresh: false,
+            session,
         };
-        let narrowed = model.list.set_filter(Filter::parse(&query, &model.now));
-        let first_window = narrowed.unwrap_or_else(|| model.list.load_first());
+        let filtered = model
+            .list
+            .set_filter(Filter::parse(&model.session.query, &model.now));
+        let first_window = filtered.unwrap_or_else(|| model.list.load_first());
         model.outbox.push(first_window);
+        let refresh = model.service.request_refresh(Priority::Interactive);
+        model.outbox.extend(refresh);
         model
-            .outbox
-            .extend(model.service.request_refresh(Priority::Interactive));
-        model.reconcile();
-        let effects = std::mem::take(&mut model.outbox);
-        (model, effects)
     }
 
     /// What has the keyboard.
@@ -203,16 +149,6 @@ impl Model {
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
         }
-    }
-
-    /// The size of the screen.
-    pub const fn size(&self) -> Size {
-        self.size
-    }
-
-    /// The time, in the zone of the user.
-    pub const fn now(&self) -> &Zoned {
-        &self.now
     }
 
     /// Where everything lies now.
@@ -256,7 +192,7 @@ impl Model {
             }
             Message::WindowLoaded(request, result) => {
                 let asked = self.list.apply_window(request, result, height);
-                let uncounted = self.list.total().is_none() || self.list.position().is_none();
+                let uncounted = self.list.total.is_none() || self.list.position().is_none();
                 self.outbox.extend(asked);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
@@ -264,7 +200,7 @@ impl Model {
                 }
             }
             Message::Counted(request, result) => {
-                if self.count_request.resolve(request, Ok(())) {
+                if self.count_request.finish(request) {
                     let found = result
                         .as_ref()
                         .ok()
@@ -273,7 +209,7 @@ impl Model {
                 }
             }
             Message::HistorySaved(request, result) => {
-                if let (true, Err(failure)) = (self.history_save.resolve(request, Ok(())), result) {
+                if let (true, Err(failure)) = (self.history_save.finish(request), result) {
                     self.notice = Some(failure.message);
                 }
             }
@@ -283,7 +219,7 @@ impl Model {
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
             Message::EmailLoaded(request, result) => self.apply_email(request, result),
-            Message::EmailPrefetched(request) => self.prefetch.finish(request),
+            Message::EmailPrefetched(request) => _ = self.prefetch.request.finish(request),
             Message::StatusesConfirmed(request, result) => self.apply_confirmation(request, result),
             Message::StatusesRechecked(request, result) => self.apply_recheck(request, result),
             Message::StatusesChecked(request, result) => {
@@ -361,7 +297,7 @@ impl Model {
                     .extend(self.service.refresh_timer_fired(request)),
                 TimerKind::LoadOlder => self.service.older_timer_fired(request),
                 TimerKind::Freshness => self.freshness_timer_fired(request),
-                TimerKind::Countdown => _ = self.countdown.resolve(request, Ok(())),
+                TimerKind::Countdown => _ = self.countdown.finish(request),
             },
             Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
         }
@@ -377,18 +313,19 @@ impl Model {
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
     fn reconcile(&mut self) {
-        if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
+        if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
             // On another day `today` is another one.
-            self.set_filter(self.list.filter().clone());
+            self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
-            .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
+            .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
         self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
+        self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
         self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
@@ -402,10 +339,10 @@ impl Model {
             }
         }
         self.outbox
-            .extend(self.reader.request_matches(self.list.filter().query()));
+            .extend(self.reader.request_matches(self.list.filter.query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
-            && self.list.filter().is_empty()
+            && self.list.filter.is_empty()
         {
             self.outbox.extend(self.service.request_older());
         }

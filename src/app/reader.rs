@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::commands::{Direction, Motion};
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderLine};
 use super::message::OpenedEmail;
-use super::pending::{Pending, RequestId};
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
@@ -28,13 +27,13 @@ pub const MARGIN: u16 = 1;
 /// What the reader shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
-    id: Option<EmailId>,
+    pub id: Option<EmailId>,
     debounce: Pending<()>,
     email: Pending<OpenedEmail>,
     /// Whether the loading email is only a preview.
     is_preview: bool,
     body: Pending<Arc<Body>>,
-    view: BodyView,
+    pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
@@ -47,9 +46,11 @@ pub struct Reader {
     /// What the marks are of, and in which body.
     searched: Option<(Arc<Body>, SearchPattern)>,
     /// The index of the match that was visited last.
-    current_match: Option<usize>,
-    scroll: usize,
-    pan: u16,
+    pub current_match: Option<usize>,
+    /// Whether the header shows when the status was confirmed.
+    pub is_stale: bool,
+    pub scroll: usize,
+    pub pan: u16,
     width: u16,
     height: u16,
 }
@@ -81,25 +82,6 @@ pub enum ReaderState<'a> {
 }
 
 impl Reader {
-    pub const fn view(&self) -> BodyView {
-        self.view
-    }
-
-    /// The first line that is visible.
-    pub const fn scroll(&self) -> usize {
-        self.scroll
-    }
-
-    /// Columns that wide blocks are moved to the left.
-    pub const fn pan(&self) -> u16 {
-        self.pan
-    }
-
-    /// The email the reader is turned to.
-    pub const fn id(&self) -> Option<&EmailId> {
-        self.id.as_ref()
-    }
-
     /// How far the reader is with the email `selected`, the only one it may show.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
@@ -157,7 +139,7 @@ impl Reader {
 
     /// The selection stood still.
     pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
-        let current = self.debounce.resolve(request, Ok(()));
+        let current = self.debounce.finish(request);
         let id = self.id.clone().filter(|_| current)?;
         self.is_preview = priority.is_background();
         Some(Effect::LoadEmail {
@@ -282,6 +264,7 @@ impl Reader {
             self.width,
             self.is_header_folded
                 .unwrap_or(email_header::is_low_pane(self.height)),
+            self.is_stale,
         )
     }
 
@@ -447,11 +430,6 @@ impl Reader {
 
     pub fn matches(&self) -> &[TextMatch] {
         self.matches.value().map_or(&[], |marks| marks)
-    }
-
-    /// The index of the match that was visited last.
-    pub const fn current_match(&self) -> Option<usize> {
-        self.current_match
     }
 
     /// Whether the matches of a text or of the filter were requested.

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::commands::Command;
-use super::effect::Effect;
-use super::filter::Filter;
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use super::recipient::RecipientSummary;
+use super::search::Filter;
 use super::status_check::StatusCheck;
 use crate::error::Error;
 use crate::mail::Address;
@@ -138,7 +137,7 @@ impl Model {
         if self.prompt.is_some() {
             return;
         }
-        let wanted = recipient_address(self.list.filter().query());
+        let wanted = recipient_address(self.list.filter.query());
         if wanted == self.recipient_card.as_ref().map(|card| &card.address) {
             return;
         }
@@ -151,7 +150,7 @@ impl Model {
 
     /// Asks again what became of the mail to the address of the card, if there is one.
     pub(super) fn request_recipient_summary(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let fresh_since = self
             .status_check
             .as_ref()

@@ -1,12 +1,11 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
 use super::commands::{Command, Direction};
-use super::effect::Effect;
-use super::filter::Filter;
+use super::effect::{Effect, RequestId};
 use super::model::Model;
-use super::pending::RequestId;
 use super::prompt::{Prompt, PromptKind};
-use crate::config::{SavedView, SavedViews};
+use super::search::Filter;
+use crate::config::SavedView;
 use crate::error::Error;
 
 /// The number and the name in a line such as `3 Trouble`.
@@ -25,23 +24,14 @@ pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
 const TITLE_LINES: usize = 2;
 
 impl Model {
-    /// The saved views.
-    pub const fn saved_views(&self) -> &SavedViews {
-        &self.saved_views
-    }
-
     /// The view that the list shows, if what it shows is one.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
-        let text = self.list.filter().text();
-        self.saved_views
+        let text = self.list.filter.text();
+        self.session
+            .saved_views
             .iter()
             .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
             .map(|(number, view)| (*number, view))
-    }
-
-    /// Which line of the list of views is marked, while that is shown.
-    pub const fn view_chooser(&self) -> Option<usize> {
-        self.view_chooser
     }
 
     /// Whether a view is being chosen.
@@ -53,7 +43,7 @@ impl Model {
         if self.start_screen.is_some() {
             return Err("close this screen to use views".to_owned());
         }
-        if self.saved_views.contains_key(&number) {
+        if self.session.saved_views.contains_key(&number) {
             return Ok(());
         }
         let text = format!("no view has the number {number}");
@@ -61,7 +51,7 @@ impl Model {
     }
 
     pub(super) fn show_saved_view(&mut self, number: u8) {
-        let Some(view) = self.saved_views.get(&number) else {
+        let Some(view) = self.session.saved_views.get(&number) else {
             return;
         };
         self.view_chooser = None;
@@ -75,7 +65,8 @@ impl Model {
     pub(super) fn open_view_chooser(&mut self) {
         let shown = self.shown_view().map(|(number, _)| number);
         self.view_chooser = Some(
-            self.saved_views
+            self.session
+                .saved_views
                 .keys()
                 .position(|number| Some(*number) == shown)
                 .unwrap_or(0),
@@ -84,7 +75,11 @@ impl Model {
 
     /// The number of the marked line.
     fn chosen_view(&self) -> Option<u8> {
-        self.saved_views.keys().nth(self.view_chooser?).copied()
+        self.session
+            .saved_views
+            .keys()
+            .nth(self.view_chooser?)
+            .copied()
     }
 
     /// Shows the marked view.
@@ -96,7 +91,7 @@ impl Model {
 
     /// Moves the mark in the list of views.
     pub(super) fn move_view_choice(&mut self, side: Direction) {
-        let last = self.saved_views.len().saturating_sub(1);
+        let last = self.session.saved_views.len().saturating_sub(1);
         self.view_chooser = self.view_chooser.map(|at| match side {
             Direction::Right => (at + 1).min(last),
             Direction::Left => at.saturating_sub(1),
@@ -114,7 +109,8 @@ impl Model {
     /// Shows the view in this line of a pane of this height, if one is there.
     pub(super) fn choose_view_at(&mut self, line: u16, height: u16) {
         let nth = (usize::from(line) + self.view_chooser_scroll(height)).checked_sub(TITLE_LINES);
-        if let Some(number) = nth.and_then(|nth| self.saved_views.keys().nth(nth).copied()) {
+        if let Some(number) = nth.and_then(|nth| self.session.saved_views.keys().nth(nth).copied())
+        {
             self.show_saved_view(number);
         }
     }
@@ -131,12 +127,12 @@ impl Model {
         let Some(number) = self.chosen_view() else {
             return;
         };
-        let Some(view) = self.saved_views.remove(&number) else {
+        let Some(view) = self.session.saved_views.remove(&number) else {
             return;
         };
         self.view_chooser = self
             .view_chooser
-            .map(|at| at.min(self.saved_views.len().saturating_sub(1)));
+            .map(|at| at.min(self.session.saved_views.len().saturating_sub(1)));
         self.notify(format!("deleted {} ({})", view.name, view.query));
         self.write_view(number, None);
     }
@@ -150,7 +146,7 @@ impl Model {
     }
 
     pub(super) fn check_save_view(&self) -> Result<(), String> {
-        if self.list.filter().text().is_empty() {
+        if self.list.filter.text().is_empty() {
             return Err(self.with_hint(
                 "only a filter can be saved as a view",
                 Command::Filter,
@@ -165,7 +161,7 @@ impl Model {
         let text = match self.shown_view() {
             Some((number, view)) => format!("{number} {}", view.name),
             None => (1..=9)
-                .find(|number| !self.saved_views.contains_key(number))
+                .find(|number| !self.session.saved_views.contains_key(number))
                 .map_or_else(String::new, |number| format!("{number} ")),
         };
         self.prompt = Some(Prompt::new(
@@ -183,9 +179,9 @@ impl Model {
         };
         let view = SavedView {
             name: name.to_owned(),
-            query: self.list.filter().text().to_owned(),
+            query: self.list.filter.text().to_owned(),
         };
-        self.saved_views.insert(number, view.clone());
+        self.session.saved_views.insert(number, view.clone());
         self.notify(format!("{number} shows {name} from now on"));
         self.write_view(number, Some(view));
     }
@@ -196,7 +192,7 @@ impl Model {
         request: RequestId,
         result: Result<Option<String>, Error>,
     ) {
-        if !self.view_save.resolve(request, Ok(())) {
+        if !self.view_save.finish(request) {
             return;
         }
         let words = match result {

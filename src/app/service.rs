@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::effect::{Effect, TimerKind};
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::SyncUpdate;
-use super::pending::{Pending, RequestId};
+use super::session::SessionInfo;
 use crate::api::Priority;
 use crate::archive::Coverage;
 use crate::config::Backfill;
@@ -22,24 +22,24 @@ const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 /// How it stands with the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceStatus {
-    unavailable: Option<Error>,
-    is_refused: bool,
-    error: Option<Error>,
+    pub unavailable: Option<Error>,
+    pub is_refused: bool,
+    pub error: Option<Error>,
     /// When the trouble began.
-    failing_since: Option<Timestamp>,
+    pub failing_since: Option<Timestamp>,
     /// When it answered last, to this process or another one.
-    as_of: Option<Timestamp>,
-    has_answered: bool,
+    pub as_of: Option<Timestamp>,
+    pub has_answered: bool,
     refresh_interval: Duration,
     failures: u32,
-    refresh_request: Pending<()>,
+    pub(super) refresh_request: Pending<()>,
     /// Whether nobody waits for the refresh.
     is_background_refresh: bool,
     refresh_timer: Pending<()>,
-    older_request: Pending<()>,
+    pub(super) older_request: Pending<()>,
     older_timer: Pending<()>,
-    backfill: BackfillState,
-    reach: Option<Coverage>,
+    pub(super) backfill: BackfillState,
+    pub reach: Option<Coverage>,
     /// The last refresh did not get to the end of what is new.
     is_behind: bool,
     /// The service had nothing older to give, although it did not say that this was all.
@@ -50,57 +50,27 @@ pub struct ServiceStatus {
 
 impl ServiceStatus {
     /// A service that has not been asked yet, or cannot be.
-    pub fn new(
-        no_service: Option<Error>,
-        every: Duration,
-        backfill: Backfill,
-        as_of: Option<Timestamp>,
-    ) -> Self {
+    pub fn new(session: &SessionInfo) -> Self {
         Self {
-            unavailable: no_service,
+            unavailable: session.service_error.clone(),
             is_refused: false,
             error: None,
             failing_since: None,
-            as_of,
+            as_of: session.as_of,
             has_answered: false,
-            refresh_interval: every,
+            refresh_interval: session.refresh,
             failures: 0,
             refresh_request: Pending::default(),
             is_background_refresh: false,
             refresh_timer: Pending::default(),
             older_request: Pending::default(),
             older_timer: Pending::default(),
-            backfill: BackfillState::new(backfill),
+            backfill: BackfillState::new(session.backfill),
             reach: None,
             is_behind: false,
             exhausted: false,
             unreadable: 0,
         }
-    }
-
-    /// Why the service cannot be asked at all.
-    pub const fn unavailable(&self) -> Option<&Error> {
-        self.unavailable.as_ref()
-    }
-
-    /// What went wrong when it was asked last.
-    pub const fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// When that began.
-    pub const fn failing_since(&self) -> Option<Timestamp> {
-        self.failing_since
-    }
-
-    /// When it answered last, as far as is known.
-    pub const fn as_of(&self) -> Option<Timestamp> {
-        self.as_of
-    }
-
-    /// Whether it has ever answered.
-    pub const fn has_answered(&self) -> bool {
-        self.has_answered
     }
 
     /// Whether what is new is not all there yet: at the first start, or after a long absence.
@@ -121,11 +91,6 @@ impl ServiceStatus {
     /// Whether it is being asked for what is new.
     pub const fn is_refreshing(&self) -> bool {
         self.refresh_request.is_pending()
-    }
-
-    /// How far back the archive is complete, once that is known.
-    pub const fn reach(&self) -> Option<&Coverage> {
-        self.reach.as_ref()
     }
 
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
@@ -200,14 +165,9 @@ impl ServiceStatus {
         self.backfill.stop();
     }
 
-    /// Whether the service has refused the key, so that it is asked again by hand alone.
-    pub const fn is_refused(&self) -> bool {
-        self.is_refused
-    }
-
     /// The pause between two refreshes is over.
     pub fn refresh_timer_fired(&mut self, request: RequestId) -> Option<Effect> {
-        if self.refresh_timer.resolve(request, Ok(())) {
+        if self.refresh_timer.finish(request) {
             self.request_refresh(Priority::Refresh)
         } else {
             None
@@ -227,7 +187,7 @@ impl ServiceStatus {
         result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> (Option<SyncUpdate>, Option<Effect>) {
-        if !self.refresh_request.resolve(request, Ok(())) {
+        if !self.refresh_request.finish(request) {
             return (None, None);
         }
         let news = self.apply_outcome(result, now);
@@ -255,11 +215,6 @@ impl ServiceStatus {
         (news, Some(rest))
     }
 
-    /// Whether this attempt is still waited for.
-    pub const fn is_refresh_current(&self, request: RequestId) -> bool {
-        self.refresh_request.is_current(request)
-    }
-
     /// Asks for older emails, unless there are none, or that is being done or rested from.
     pub fn request_older(&mut self) -> Option<Effect> {
         let idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
@@ -283,7 +238,7 @@ impl ServiceStatus {
         result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> (Option<SyncUpdate>, Option<Effect>) {
-        if !self.older_request.resolve(request, Ok(())) {
+        if !self.older_request.finish(request) {
             return (None, None);
         }
         let before = self.reach.clone();
@@ -304,19 +259,7 @@ impl ServiceStatus {
 
     /// The pause after a failed attempt to extend is over.
     pub fn older_timer_fired(&mut self, request: RequestId) {
-        self.older_timer.resolve(request, Ok(()));
-    }
-
-    /// Whether this attempt to extend is still waited for.
-    pub const fn is_older_current(&self, request: RequestId) -> bool {
-        self.older_request.is_current(request)
-    }
-
-    /// The attempt was dropped before anything was asked.
-    pub fn cancel_older(&mut self, request: RequestId) {
-        if self.older_request.is_current(request) {
-            self.older_request.reset();
-        }
+        self.older_timer.finish(request);
     }
 
     /// Asks for older emails because the profile wants them, if nobody asks for them anyway.
@@ -359,11 +302,6 @@ impl ServiceStatus {
     /// Whether this attempt to fill is still wanted: not while a person looks further back.
     pub const fn is_backfill_current(&self, request: RequestId) -> bool {
         self.backfill.is_current(request) && !self.older_request.is_pending()
-    }
-
-    /// That attempt was dropped before anything was asked.
-    pub fn cancel_backfill(&mut self, request: RequestId) {
-        self.backfill.finish(request);
     }
 
     /// Fills no more; says whether it did.
@@ -416,9 +354,9 @@ impl ServiceStatus {
 
 /// How far it is.
 #[derive(Debug, Clone, PartialEq)]
-struct BackfillState {
+pub(super) struct BackfillState {
     setting: Backfill,
-    request: Pending<()>,
+    pub(super) request: Pending<()>,
     /// There was something to fetch the last time that was asked.
     active: bool,
     /// Nothing more until the next refresh: the service failed, or another process does it.
@@ -464,7 +402,7 @@ impl BackfillState {
 
     /// The attempt is over; false if it was not the current one.
     fn finish(&mut self, request: RequestId) -> bool {
-        self.request.resolve(request, Ok(()))
+        self.request.finish(request)
     }
 
     /// Nothing more until the next refresh.

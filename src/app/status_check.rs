@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::Effect;
+use super::effect::{Effect, Pending, RequestId};
 use super::message::StatusCheckStep;
 use super::model::Model;
-use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::SortKey;
 use crate::error::Error;
@@ -44,17 +43,17 @@ pub struct StatusCheck {
     query: Arc<Query>,
     candidates: Arc<Query>,
     is_recipient: bool,
-    started: Timestamp,
+    pub started: Timestamp,
     /// All candidates above this are final or confirmed.
     checked_down_to: Option<SortKey>,
-    requests: u32,
+    pub requests: u32,
     max_requests: u32,
     rows: u32,
     max_rows: u32,
-    state: CheckState,
+    pub state: CheckState,
     /// Whether the newest page was asked for.
     head_requested: bool,
-    request: Pending<()>,
+    pub(super) request: Pending<()>,
 }
 
 impl StatusCheck {
@@ -80,24 +79,9 @@ impl StatusCheck {
         }
     }
 
-    /// How far it is.
-    pub const fn state(&self) -> CheckState {
-        self.state
-    }
-
-    /// When it began: what it says is as of then.
-    pub const fn started(&self) -> Timestamp {
-        self.started
-    }
-
     /// The time of the oldest email that it has come to; `None` if it has come to none.
     pub fn checked_back_to(&self) -> Option<Timestamp> {
         Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()
-    }
-
-    /// Requests made so far.
-    pub const fn requests(&self) -> u32 {
-        self.requests
     }
 
     /// What was confirmed at this time or later counts as confirmed by the check.
@@ -105,11 +89,6 @@ impl StatusCheck {
         self.started
             .checked_sub(FRESH_BEFORE_START)
             .unwrap_or(Timestamp::MIN)
-    }
-
-    /// Whether this attempt is still wanted.
-    pub(super) const fn is_current(&self, request: RequestId) -> bool {
-        self.request.is_current(request)
     }
 
     fn next_step(&mut self) -> Option<Effect> {
@@ -143,18 +122,13 @@ impl StatusCheck {
 }
 
 impl Model {
-    /// Whether the statuses behind the list are confirmed over all its candidates, and how far.
-    pub const fn status_check(&self) -> Option<&StatusCheck> {
-        self.status_check.as_ref()
-    }
-
     /// Lets the check follow the filter, but not each letter while that is typed.
     pub(super) fn update_status_check(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         if self.prompt.is_some() || self.start_screen.is_some() {
             return;
         }
-        let query = self.list.filter().query();
+        let query = self.list.filter.query();
         let is_card = self.recipient_card.is_some();
         if !is_card && !query.depends_on_status() {
             self.status_check = None;
@@ -179,10 +153,7 @@ impl Model {
             return;
         };
         // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
-        let is_behind = self
-            .service
-            .as_of()
-            .is_none_or(|at| at < check.fresh_since());
+        let is_behind = self.service.as_of.is_none_or(|at| at < check.fresh_since());
         if check.state == CheckState::Running
             && is_behind
             && !std::mem::replace(&mut check.head_requested, true)
@@ -200,7 +171,7 @@ impl Model {
         request: RequestId,
         result: Result<StatusCheckStep, Error>,
     ) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         let Some(check) = self
             .status_check
             .as_mut()
@@ -208,7 +179,7 @@ impl Model {
         else {
             return;
         };
-        check.request.resolve(request, Ok(()));
+        check.request.finish(request);
         match result {
             Ok(StatusCheckStep {
                 update: news,
@@ -234,17 +205,6 @@ impl Model {
         }
     }
 
-    /// The step was withdrawn before it was sent.
-    pub(super) fn cancel_status_check_step(&mut self, request: RequestId) {
-        if let Some(check) = self
-            .status_check
-            .as_mut()
-            .filter(|check| check.request.is_current(request))
-        {
-            check.request.reset();
-        }
-    }
-
     /// Goes on with a check that has paused; says whether there was one.
     pub(super) fn resume_status_check(&mut self) -> bool {
         match &mut self.status_check {
@@ -258,7 +218,7 @@ impl Model {
 
     /// Begins the check anew, because the user wants to know how it is now.
     pub(super) fn restart_status_check(&mut self) {
-        let now = self.now().timestamp();
+        let now = self.now.timestamp();
         if let Some(check) = &mut self.status_check {
             *check = StatusCheck {
                 started: now,

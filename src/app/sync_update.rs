@@ -3,7 +3,7 @@
 use super::message::SyncUpdate;
 use super::model::Model;
 use super::reader::ReaderState;
-use super::start::StorageMode;
+use super::session::StorageMode;
 use crate::error::Error;
 use crate::mail::EmailId;
 
@@ -71,12 +71,16 @@ impl Model {
 
     /// Reloads list and reader for new and changed emails; false if nothing needs it.
     pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
-        let shows = !self.list.rows().is_empty() || !self.list.filter().is_empty();
+        let shows = !self.list.rows().is_empty() || !self.list.filter.is_empty();
         if new == 0 && changed.is_empty() && shows {
             return false;
         }
-        let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_empty() {
+        let reread = self
+            .reader
+            .id
+            .as_ref()
+            .is_some_and(|id| changed.contains(id));
+        let unseen = if self.list.rows().is_empty() || !self.list.filter.is_empty() {
             0
         } else {
             new
@@ -106,7 +110,7 @@ impl Model {
     pub(super) fn apply_archive_lost(&mut self, failure: Error) {
         self.notice = Some(format!("{}; {}", failure.message, failure.hint));
         self.service.disable(failure.clone());
-        self.storage = StorageMode::Unavailable(failure);
+        self.session.storage = StorageMode::Unavailable(failure);
     }
 
     /// Reads the email again if its row has another status by now. Its body is in the archive, so this

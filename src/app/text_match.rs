@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::query::normalize::is_unspaced_script;
 use crate::query::{Field, Query, SearchText, find_substrings, find_word_runs};
-use crate::render::{Body, BodyLine, SpanRole};
+use crate::render::{Body, BodyLine};
 
 /// What is looked for in a body.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,9 +117,10 @@ impl JoinedText {
         let begun = self.text.len();
         let mut at = 0;
         for span in &line.spans {
-            // What stands before each line of a quote or a list is no part of what it says.
-            if span.style.role != SpanRole::Indent {
-                self.push(&span.text, nth, at, begun);
+            // A phrase that wraps in a quote must be found although `>` is before its second line.
+            let skipped = line.prefix.saturating_sub(at).min(span.text.len());
+            if skipped < span.text.len() {
+                self.push(&span.text[skipped..], nth, at + skipped, begun);
             }
             at += span.text.len();
         }
@@ -174,18 +175,22 @@ impl JoinedText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{self, BodySpan};
+    use crate::mail::{Email, Summary};
+    use crate::render::{self, BodySpan, BodyView, SpanRole};
 
+    /// A body of lines of spans; spans of spaces or quote marks are the prefix of their line.
     fn body(lines: &[&[(SpanRole, &str)]]) -> Body {
         let span = |(role, text): &(SpanRole, &str)| BodySpan {
             text: (*text).into(),
-            style: render::SpanStyle {
-                role: *role,
-                ..render::SpanStyle::default()
-            },
+            style: (*role).into(),
         };
         let line = |spans: &&[(SpanRole, &str)]| BodyLine {
             spans: spans.iter().map(span).collect(),
+            prefix: spans
+                .iter()
+                .take_while(|(role, _)| *role == SpanRole::Indent)
+                .map(|(_, text)| text.len())
+                .sum(),
             ..BodyLine::default()
         };
         Body {
@@ -237,6 +242,32 @@ mod tests {
             [[part(1, "here."), part(3, "ご")]]
         );
         assert!(found(&body, ">").is_empty());
+    }
+
+    #[test]
+    fn phrase_that_wraps_in_quote_or_list_is_found() {
+        let text = "The parcel was handed over to the neighbour on the second floor.";
+        let html = format!("<blockquote>{text}</blockquote><ol><li>{text}</ol>");
+        let found_in = |html: Option<&str>, text: &str| {
+            let email = Email {
+                summary: Summary::from(&crate::api::wire::Summary::default()),
+                html: html.map(Arc::from),
+                text: Some(Arc::from(text)),
+                tags: Vec::new(),
+                json: Arc::from("{}"),
+            };
+            let body = render::lay_out(&email, BodyView::Rendered, 24);
+            let found = found(&body, "over to the neighbour on the second");
+            let texts = found.iter().map(|parts| {
+                let texts = parts.iter().map(|(_, text)| text.as_str());
+                texts.collect::<Vec<_>>().join(" ")
+            });
+            texts.collect::<Vec<_>>()
+        };
+        let phrase = "over to the neighbour on the second";
+        assert_eq!(found_in(Some(&html), ""), [phrase, phrase]);
+        assert_eq!(found_in(None, &format!("> > {text}")), [phrase]);
+        assert_eq!(found_in(None, &format!("    {text}")), [phrase]);
     }
 
     #[test]

@@ -47,21 +47,10 @@ pub struct Body {
 pub(crate) struct BodyLine {
     /// Spans in logical order, also in right-to-left text.
     pub(crate) spans: Vec<BodySpan>,
+    /// Bytes of the quote marks and of the indentation, which repeat on each line.
+    pub(crate) prefix: usize,
     /// The line, or the data table that it belongs to, is wider than the screen.
     pub(crate) wide: bool,
-    pub(crate) end: LineEnd,
-}
-
-/// What the unwrapped text has where a line ends; copying restores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum LineEnd {
-    /// A newline or the end of a paragraph.
-    #[default]
-    Newline,
-    /// A space at which the line was wrapped.
-    Space,
-    /// Nothing: a long word was cut, or code was put on lines by its structure.
-    Split,
 }
 
 /// Text of one style, sanitized: no control characters, no bidi controls.
@@ -125,7 +114,7 @@ pub(crate) enum SpanRole {
     Literal,
     /// JSON and html source: brackets and commas.
     Punctuation,
-    /// Added spaces that show the structure of code; copying leaves them out.
+    /// Added spaces that show the structure of code.
     Indent,
 }
 
@@ -268,26 +257,5 @@ impl Body {
             all.push('\n');
             all
         })
-    }
-
-    /// Returns the text as it was before wrapping, for the clipboard.
-    #[cfg(test)]
-    pub(crate) fn unwrapped_text(&self) -> String {
-        let mut all = String::new();
-        for line in &self.lines {
-            for span in line
-                .spans
-                .iter()
-                .filter(|span| span.style.role != SpanRole::Indent)
-            {
-                all.push_str(&span.text);
-            }
-            match line.end {
-                LineEnd::Newline => all.push('\n'),
-                LineEnd::Space => all.push(' '),
-                LineEnd::Split => {}
-            }
-        }
-        all
     }
 }

@@ -1,9 +1,9 @@
 //! Html source and JSON: coloured by syntax, indented by depth, wrapped with a hanging indent.
 //!
-//! Both views keep every character. Added line breaks and indentation are marked, so that copying
-//! html gives the source back byte for byte. JSON keeps numbers, key order and strings as received.
+//! Both views keep every character; only line breaks and indentation are added. JSON keeps numbers,
+//! key order and strings as received.
 
-use super::body::{Body, BodySpan, LineEnd, SpanRole, push_span};
+use super::body::{Body, BodySpan, SpanRole, push_span};
 use super::layout::MAX_LINES;
 use super::layout::wrap::{self, WrapRun};
 use crate::text::sanitize;
@@ -29,7 +29,6 @@ pub(super) struct CodeView {
 struct CodeLine {
     depth: usize,
     spans: Vec<BodySpan>,
-    end: LineEnd,
 }
 
 impl CodeView {
@@ -53,7 +52,7 @@ impl CodeView {
                 raw = writer.push_tag(markup);
             }
         }
-        writer.end_line(LineEnd::Split);
+        writer.break_line();
         Self {
             lines: writer.lines,
             hanging_indent: 4,
@@ -76,19 +75,19 @@ impl CodeView {
                         in_empty_container = true;
                     } else {
                         writer.depth += 1;
-                        writer.end_json_line();
+                        writer.break_json_line();
                     }
                 }
                 '}' | ']' => {
                     if !std::mem::take(&mut in_empty_container) {
                         writer.depth = writer.depth.saturating_sub(1);
-                        writer.end_json_line();
+                        writer.break_json_line();
                     }
                     writer.push(token, SpanRole::Punctuation);
                 }
                 ',' => {
                     writer.push(token, SpanRole::Punctuation);
-                    writer.end_json_line();
+                    writer.break_json_line();
                 }
                 ':' => writer.push(": ", SpanRole::Punctuation),
                 '"' if rest.trim_start().starts_with(':') => {
@@ -99,7 +98,7 @@ impl CodeView {
                 _ => writer.push(&escape_unsafe(token), SpanRole::Literal),
             }
         }
-        writer.end_json_line();
+        writer.break_json_line();
         Self {
             lines: writer.lines,
             hanging_indent: 2,
@@ -124,12 +123,9 @@ impl CodeView {
                 .iter()
                 .map(|span| WrapRun::new(&span.text, span.style))
                 .collect();
-            let mut lines =
-                wrap::wrap_lines(&runs, width, &indent(0), &indent(self.hanging_indent));
-            if let Some(last) = lines.last_mut() {
-                last.end = line.end;
-            }
-            body.lines.extend(lines);
+            let (first, next) = (indent(0), indent(self.hanging_indent));
+            body.lines
+                .extend(wrap::wrap_lines(&runs, width, &first, &next));
         }
         body
     }
@@ -151,25 +147,26 @@ impl CodeWriter {
     fn push_lines(&mut self, text: &str, role: SpanRole) {
         for (i, line) in text.split('\n').enumerate() {
             if i > 0 {
-                self.end_line(LineEnd::Newline);
+                self.end_line();
             }
             self.push(line, role);
         }
     }
 
-    /// Ends the line; an empty one is dropped unless the source has a newline there.
-    fn end_line(&mut self, end: LineEnd) {
-        if end == LineEnd::Newline || !self.line.spans.is_empty() {
-            self.line.end = end;
-            self.lines.push(std::mem::take(&mut self.line));
-            self.line.depth = self.depth;
+    fn end_line(&mut self) {
+        self.lines.push(std::mem::take(&mut self.line));
+        self.line.depth = self.depth;
+    }
+
+    /// Ends the line unless it is empty.
+    fn break_line(&mut self) {
+        if !self.line.spans.is_empty() {
+            self.end_line();
         }
     }
 
-    fn end_json_line(&mut self) {
-        if !self.line.spans.is_empty() {
-            self.end_line(LineEnd::Newline);
-        }
+    fn break_json_line(&mut self) {
+        self.break_line();
         self.line.depth = self.depth;
     }
 
@@ -188,7 +185,7 @@ impl CodeWriter {
     fn begin_line(&mut self) {
         let mut spans = self.line.spans.iter();
         if spans.any(|span| !span.text.trim().is_empty()) {
-            self.end_line(LineEnd::Split);
+            self.break_line();
         }
         self.line.depth = if self.line.spans.is_empty() {
             self.depth
@@ -222,7 +219,7 @@ impl CodeWriter {
             self.depth += 1;
         }
         if block && closing {
-            self.end_line(LineEnd::Split);
+            self.break_line();
         }
         ["script", "style", "textarea", "title"]
             .into_iter()

@@ -20,7 +20,6 @@ use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
 
-pub(crate) use confirm::ConfirmReport;
 pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 

@@ -1,145 +1,133 @@
-//! The performer: turns each effect into exactly one later message.
+//! `EffectRunner`: turns each effect into exactly one later message.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::DropGuard;
 
-use super::filter_history::FilterHistory;
 use super::queries::{
-    CancellableSource, cancel_and_renew, cancelled_error, load_counts, load_recipient_summary,
+    CancellableSource, RenderCache, cancelled_error, load_counts, load_recipient_summary, renew,
 };
-use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session, SessionOpener};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
+use crate::app::session::OpenOutcome;
 use crate::app::{
     ConfirmResult, Effect, Message, OpenedEmail, RequestId, RequestKind, StatusCheckStep,
     SyncUpdate, TimerKind, find_matches,
 };
-use crate::archive::{Archive, CancellationToken, PeerNotice, PeerNoticeReceiver, ProcessLock};
-use crate::config::{FaultPoint, ViewStore};
+use crate::archive::{Archive, PeerNotice, PeerNoticeReceiver, ProcessLock};
+use crate::config::FaultPoint;
+use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, complete};
-use crate::sync::{ConfirmReport, Engine, StopReason, SyncReport};
+use crate::sync::{Engine, StopReason, SyncReport};
 
-/// How a pause is spent. Tests hand in one that they end by hand.
+/// What the program uses of the outside, in every session.
+pub struct Environment<S: EmailApi> {
+    pub opener: Arc<dyn SessionOpener<S>>,
+    pub timer: TimerFn,
+    pub clock: Clock,
+    /// Where a debug build panics, for tests.
+    pub panic_at: Option<FaultPoint>,
+}
+
+/// Waits until a timer fires. Tests pass one that they fire themselves.
 pub type TimerFn =
     Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
-/// longer: colleagues run sentbox as well, and are not to come back all at once.
+/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
+/// requests of several users are not sent at the same moment.
 pub fn system_timer() -> TimerFn {
-    Arc::new(|what, pause| {
-        let longer = match what {
+    Arc::new(|kind, pause| {
+        let pause = match kind {
             TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
             TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
         };
-        Box::pin(tokio::time::sleep(longer))
+        Box::pin(tokio::time::sleep(pause))
     })
 }
 
-/// The shortest time between two looks at what other processes do: one that fetches page by page is not
-/// followed page by page.
+/// The shortest time between two reads of what other processes store, so that the screen does not
+/// follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
-/// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
-/// means that nothing is going on, and a task that panics is noticed.
+/// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
+/// that nothing is running, and a task that panics is noticed.
 pub struct EffectRunner<S: EmailApi> {
-    archive: Archive,
-    engine: Option<Engine<S>>,
-    history: FilterHistory,
-    view_file: ViewStore,
+    env: Arc<Environment<S>>,
+    session: Session<S>,
     render_cache: Arc<Mutex<RenderCache>>,
-    timer: TimerFn,
-    panic_at: Option<FaultPoint>,
-    window_cancel: CancellationToken,
-    count_cancel: CancellationToken,
-    recipient_cancel: CancellationToken,
-    match_cancel: CancellationToken,
-    suggest_cancel: CancellationToken,
-    /// What was looked for last.
+    // Guards of the running searches: a newer search, or the end of the session, cancels them.
+    window_guard: Option<DropGuard>,
+    count_guard: Option<DropGuard>,
+    recipient_guard: Option<DropGuard>,
+    match_guard: Option<DropGuard>,
+    suggestion_guard: Option<DropGuard>,
     current_query: Arc<Query>,
+    /// Work that the user waits for.
     interactive: JoinSet<Message>,
-    /// Requests that nobody waits for.
+    /// Other requests.
     background: JoinSet<Message>,
-    /// What the service is asked for on behalf of whom.
-    requests: Vec<(RequestKind, RequestId, RequestHandle)>,
-    /// Selections that come to rest.
     debounce: JoinSet<Message>,
-    /// The clock.
     timers: JoinSet<Message>,
-    /// Waits for what other processes do with the archive.
+    /// Waits for other processes that change the archive.
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
-    opener: Arc<dyn SessionOpener<S>>,
-    /// What is behind the door that was opened last.
-    opened_session: Arc<Mutex<Option<Session<S>>>>,
-    /// What ends with the session.
-    _session_tasks: JoinSet<()>,
+    opening: JoinSet<(RequestId, Result<OpenedSession<S>, Error>)>,
+    /// The session that was opened last, until the model switches to it.
+    opened: Option<(RequestId, Box<Session<S>>)>,
+    /// Requests to the service that can still be cancelled.
+    requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
 impl<S: EmailApi> EffectRunner<S> {
-    /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
-    /// `doors` lead to other sessions.
-    pub(super) fn new(
-        archive: Archive,
-        engine: Option<Engine<S>>,
-        beside: JoinSet<()>,
-        (history, views): (FilterHistory, ViewStore),
-        opener: Arc<dyn SessionOpener<S>>,
-        pause: TimerFn,
-        panic_at: Option<FaultPoint>,
-    ) -> Self {
-        let bodies = Arc::new(Mutex::new(RenderCache::default()));
-        let mut watching = JoinSet::new();
-        if let Some(mut notices) = archive.watch_peers() {
-            watching.spawn(async move {
+    pub(super) fn new(session: Session<S>, env: Arc<Environment<S>>) -> Self {
+        let mut watch = JoinSet::new();
+        if let Some(mut notices) = session.archive.watch_peers() {
+            watch.spawn(async move {
                 let arrived = notices.next().await;
                 (notices, arrived)
             });
         }
-        let mut quiet = JoinSet::new();
-        if archive.read_only_reason().is_some() {
-            // No refresh tells how far back it is complete.
-            let (archive, engine) = (archive.clone(), engine.clone());
-            quiet
-                .spawn(async move { Message::ArchiveChanged(load_changes(archive, engine).await) });
+        let mut background = JoinSet::new();
+        if session.archive.read_only_reason().is_some() {
+            // Without a refresh, nothing else loads the coverage.
+            background.spawn(load_changes(
+                session.archive.clone(),
+                session.engine.clone(),
+            ));
         }
         Self {
-            archive,
-            engine,
-            history,
-            view_file: views,
-            render_cache: bodies,
-            timer: pause,
-            panic_at,
-            window_cancel: CancellationToken::default(),
-            count_cancel: CancellationToken::default(),
-            recipient_cancel: CancellationToken::default(),
-            match_cancel: CancellationToken::default(),
-            suggest_cancel: CancellationToken::default(),
+            env,
+            session,
+            render_cache: Arc::default(),
+            window_guard: None,
+            count_guard: None,
+            recipient_guard: None,
+            match_guard: None,
+            suggestion_guard: None,
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
-            background: quiet,
-            requests: Vec::new(),
+            background,
             debounce: JoinSet::new(),
             timers: JoinSet::new(),
-            watch: watching,
-            opener,
-            opened_session: Arc::default(),
-            _session_tasks: beside,
+            watch,
+            opening: JoinSet::new(),
+            opened: None,
+            requests: Vec::new(),
         }
     }
 
-    /// Starts what is asked for.
+    /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
-        let archive = self.archive.clone();
-        let engine = self.engine.clone();
-        let panic_at = self.panic_at;
+        let archive = self.session.archive.clone();
+        let panic_at = self.env.panic_at;
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
+            Effect::SwitchSession(request) => self.switch_session(request),
             Effect::LoadWindow {
                 request,
                 query,
@@ -147,13 +135,13 @@ impl<S: EmailApi> EffectRunner<S> {
                 rows,
             } => {
                 if query != self.current_query {
-                    self.count_cancel.cancel();
+                    self.count_guard = None;
                     self.current_query = query.clone();
                 }
-                let halt = cancel_and_renew(&mut self.window_cancel);
+                let cancel = renew(&mut self.window_guard);
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
-                    let found = archive.search(&query, &anchor, rows, &halt);
+                    let found = archive.search(&query, &anchor, rows, &cancel);
                     Message::WindowLoaded(
                         request,
                         found.and_then(|found| found.ok_or_else(cancelled_error)),
@@ -163,11 +151,11 @@ impl<S: EmailApi> EffectRunner<S> {
             Effect::CountEmails {
                 request,
                 query,
-                place,
+                position,
             } => {
-                let halt = cancel_and_renew(&mut self.count_cancel);
+                let cancel = renew(&mut self.count_guard);
                 self.spawn_blocking(move || {
-                    Message::Counted(request, load_counts(&archive, &query, place, &halt))
+                    Message::Counted(request, load_counts(&archive, &query, position, &cancel))
                 });
             }
             Effect::SummarizeRecipient {
@@ -176,13 +164,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 fresh_since,
                 now,
             } => {
-                let halt = cancel_and_renew(&mut self.recipient_cancel);
+                let cancel = renew(&mut self.recipient_guard);
                 self.spawn_blocking(move || {
-                    Message::RecipientSummarized(
-                        request,
-                        load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
-                            .map(Arc::new),
-                    )
+                    let times = (fresh_since, now);
+                    let summary = load_recipient_summary(&archive, &address, times, &cancel);
+                    Message::RecipientSummarized(request, summary.map(Arc::new))
                 });
             }
             Effect::SaveView {
@@ -190,21 +176,20 @@ impl<S: EmailApi> EffectRunner<S> {
                 number,
                 view,
             } => {
-                let views = self.view_file.clone();
+                let views = self.session.view_store.clone();
                 self.spawn_blocking(move || {
                     Message::ViewSaved(request, views.save(number, view.as_ref()))
                 });
             }
             Effect::SaveHistory(request, text) => {
-                let history = self.history.clone();
+                let history = self.session.filter_history.clone();
                 self.spawn_blocking(move || {
-                    let unkept = |error| {
-                        Error::new(
-                            ErrorKind::Io,
-                            format!("the filter cannot be kept for the next time: {error}"),
-                        )
-                    };
-                    Message::HistorySaved(request, history.append(&text).map_err(unkept))
+                    let result = history.append(&text).map_err(|error| {
+                        let message =
+                            format!("the filter cannot be kept for the next time: {error}");
+                        Error::new(ErrorKind::Io, message)
+                    });
+                    Message::HistorySaved(request, result)
                 });
             }
             Effect::LoadSuggestions {
@@ -212,87 +197,52 @@ impl<S: EmailApi> EffectRunner<S> {
                 text,
                 cursor,
             } => {
-                let halt = cancel_and_renew(&mut self.suggest_cancel);
+                let cancel = renew(&mut self.suggestion_guard);
                 self.spawn_blocking(move || {
-                    Message::SuggestionsLoaded(
-                        request,
-                        complete(&text, cursor, &CancellableSource { archive, halt }),
-                    )
+                    let source = CancellableSource { archive, cancel };
+                    Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
                 });
             }
             Effect::LoadEmail {
                 request,
                 id,
                 priority,
-            } => {
-                let wish = self.register_request(RequestKind::LoadEmail, request, priority);
-                self.interactive.spawn(async move {
+            } => self.request_service(
+                RequestKind::LoadEmail,
+                request,
+                priority,
+                move |engine| async move {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
-                    let result = load_email_and_history(
-                        archive,
-                        engine.map(|engine| engine.with_priority(&wish)),
-                        id,
-                    )
-                    .await;
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::LoadEmail,
-                        request,
-                        result,
-                        |result| Message::EmailLoaded(request, result),
-                    )
-                });
-            }
-            Effect::PrefetchEmail(request, id) => {
-                let wish =
-                    self.register_request(RequestKind::Prefetch, request, Priority::Prefetch);
-                self.background.spawn(async move {
-                    // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
-                    let _ = load_email(
-                        &archive,
-                        engine.map(|engine| engine.with_priority(&wish)),
-                        &id,
-                    )
-                    .await;
-                    Message::EmailPrefetched(request)
-                });
-            }
+                    load_email_and_history(archive, engine, id).await
+                },
+                Message::EmailLoaded,
+            ),
+            Effect::PrefetchEmail(request, id) => self.request_service(
+                RequestKind::Prefetch,
+                request,
+                Priority::Prefetch,
+                // An error is shown when the email is opened.
+                move |engine| async move { Ok(drop(load_email(&archive, engine, &id).await)) },
+                |request, _: Result<(), Error>| Message::EmailPrefetched(request),
+            ),
             Effect::ConfirmStatuses {
                 request,
                 ids,
                 max_requests,
                 priority,
-            } => {
-                let wish = self.register_request(RequestKind::ConfirmStatuses, request, priority);
-                self.background.spawn(async move {
-                    let result = match engine {
-                        Some(engine) => {
-                            engine
-                                .with_priority(&wish)
-                                .confirm_emails(ids, max_requests)
-                                .await
-                        }
-                        None => Err(no_key_error()),
-                    };
-                    let result = result.map(
-                        |ConfirmReport {
-                             sync_report: synced,
-                             requests,
-                             ..
-                         }| ConfirmResult {
-                            update: to_sync_update(synced),
-                            requests,
-                        },
-                    );
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::ConfirmStatuses,
-                        request,
-                        result,
-                        |result| Message::StatusesConfirmed(request, result),
-                    )
-                });
-            }
+            } => self.request_service(
+                RequestKind::ConfirmStatuses,
+                request,
+                priority,
+                move |engine| async move {
+                    let report = engine?.confirm_emails(ids, max_requests).await?;
+                    Ok(ConfirmResult {
+                        update: to_sync_update(report.sync_report),
+                        requests: report.requests,
+                    })
+                },
+                Message::StatusesConfirmed,
+            ),
             Effect::CheckStatuses {
                 request,
                 query,
@@ -300,84 +250,75 @@ impl<S: EmailApi> EffectRunner<S> {
                 fresh_since,
                 max_requests,
                 max_rows,
-            } => {
-                let wish = self.register_request(
-                    RequestKind::CheckStatuses,
-                    request,
-                    Priority::Interactive,
-                );
-                self.background.spawn(async move {
-                    let result = match engine {
-                        Some(engine) => {
-                            let query = Query::clone(&query);
-                            engine
-                                .with_priority(&wish)
-                                .confirm_candidates(
-                                    query,
-                                    below,
-                                    fresh_since,
-                                    max_requests,
-                                    max_rows,
-                                )
-                                .await
-                        }
-                        None => Err(no_key_error()),
+            } => self.request_service(
+                RequestKind::CheckStatuses,
+                request,
+                Priority::Interactive,
+                move |engine| async move {
+                    let query = Query::clone(&query);
+                    let report = engine?
+                        .confirm_candidates(query, below, fresh_since, max_requests, max_rows)
+                        .await?;
+                    Ok(StatusCheckStep {
+                        update: to_sync_update(report.sync_report),
+                        requests: report.requests,
+                        rows: report.confirmed_rows,
+                        down_to: report.confirmed_down_to,
+                        is_done: report.is_done,
+                    })
+                },
+                Message::StatusesChecked,
+            ),
+            Effect::RecheckStatuses(request) => self.request_service(
+                RequestKind::RecheckStatuses,
+                request,
+                Priority::Recheck,
+                async |engine| {
+                    let (report, due) = engine?.recheck_background().await?;
+                    Ok((report.map(to_sync_update), due))
+                },
+                Message::StatusesRechecked,
+            ),
+            Effect::LoadOlder(request) => self.request_service(
+                RequestKind::LoadOlder,
+                request,
+                Priority::Interactive,
+                async |engine| engine?.load_older().await.map(to_sync_update),
+                Message::OlderLoaded,
+            ),
+            Effect::Backfill(request) => self.request_service(
+                RequestKind::Backfill,
+                request,
+                Priority::Backfill,
+                async |engine| Ok(engine?.backfill().await?.map(to_sync_update)),
+                Message::Backfilled,
+            ),
+            Effect::Refresh(request, priority) => self.request_service(
+                RequestKind::Refresh,
+                request,
+                priority,
+                move |engine| async move {
+                    let engine = engine?;
+                    let report = if priority.is_background() {
+                        engine.refresh().await?
+                    } else {
+                        engine.refresh_now().await?
                     };
-                    let result = result.map(
-                        |ConfirmReport {
-                             sync_report: synced,
-                             requests,
-                             confirmed_rows: rows,
-                             confirmed_down_to: down_to,
-                             is_done,
-                         }| StatusCheckStep {
-                            update: to_sync_update(synced),
-                            requests,
-                            rows,
-                            down_to,
-                            is_done,
-                        },
-                    );
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::CheckStatuses,
-                        request,
-                        result,
-                        |result| Message::StatusesChecked(request, result),
-                    )
-                });
-            }
-            Effect::RecheckStatuses(request) => {
-                let wish =
-                    self.register_request(RequestKind::RecheckStatuses, request, Priority::Recheck);
-                self.background.spawn(async move {
-                    let result = match engine {
-                        Some(engine) => engine.with_priority(&wish).recheck_background().await,
-                        None => Err(no_key_error()),
-                    };
-                    let result = result.map(|(synced, due)| (synced.map(to_sync_update), due));
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::RecheckStatuses,
-                        request,
-                        result,
-                        |result| Message::StatusesRechecked(request, result),
-                    )
-                });
-            }
+                    Ok(to_sync_update(report))
+                },
+                Message::Refreshed,
+            ),
             Effect::RenderBody {
                 request,
                 email,
                 view,
                 width,
             } => {
-                let bodies = self.render_cache.clone();
+                let cache = self.render_cache.clone();
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    Message::BodyRendered(
-                        request,
-                        Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
-                    )
+                    let body = RenderCache::get_or_render(&cache, &email, view, width);
+                    Message::BodyRendered(request, Ok(body))
                 });
             }
             Effect::FindMatches {
@@ -385,90 +326,16 @@ impl<S: EmailApi> EffectRunner<S> {
                 body,
                 pattern,
             } => {
-                let halt = cancel_and_renew(&mut self.match_cancel);
+                let cancel = renew(&mut self.match_guard);
                 self.spawn_blocking(move || {
-                    Message::MatchesFound(
-                        request,
-                        find_matches(&body, &pattern, || !halt.is_cancelled()),
-                    )
-                });
-            }
-            Effect::LoadOlder(request) => {
-                let wish =
-                    self.register_request(RequestKind::LoadOlder, request, Priority::Interactive);
-                self.interactive.spawn(async move {
-                    let result = match engine {
-                        Some(engine) => engine
-                            .with_priority(&wish)
-                            .load_older()
-                            .await
-                            .map(to_sync_update),
-                        None => Err(no_key_error()),
-                    };
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::LoadOlder,
-                        request,
-                        result,
-                        |result| Message::OlderLoaded(request, result),
-                    )
-                });
-            }
-            Effect::Backfill(request) => {
-                let wish =
-                    self.register_request(RequestKind::Backfill, request, Priority::Backfill);
-                self.background.spawn(async move {
-                    let result = match engine {
-                        Some(engine) => engine
-                            .with_priority(&wish)
-                            .backfill()
-                            .await
-                            .map(|synced| synced.map(to_sync_update)),
-                        None => Err(no_key_error()),
-                    };
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::Backfill,
-                        request,
-                        result,
-                        |result| Message::Backfilled(request, result),
-                    )
-                });
-            }
-            Effect::Refresh(request, priority) => {
-                let wish = self.register_request(RequestKind::Refresh, request, priority);
-                let tasks = if priority.is_background() {
-                    &mut self.background
-                } else {
-                    &mut self.interactive
-                };
-                tasks.spawn(async move {
-                    let result = match engine {
-                        Some(engine) if priority.is_background() => engine
-                            .with_priority(&wish)
-                            .refresh()
-                            .await
-                            .map(to_sync_update),
-                        Some(engine) => engine
-                            .with_priority(&wish)
-                            .refresh_now()
-                            .await
-                            .map(to_sync_update),
-                        None => Err(no_key_error()),
-                    };
-                    message_unless_cancelled(
-                        &wish,
-                        RequestKind::Refresh,
-                        request,
-                        result,
-                        |result| Message::Refreshed(request, result),
-                    )
+                    let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
+                    Message::MatchesFound(request, matches)
                 });
             }
             Effect::LoadProfiles(request) => {
-                let opener = self.opener.clone();
+                let env = self.env.clone();
                 self.spawn_blocking(move || {
-                    Message::ProfilesLoaded(request, opener.list_profiles())
+                    Message::ProfilesLoaded(request, env.opener.list_profiles())
                 });
             }
             Effect::VerifyKey {
@@ -476,7 +343,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 base_url,
                 key,
             } => {
-                let check = self.opener.verify_key(base_url, key);
+                let check = self.env.opener.verify_key(base_url, key);
                 self.interactive
                     .spawn(async move { Message::KeyVerified(request, check.await) });
             }
@@ -485,40 +352,71 @@ impl<S: EmailApi> EffectRunner<S> {
                 target,
                 answer,
             } => {
-                let (opener, entered) = (self.opener.clone(), self.opened_session.clone());
-                self.spawn_blocking(move || {
-                    let entry = opener.open(&target, answer).map(OpenedSession::into_parts);
-                    let result = entry.map(|(session, arrival)| {
-                        *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
-                        arrival
-                    });
-                    Message::SessionOpened(request, result)
-                });
+                let env = self.env.clone();
+                self.opening
+                    .spawn_blocking(move || (request, env.opener.open(&target, answer)));
             }
             Effect::Timer {
                 request,
                 kind,
                 pause,
             } => {
-                let rest = (self.timer)(kind, pause);
+                let timer = (self.env.timer)(kind, pause);
                 let tasks = if kind == TimerKind::Selection {
                     &mut self.debounce
                 } else {
                     &mut self.timers
                 };
                 tasks.spawn(async move {
-                    rest.await;
+                    timer.await;
                     Message::TimerFired(request, kind)
                 });
             }
         }
     }
 
-    /// The next message; waits for ever if nothing is going on. Safe to cancel.
+    /// Starts a request to the service. It ends in a message of its own if it is cancelled first.
+    fn request_service<T: Send + 'static, F>(
+        &mut self,
+        kind: RequestKind,
+        request: RequestId,
+        priority: Priority,
+        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
+        message: fn(RequestId, Result<T, Error>) -> Message,
+    ) where
+        F: Future<Output = Result<T, Error>> + Send,
+    {
+        let handle = RequestHandle::new(priority);
+        self.requests.push((kind, request, handle.clone()));
+        let engine = match &self.session.engine {
+            Some(engine) => Ok(engine.with_priority(&handle)),
+            None => Err(no_key_error()),
+        };
+        let tasks = match kind {
+            RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,
+            RequestKind::Refresh if !priority.is_background() => &mut self.interactive,
+            _ => &mut self.background,
+        };
+        tasks.spawn(async move {
+            let result = send(engine).await;
+            if result.is_err() && handle.is_cancelled() {
+                Message::RequestCancelled(request, kind)
+            } else {
+                message(request, result)
+            }
+        });
+    }
+
+    fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
+        self.interactive.spawn_blocking(work);
+    }
+
+    /// The next message; never ends while nothing runs. Safe to cancel.
     pub async fn next(&mut self) -> Message {
         loop {
             let joined = tokio::select! {
                 Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
+                Some(opened) = self.opening.join_next(), if !self.opening.is_empty() => self.keep_opened(opened),
                 Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
                 Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
                 Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
@@ -534,23 +432,59 @@ impl<S: EmailApi> EffectRunner<S> {
         }
     }
 
+    /// The next message, if there is one already.
+    pub fn try_next(&mut self) -> Option<Message> {
+        let opened = self.opening.try_join_next();
+        let ready = opened
+            .map(|opened| self.keep_opened(opened))
+            .or_else(|| self.interactive.try_join_next())
+            .or_else(|| self.background.try_join_next())
+            .or_else(|| self.debounce.try_join_next())
+            .or_else(|| self.timers.try_join_next());
+        ready.map(message_of_joined)
+    }
+
+    /// Keeps an opened session until the model has decided about it, which gets its data.
+    fn keep_opened(
+        &mut self,
+        opened: Result<(RequestId, Result<OpenedSession<S>, Error>), JoinError>,
+    ) -> Result<Message, JoinError> {
+        let (request, result) = opened?;
+        let outcome = result.map(|opened| match opened {
+            OpenedSession::Ready(mut session) => {
+                let info = std::mem::take(&mut session.info);
+                self.opened = Some((request, session));
+                OpenOutcome::Opened(Box::new(info))
+            }
+            OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
+        });
+        Ok(Message::SessionOpened(request, outcome))
+    }
+
+    /// Replaces the session. Work for the one before ends, and its archive is closed.
+    fn switch_session(&mut self, request: RequestId) {
+        if let Some((_, session)) = self.opened.take_if(|(opened, _)| *opened == request) {
+            *self = Self::new(*session, self.env.clone());
+        }
+    }
+
     /// Turns notices into messages, and waits for the next ones.
     fn handle_notices(&mut self, mut notices: PeerNoticeReceiver, arrived: &[PeerNotice]) {
         for notice in arrived {
-            let (archive, engine) = (self.archive.clone(), self.engine.clone());
+            let Session {
+                archive, engine, ..
+            } = &self.session;
             match notice {
                 PeerNotice::Changed => {
-                    self.background.spawn(async move {
-                        Message::ArchiveChanged(load_changes(archive, engine).await)
-                    });
+                    self.background
+                        .spawn(load_changes(archive.clone(), engine.clone()));
                 }
                 PeerNotice::ServiceState => {
                     self.background.spawn(async { Message::ServiceChanged });
                 }
                 PeerNotice::Removed => {
-                    if let Err(failure) = archive.check_file() {
-                        self.background
-                            .spawn(async { Message::ArchiveLost(failure) });
+                    if let Err(error) = archive.check_file() {
+                        self.background.spawn(async { Message::ArchiveLost(error) });
                         return;
                     }
                 }
@@ -563,209 +497,125 @@ impl<S: EmailApi> EffectRunner<S> {
         });
     }
 
-    /// A message that is there already.
-    pub fn try_next(&mut self) -> Option<Message> {
-        let ready = self
-            .interactive
-            .try_join_next()
-            .or_else(|| self.background.try_join_next())
-            .or_else(|| self.debounce.try_join_next());
-        ready
-            .or_else(|| self.timers.try_join_next())
-            .map(message_of_joined)
-    }
-
-    /// What is behind the door that was opened last; whoever does not go there lets it go.
-    pub(super) fn take_opened_session(&mut self) -> Option<Session<S>> {
-        self.opened_session
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-    }
-
-    /// The doors and the pauses, for who performs next.
-    pub(super) fn opener_and_timer(&self) -> (Arc<dyn SessionOpener<S>>, TimerFn) {
-        (self.opener.clone(), self.timer.clone())
-    }
-
-    /// The lease of the archive.
+    /// The lock of the process that polls the service for this archive.
     pub(super) const fn process_lock(&self) -> &ProcessLock {
-        self.archive.poll_lock()
+        self.session.archive.poll_lock()
     }
 
-    /// Whether nothing is going on but the clock: a selection that comes to rest is something.
+    /// Whether only timers run; the debounce of the selection does not count as one.
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
     }
 
-    /// What may be asked of the service at present.
-    pub fn budget(&self) -> Option<RateBudget> {
-        self.engine.as_ref().and_then(Engine::budget)
+    /// Whether nothing runs that the user waits for.
+    pub fn is_interactive_idle(&self) -> bool {
+        self.interactive.is_empty() && self.opening.is_empty()
     }
 
-    /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
-    pub fn cancel_unwanted(&mut self, wanted: impl Fn(RequestKind, RequestId) -> bool) {
-        self.requests.retain(|(kind, request, wish)| {
-            let wanted = wanted(*kind, *request);
+    /// The rate budget of the service at present.
+    pub fn budget(&self) -> Option<RateBudget> {
+        self.session.engine.as_ref().and_then(Engine::budget)
+    }
+
+    /// Cancels requests that are not sent yet and obsolete, and closes a session that is not used.
+    pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
+        self.opened = None;
+        self.requests.retain(|(kind, request, handle)| {
+            let wanted = is_wanted(*kind, *request);
             if !wanted {
-                wish.cancel();
+                handle.cancel();
             }
             wanted
         });
     }
-
-    fn register_request(
-        &mut self,
-        kind: RequestKind,
-        request: RequestId,
-        priority: Priority,
-    ) -> RequestHandle {
-        let wish = RequestHandle::new(priority);
-        self.requests.push((kind, request, wish.clone()));
-        wish
-    }
-
-    /// Whether everything that a person waits for is answered by archive, service and renderer.
-    pub fn is_interactive_idle(&self) -> bool {
-        self.interactive.is_empty()
-    }
-
-    fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
-        self.interactive.spawn_blocking(work);
-    }
 }
 
 impl<S: EmailApi> Drop for EffectRunner<S> {
-    /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
-    /// the archive's lease waits no longer.
+    /// Lets another process poll the service. Tasks end with their sets, searches with their guards.
     fn drop(&mut self) {
-        for halt in [
-            &self.window_cancel,
-            &self.count_cancel,
-            &self.recipient_cancel,
-            &self.suggest_cancel,
-        ] {
-            halt.cancel();
-        }
-        self.archive.poll_lock().release();
-    }
-}
-
-/// The message of an errand, unless it failed because it was withdrawn before it was sent.
-fn message_unless_cancelled<T>(
-    wish: &RequestHandle,
-    kind: RequestKind,
-    request: RequestId,
-    result: Result<T, Error>,
-    message: impl FnOnce(Result<T, Error>) -> Message,
-) -> Message {
-    if result.is_err() && wish.is_cancelled() {
-        Message::RequestCancelled(request, kind)
-    } else {
-        message(result)
+        self.process_lock().release();
     }
 }
 
 fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
-    joined.unwrap_or_else(|error| {
-        Message::Fatal(Error::new(
-            ErrorKind::Internal,
-            format!("a task of sentbox failed: {error}"),
-        ))
-    })
+    joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
 }
 
-/// What other processes have brought.
-async fn load_changes<S: EmailApi>(
-    archive: Archive,
-    engine: Option<Engine<S>>,
-) -> Result<SyncUpdate, Error> {
-    if let Some(engine) = engine {
-        return engine.poll_changes().await.map(to_sync_update);
-    }
-    let read = move || Ok::<_, Error>((archive.coverage()?, archive.head_at()?));
-    let (reach, head_at) = tokio::task::spawn_blocking(read)
+/// Runs blocking work on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.unwrap_or_else(|error| Err(task_error(&error)))
+}
+
+/// Loads what other processes have stored.
+async fn load_changes<S: EmailApi>(archive: Archive, engine: Option<Engine<S>>) -> Message {
+    let result = if let Some(engine) = engine {
+        engine.poll_changes().await.map(to_sync_update)
+    } else {
+        blocking(move || {
+            Ok(SyncUpdate {
+                new: 0,
+                changed: Vec::new(),
+                reach: archive.coverage()?,
+                unfinished: false,
+                unreadable: 0,
+                head_at: archive.head_at()?,
+            })
+        })
         .await
-        .map_err(|error| task_error(&error))??;
-    Ok(SyncUpdate {
-        new: 0,
-        changed: Vec::new(),
-        reach,
-        unfinished: false,
-        unreadable: 0,
-        head_at,
-    })
+    };
+    Message::ArchiveChanged(result)
 }
 
-/// The email from the archive, or else from the service, and what was seen to become of it.
+/// Loads the email from the archive, or else from the service, and its observed statuses.
 async fn load_email_and_history<S: EmailApi>(
     archive: Archive,
-    engine: Option<Engine<S>>,
+    engine: Result<Engine<S>, Error>,
     id: EmailId,
 ) -> Result<OpenedEmail, Error> {
-    let email = load_email(&archive, engine, &id).await?;
-    let history = tokio::task::spawn_blocking(move || archive.history(&id))
-        .await
-        .map_err(|error| task_error(&error))??;
-    Ok(OpenedEmail {
-        email: Arc::new(email),
-        history,
-    })
+    let email = Arc::new(load_email(&archive, engine, &id).await?);
+    let history = blocking(move || archive.history(&id)).await?;
+    Ok(OpenedEmail { email, history })
 }
 
-/// The email from the archive, or else from the service.
+/// Loads the email from the archive, or else from the service.
 async fn load_email<S: EmailApi>(
     archive: &Archive,
-    engine: Option<Engine<S>>,
+    engine: Result<Engine<S>, Error>,
     id: &EmailId,
 ) -> Result<Email, Error> {
-    let kept = {
+    let stored = {
         let (archive, id) = (archive.clone(), id.clone());
-        tokio::task::spawn_blocking(move || archive.email(&id))
-            .await
-            .map_err(|error| task_error(&error))?
+        blocking(move || archive.email(&id)).await
     };
-    match (kept, engine) {
+    match (stored, engine) {
         (Ok(Some(email)), _) => Ok(email),
         // A damaged body is fetched again, and replaced.
-        (Ok(None) | Err(_), Some(engine)) => engine.fetch_email(id).await,
-        (Ok(None), None) => Err(no_key_error()),
-        (Err(failure), None) => Err(failure),
+        (Ok(None) | Err(_), Ok(engine)) => engine.fetch_email(id).await,
+        (Ok(None), Err(error)) | (Err(error), Err(_)) => Err(error),
     }
 }
 
-fn to_sync_update(synced: SyncReport) -> SyncUpdate {
-    let unfinished = synced.stop_reason == StopReason::PageLimit;
-    let SyncReport {
-        new,
-        changed_ids: changed,
-        coverage: reach,
-        refreshed_at: head_at,
-        unreadable,
-        ..
-    } = synced;
+fn to_sync_update(report: SyncReport) -> SyncUpdate {
     SyncUpdate {
-        new,
-        changed,
-        reach,
-        unfinished,
-        unreadable,
-        head_at,
+        unfinished: report.stop_reason == StopReason::PageLimit,
+        new: report.new,
+        changed: report.changed_ids,
+        reach: report.coverage,
+        head_at: report.refreshed_at,
+        unreadable: report.unreadable,
     }
 }
 
 fn no_key_error() -> Error {
-    Error::new(
-        ErrorKind::KeyMissing,
-        "there is no key to ask the service with",
-    )
-    .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
+    Error::new(ErrorKind::KeyMissing, "no API key is set")
+        .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
 fn task_error(error: &JoinError) -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        format!("a task of sentbox failed: {error}"),
-    )
+    let message = format!("internal error: a background task failed: {error}");
+    Error::new(ErrorKind::Internal, message)
 }

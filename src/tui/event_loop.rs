@@ -1,4 +1,4 @@
-//! The loop: what happens, what follows, what is drawn.
+//! `EventLoop`: takes messages, updates the model, runs its effects, draws.
 
 use std::io;
 use std::sync::Arc;
@@ -6,68 +6,62 @@ use std::time::Duration;
 
 use crossterm::event::Event;
 use futures_util::Stream;
-use jiff::Zoned;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
-use super::effect_runner::{EffectRunner, TimerFn};
-use super::filter_history::FilterHistory;
+use super::effect_runner::{EffectRunner, Environment};
 use super::input::Input;
-use super::session::{Session, SessionOpener};
+use super::session::Session;
 use crate::api::EmailApi;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
+use crate::app::{Effect, ExitReason, LoopEffect, Message, Model};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
-/// The shortest time between two frames that nobody asked for with a key.
+/// The shortest time between two frames that no key causes.
 const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 
-/// The running program: a model, the world it acts in, and the screen it is drawn on.
+/// The running program: a model, the runner of its effects, and the terminal.
 pub struct EventLoop<S: EmailApi, B: Backend, E> {
     model: Model,
     effects: EffectRunner<S>,
     input: Input<E>,
     terminal: Terminal<B>,
     ctx: RenderCtx,
-    clock: Clock,
-    panic_at: Option<FaultPoint>,
-    /// When the last frame was drawn for something that the world did, if there was one.
+    env: Arc<Environment<S>>,
+    /// When the last frame without a key was drawn.
     last_background_frame: Option<Instant>,
-    /// Whether something that a person did is still being answered.
+    /// Whether the user still waits for the result of a key.
     awaiting_response: bool,
-    /// Whether there was a frame at all.
     has_drawn: bool,
-    /// When a frame is due for something that the world did.
+    /// When the next frame without a key is due.
     frame_due: Option<Instant>,
     /// Why the loop returns after the next frame.
     pending_exit: Option<LoopExit>,
-    /// The first state of the session and every message since, for replay.
+    /// The first state and every message since, for replay.
     #[cfg(test)]
     pub recording: Box<(Model, Vec<Message>)>,
 }
 
-/// What the loop comes back with.
+/// Why the loop returns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopExit {
-    /// The program goes on; the terminal may have to be treated otherwise.
+    /// To do this to the terminal and go on.
     TerminalRequest(TerminalRequest),
-    /// It is over.
     Ended(ExitReason),
-    /// The terminal is gone.
+    /// The input has ended.
     TerminalGone,
 }
 
 /// What only the owner of the terminal can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalRequest {
-    /// Stop until the shell continues the program.
+    /// Suspend the process until the shell continues it.
     Suspend,
-    /// Take or free the mouse.
+    /// Capture the mouse, or stop that.
     Mouse(bool),
 }
 
@@ -77,37 +71,33 @@ where
     B: Backend,
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
-    /// Starts with a session. A terminal comes with its size.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "these are the parts of the world, and each is needed once"
-    )]
     pub fn new(
-        session: Session<S>,
-        opener: Arc<dyn SessionOpener<S>>,
-        pause: TimerFn,
+        mut session: Session<S>,
+        env: Environment<S>,
         events: E,
-        (terminal, size): (Terminal<B>, Size),
-        look: RenderCtx,
-        clock: Clock,
-        panic_at: Option<FaultPoint>,
+        mut terminal: Terminal<B>,
+        ctx: RenderCtx,
     ) -> Self {
-        let now = look.now.to_zoned(look.zone.clone());
-        let (model, performer) = start_session(session, opener, pause, panic_at, (size, now));
-        // The archive answers within a few milliseconds: the first frame waits for it, so that the
-        // first thing to be seen is the list and not an empty frame.
-        let due = Some(Instant::now() + MIN_FRAME_TIME);
+        let size = terminal.get_frame().area().as_size();
+        let now = ctx.now.to_zoned(ctx.zone.clone());
+        let (model, effects) = Model::start(std::mem::take(&mut session.info), size, now);
+        let env = Arc::new(env);
+        let mut runner = EffectRunner::new(session, env.clone());
+        for effect in effects {
+            runner.run(effect);
+        }
+        // The archive answers within a few milliseconds: the first frame waits for the list.
+        let frame_due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
-            effects: performer,
+            effects: runner,
             input: Input::new(events),
             terminal,
-            ctx: look,
-            clock,
-            panic_at,
+            ctx,
+            env,
             last_background_frame: None,
             awaiting_response: true,
             has_drawn: false,
-            frame_due: due,
+            frame_due,
             pending_exit: None,
             #[cfg(test)]
             recording: Box::new((model.clone(), Vec::new())),
@@ -115,29 +105,7 @@ where
         }
     }
 
-    /// Replaces the session by the one that was opened last. Work of the old one ends, and its
-    /// archive is closed.
-    fn switch_session(&mut self) {
-        let Some(session) = self.effects.take_opened_session() else {
-            return;
-        };
-        let (opener, pause) = self.effects.opener_and_timer();
-        let now = (self.clock)().to_zoned(self.ctx.zone.clone());
-        (self.model, self.effects) = start_session(
-            session,
-            opener,
-            pause,
-            self.panic_at,
-            (self.model.size(), now),
-        );
-        #[cfg(test)]
-        {
-            *self.recording = (self.model.clone(), Vec::new());
-        }
-        self.awaiting_response = true;
-    }
-
-    /// Who asks the service for what is new in the archive that is shown.
+    /// The lock of the process that polls the service for this archive.
     pub const fn process_lock(&self) -> &ProcessLock {
         self.effects.process_lock()
     }
@@ -147,23 +115,18 @@ where
         &self.model
     }
 
-    /// Whether nothing is going on but pauses, and everything that happened is on the screen.
+    /// Whether only timers run, and the screen shows the model.
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.effects.is_idle() && self.frame_due.is_none()
     }
 
-    /// The screen, for looking at.
     #[cfg(test)]
     pub const fn terminal(&self) -> &Terminal<B> {
         &self.terminal
     }
 
-    /// Runs until the person or the terminal ends it, or asks for something of the terminal.
-    ///
-    /// # Errors
-    ///
-    /// If the terminal cannot be written.
+    /// Runs until the program ends, or the owner of the terminal must do something.
     pub async fn run(&mut self) -> Result<LoopExit, B::Error> {
         loop {
             if let Some(turn) = self.step().await? {
@@ -172,49 +135,41 @@ where
         }
     }
 
-    /// Waits for one thing to happen, takes everything else that is there already, and draws once.
+    /// Waits for one message, takes all others that are ready, and draws once.
     ///
-    /// Input is looked at first: a person who types must not wait for the world. Taking all that is
-    /// pending before drawing costs nothing on a fast line and everything but one frame on a slow
-    /// one; the risk, a frame that never comes while a key repeats, is bounded by the keyboard.
-    ///
-    /// # Errors
-    ///
-    /// If the terminal cannot be written.
+    /// Input comes first, so that keys do not wait for other messages. Taking all messages before
+    /// drawing saves frames on a slow line; the keyboard's repeat rate limits how long a frame is put
+    /// off.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
         let due = self.frame_due;
-        let mut by_hand = false;
+        let mut by_user = false;
         tokio::select! {
             biased;
-            msg = self.input.next() => match msg {
-                Some(msg) => {
-                    by_hand = true;
-                    self.handle_message(msg)?;
+            message = self.input.next() => match message {
+                Some(message) => {
+                    by_user = true;
+                    self.handle_message(message)?;
                 }
                 None => return Ok(Some(LoopExit::TerminalGone)),
             },
-            msg = self.effects.next() => self.handle_message(msg)?,
+            message = self.effects.next() => self.handle_message(message)?,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
-        while let Some(msg) = self.input.try_next().await {
-            by_hand = true;
-            self.handle_message(msg)?;
+        while let Some(message) = self.input.try_next().await {
+            by_user = true;
+            self.handle_message(message)?;
         }
-        while let Some(msg) = self.effects.try_next() {
-            self.handle_message(msg)?;
+        while let Some(message) = self.effects.try_next() {
+            self.handle_message(message)?;
         }
         if let Some(LoopExit::Ended(_)) = self.pending_exit {
             return Ok(self.pending_exit.take());
         }
-        self.draw_when_due(by_hand)?;
+        self.draw_when_due(by_user)?;
         Ok(self.pending_exit.take())
     }
 
-    /// Goes on after a stop: the terminal may show anything by now, and have another size.
-    ///
-    /// # Errors
-    ///
-    /// If the terminal cannot be written.
+    /// Continues after a suspension: the terminal may have other content and another size.
     pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
         self.handle_message(Message::Resized(size))?;
@@ -236,11 +191,10 @@ where
             message => message,
         };
         if let Message::KeyPressed(_) = message {
-            FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input);
+            FaultPoint::panic_if_requested(self.env.panic_at, FaultPoint::Input);
         }
-        let opens_session = matches!(message, Message::SessionOpened(..));
         let clock = Message::Clock {
-            now: (self.clock)().to_zoned(self.ctx.zone.clone()),
+            now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.effects.budget(),
         };
         for message in [clock, message] {
@@ -253,10 +207,6 @@ where
                 }
             }
         }
-        if opens_session {
-            // A session that is not switched to is closed.
-            drop(self.effects.take_opened_session());
-        }
         self.effects
             .cancel_unwanted(|kind, id| self.model.is_wanted(kind, id));
         Ok(())
@@ -265,13 +215,9 @@ where
     fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {
         let exit = match effect {
             LoopEffect::Redraw => return self.terminal.clear(),
-            LoopEffect::SwitchSession => {
-                self.switch_session();
-                return Ok(());
-            }
             LoopEffect::Suspend => LoopExit::TerminalRequest(TerminalRequest::Suspend),
-            LoopEffect::CaptureMouse(ours) => {
-                LoopExit::TerminalRequest(TerminalRequest::Mouse(ours))
+            LoopEffect::CaptureMouse(capture) => {
+                LoopExit::TerminalRequest(TerminalRequest::Mouse(capture))
             }
             LoopEffect::Exit(reason) => LoopExit::Ended(reason),
         };
@@ -282,9 +228,8 @@ where
         Ok(())
     }
 
-    /// At once for what a person did, and for what comes of it as soon as it is there whole; for
-    /// everything else, at most once a [`MIN_FRAME_TIME`].
-    fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
+    /// Draws at once for input and its complete result; otherwise at most once a [`MIN_FRAME_TIME`].
+    fn draw_when_due(&mut self, by_user: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.has_drawn
             && self.model.list.is_loading()
@@ -295,7 +240,7 @@ where
         let next = self
             .last_background_frame
             .map_or(now, |drawn| drawn + MIN_FRAME_TIME);
-        if by_hand {
+        if by_user {
             self.awaiting_response = true;
             return self.draw();
         }
@@ -312,21 +257,16 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = self.model.now().timestamp();
-        let Self {
-            terminal,
-            model,
-            ctx: look,
-            ..
-        } = self;
-        terminal.draw(|frame| view::draw(model, look, frame))?;
+        self.ctx.now = self.model.now.timestamp();
+        let (model, ctx) = (&self.model, &self.ctx);
+        self.terminal.draw(|frame| view::draw(model, ctx, frame))?;
         self.has_drawn = true;
         self.frame_due = None;
         Ok(())
     }
 }
 
-/// More cells than this no screen has; a terminal that claims more would take all memory.
+/// More cells than any screen has. A terminal that reports more would take all memory.
 const MAX_CELLS: u32 = 1 << 20;
 
 pub(super) fn check_size(size: Size) -> Result<(), Error> {
@@ -335,70 +275,4 @@ pub(super) fn check_size(size: Size) -> Result<(), Error> {
     }
     let message = format!("terminal size {}x{} is too large", size.width, size.height);
     Err(Error::new(ErrorKind::Io, message).with_hint("set its size: stty cols 120 rows 40"))
-}
-
-/// The first state of a session, and who performs what it asks for.
-fn start_session<S: EmailApi>(
-    session: Session<S>,
-    opener: Arc<dyn SessionOpener<S>>,
-    pause: TimerFn,
-    panic_at: Option<FaultPoint>,
-    (size, now): (Size, Zoned),
-) -> (Model, EffectRunner<S>) {
-    let Session {
-        profile,
-        target,
-        archive,
-        storage: kept,
-        engine,
-        refresh,
-        backfill,
-        notice,
-        keys,
-        query,
-        start_screen: hall,
-        history,
-        views,
-        view_file,
-        background_tasks: beside,
-    } = session;
-    let (engine, no_service) = match engine {
-        // What is new cannot be kept in a read-only archive, so it is not asked for; an email that is opened is.
-        Ok(engine) => (Some(engine), archive.read_only_reason()),
-        Err(failure) => (None, Some(failure)),
-    };
-    let history = FilterHistory::new(history);
-    // A history that cannot be read is no reason not to start.
-    let typed = history.load().unwrap_or_default();
-    let as_of = archive.head_at().ok().flatten();
-    let (model, effects) = Model::start(SessionInfo {
-        size,
-        profile,
-        service_error: no_service,
-        refresh,
-        backfill,
-        as_of,
-        now,
-        notice,
-        keymap: keys,
-        query,
-        filter_history: typed,
-        saved_views: views,
-        target,
-        storage: kept,
-        start_screen: hall,
-    });
-    let mut performer = EffectRunner::new(
-        archive,
-        engine,
-        beside,
-        (history, view_file),
-        opener,
-        pause,
-        panic_at,
-    );
-    for effect in effects {
-        performer.run(effect);
-    }
-    (model, performer)
 }

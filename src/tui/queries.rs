@@ -1,30 +1,36 @@
-//! What is asked of the archive beside rows: how many, what became of them, what could be typed.
+//! Blocking work off the event loop: counts, recipient summaries, suggestions, laid-out bodies.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use tokio_util::sync::DropGuard;
 
 use crate::app::{ListCounts, RecipientSummary};
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
+use crate::mail::{Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
+use crate::render::{self, Body, BodyView};
 
-/// A switch for the next search; the one before is broken off.
-pub(super) fn cancel_and_renew(halt: &mut CancellationToken) -> CancellationToken {
-    halt.cancel();
-    *halt = CancellationToken::default();
-    halt.clone()
+/// Cancels the search before; returns the token of the next one.
+pub(super) fn renew(guard: &mut Option<DropGuard>) -> CancellationToken {
+    let token = CancellationToken::new();
+    *guard = Some(token.clone().drop_guard());
+    token
 }
 
-/// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
+/// Suggestions of the archive until the user types on; they must not delay the search.
 pub(super) struct CancellableSource {
     pub(super) archive: Archive,
-    pub(super) halt: CancellationToken,
+    pub(super) cancel: CancellationToken,
 }
 
 impl SuggestionSource for CancellableSource {
     fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
-        if self.halt.is_cancelled() {
+        if self.cancel.is_cancelled() {
             Vec::new()
         } else {
             self.archive.suggest(source, part, limit)
@@ -32,23 +38,23 @@ impl SuggestionSource for CancellableSource {
     }
 }
 
-/// Nobody is told: who broke the search off has asked another question since.
+/// The error of a cancelled search, which nothing shows: a newer search has replaced it.
 pub(super) fn cancelled_error() -> Error {
-    Error::new(ErrorKind::Internal, "the search was broken off")
+    Error::new(ErrorKind::Internal, "the search was cancelled")
 }
 
-/// How many emails the query finds, and how many of them stand before `place`.
+/// Counts the emails of the query, and those before `position`.
 pub(super) fn load_counts(
     archive: &Archive,
     query: &Query,
-    place: Option<SortKey>,
-    halt: &CancellationToken,
+    position: Option<SortKey>,
+    cancel: &CancellationToken,
 ) -> Result<ListCounts, Error> {
-    /// Nobody reads the end of such a list.
+    /// A larger exact number is of no use.
     const MOST: u64 = 10_000;
     if query.is_match_all() && query.sort == SortOrder::Newest {
-        let before = place
-            .map(|place| Ok::<_, Error>((place, archive.rank(place)?)))
+        let before = position
+            .map(|position| Ok::<_, Error>((position, archive.rank(position)?)))
             .transpose()?;
         let all = archive.query_count()?;
         return Ok(ListCounts {
@@ -60,21 +66,25 @@ pub(super) fn load_counts(
         });
     }
     let (total, capped) = match archive
-        .count_matches(query, MOST, halt)?
+        .count_matches(query, MOST, cancel)?
         .ok_or_else(cancelled_error)?
     {
         MatchCount::Exactly(total) => (total, false),
         MatchCount::MoreThan(total) => (total, true),
     };
-    let before = match place {
+    let before = match position {
         None => None,
-        Some(place) => match archive
-            .count_newer_matches(query, place, MOST, halt)?
+        Some(position) => match archive
+            .count_newer_matches(query, position, MOST, cancel)?
             .ok_or_else(cancelled_error)?
         {
             MatchCount::MoreThan(_) => None,
-            MatchCount::Exactly(newer) if query.sort == SortOrder::Newest => Some((place, newer)),
-            MatchCount::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
+            MatchCount::Exactly(newer) if query.sort == SortOrder::Newest => {
+                Some((position, newer))
+            }
+            MatchCount::Exactly(newer) if !capped => {
+                Some((position, total.saturating_sub(newer + 1)))
+            }
             MatchCount::Exactly(_) => None,
         },
     };
@@ -88,33 +98,93 @@ pub(super) fn load_counts(
     })
 }
 
-/// What became of all emails to an address.
+/// Summarizes all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,
     address: &SearchText,
     (fresh_since, now): (Timestamp, Timestamp),
-    halt: &CancellationToken,
+    cancel: &CancellationToken,
 ) -> Result<RecipientSummary, Error> {
     let query = Query {
         filter: Node::Term(Term::Recipient(address.clone())),
         sort: SortOrder::Newest,
     };
-    let mut tally = RecipientSummary::default();
-    let is_whole = archive.for_each_match(&query, halt, |row| {
-        tally.add(&row, address, fresh_since, now)
+    let mut summary = RecipientSummary::default();
+    let is_whole = archive.for_each_match(&query, cancel, |row| {
+        summary.add(&row, address, fresh_since, now)
     })?;
-    if !is_whole && halt.is_cancelled() {
+    if !is_whole && cancel.is_cancelled() {
         return Err(cancelled_error());
     }
-    // The list does not say why; the email may, if it was read.
-    if let Some(trouble) = tally
+    // The reason is not in the listing, but in the email, if that was fetched.
+    if let Some(problem) = summary
         .newest_problem
         .as_mut()
-        .filter(|trouble| trouble.reason.is_none())
+        .filter(|problem| problem.reason.is_none())
     {
-        trouble.reason = archive
-            .email(&trouble.id)?
+        problem.reason = archive
+            .email(&problem.id)?
             .and_then(|email| email.summary.bounce_reason());
     }
-    Ok(tally)
+    Ok(summary)
+}
+
+/// The most bodies in the cache: a screenful of neighbours in one view.
+const MAX_BODIES: usize = 24;
+/// The most lines in the cache. An ordinary email has a hundred, a hostile one fifty thousand.
+const MAX_TOTAL_LINES: usize = 20_000;
+
+/// The most recently used laid-out bodies, newest first.
+#[derive(Debug, Default)]
+pub struct RenderCache(VecDeque<(CacheKey, Arc<Body>)>);
+
+/// What a laid-out body depends on. The JSON identifies the content: an email that is fetched again
+/// has a new one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CacheKey {
+    id: EmailId,
+    json: Arc<str>,
+    view: BodyView,
+    width: u16,
+}
+
+impl RenderCache {
+    /// Returns the body, rendered now if it is not cached. Blocks, without holding the lock.
+    pub fn get_or_render(
+        bodies: &Mutex<Self>,
+        email: &Email,
+        view: BodyView,
+        width: u16,
+    ) -> Arc<Body> {
+        let key = CacheKey {
+            id: email.summary.id.clone(),
+            json: email.json.clone(),
+            view,
+            width,
+        };
+        let lock = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(body) = lock().get(&key) {
+            return body;
+        }
+        let body = Arc::new(render::lay_out(email, view, width));
+        lock().insert(key, body.clone());
+        body
+    }
+
+    fn get(&mut self, key: &CacheKey) -> Option<Arc<Body>> {
+        let at = self.0.iter().position(|(cached, _)| cached == key)?;
+        let entry = self.0.remove(at)?;
+        let body = entry.1.clone();
+        self.0.push_front(entry);
+        Some(body)
+    }
+
+    fn insert(&mut self, key: CacheKey, body: Arc<Body>) {
+        self.0.push_front((key, body));
+        self.0.truncate(MAX_BODIES);
+        let lines = |(_, body): &(CacheKey, Arc<Body>)| body.lines.len();
+        while self.0.len() > 1 && self.0.iter().map(lines).sum::<usize>() > MAX_TOTAL_LINES {
+            self.0.pop_back();
+        }
+    }
 }

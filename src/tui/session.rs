@@ -1,70 +1,66 @@
-//! `Session`: one profile that is open, with all that is let go when it is left.
+//! `Session`: an open profile with everything that is closed when it is left.
 
+use std::fs::{self, OpenOptions};
+use std::future::Future;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::pin::Pin;
 
 use tokio::task::JoinSet;
 
 use crate::api::EmailApi;
-use crate::app::start::{ConfirmAnswer, ConfirmDialog, OpenOutcome};
-use crate::app::{Keymap, ProfileChoice, SessionTarget, StartScreen, StorageMode};
+use crate::app::session::{ConfirmAnswer, ConfirmDialog};
+use crate::app::{ProfileChoice, SessionInfo, SessionTarget};
 use crate::archive::Archive;
-use crate::config::{Backfill, SavedViews, SecretInput, ViewStore};
+use crate::config::{SecretInput, ViewStore};
 use crate::error::Error;
 use crate::sync::Engine;
 
-/// A profile that is open, and what is said about it when it is shown.
+/// An open profile.
 pub struct Session<S: EmailApi> {
-    /// The profile, in the person's words.
-    pub profile: String,
-    /// The door that leads here.
-    pub target: SessionTarget,
-    /// Where everything that is looked at is kept.
+    /// What the screens show; taken out when the model gets it.
+    pub info: SessionInfo,
     pub archive: Archive,
-    /// The same in words.
-    pub storage: StorageMode,
-    /// Carries the service into the archive; or why the service cannot be asked.
-    pub engine: Result<Engine<S>, Error>,
-    /// How often the service is asked for what is new.
-    pub refresh: Duration,
-    /// How far back the archive is to reach by itself.
-    pub backfill: Backfill,
-    /// A word to the person, until the first key.
-    pub notice: Option<String>,
-    /// What each key means.
-    pub keys: Arc<Keymap>,
-    /// What the list is narrowed to at first; blank for all mail.
-    pub query: String,
-    /// What stands before the mail, if something does.
-    pub start_screen: Option<StartScreen>,
-    /// Where the filters that are typed are kept, if they are.
-    pub history: Option<PathBuf>,
-    /// The saved views.
-    pub views: SavedViews,
-    /// Where they are kept, if they are.
-    pub view_file: ViewStore,
-    /// What runs beside it, and ends with it: the embedded server of the sample mailbox.
-    pub background_tasks: JoinSet<()>,
+    /// Stores mail of the service in the archive; `None` without an API key.
+    pub engine: Option<Engine<S>>,
+    pub filter_history: FilterHistory,
+    pub view_store: ViewStore,
+    /// Tasks that end with the session: the embedded server of the sample mailbox.
+    pub _background_tasks: JoinSet<()>,
 }
 
-/// Opens sessions. Its calls ask the disk and block, but for the check of a key.
+impl<S: EmailApi> Session<S> {
+    /// Opens an archive for the screens: adds to `info` what the archive knows.
+    pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<S>, Error>) -> Self {
+        let (engine, service_error) = match engine {
+            // A read-only archive cannot store new mail, so none is requested, except an opened email.
+            Ok(engine) => (Some(engine), archive.read_only_reason()),
+            Err(error) => (None, Some(error)),
+        };
+        let as_of = archive.head_at().ok().flatten();
+        Self {
+            info: SessionInfo {
+                service_error,
+                as_of,
+                ..info
+            },
+            archive,
+            engine,
+            filter_history: FilterHistory::default(),
+            view_store: ViewStore::default(),
+            _background_tasks: JoinSet::new(),
+        }
+    }
+}
+
+/// Opens sessions. Its methods block, except the check of a key.
 pub trait SessionOpener<S: EmailApi>: Send + Sync {
-    /// The profiles that one can switch to.
-    ///
-    /// # Errors
-    ///
-    /// If the configuration cannot be read.
     fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error>;
 
-    /// Has the service asked whether it takes this key.
+    /// Asks the service whether it accepts this key.
     fn verify_key(&self, base_url: String, key: SecretInput) -> KeyCheck;
 
-    /// Opens a door, or says what must be known before.
-    ///
-    /// # Errors
-    ///
-    /// If what is behind it cannot be used.
     fn open(
         &self,
         target: &SessionTarget,
@@ -72,23 +68,119 @@ pub trait SessionOpener<S: EmailApi>: Send + Sync {
     ) -> Result<OpenedSession<S>, Error>;
 }
 
-/// A key that is being tried.
-pub type KeyCheck = std::pin::Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+/// A running check of a key.
+pub type KeyCheck = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// What a door leads to.
+/// The result of opening a session.
 pub enum OpenedSession<S: EmailApi> {
-    /// A profile.
     Ready(Box<Session<S>>),
-    /// A question that stands before it.
     NeedsConfirm(ConfirmDialog),
 }
 
-impl<S: EmailApi> OpenedSession<S> {
-    /// The session, if there is one, and what the person is told.
-    pub(super) fn into_parts(self) -> (Option<Session<S>>, OpenOutcome) {
-        match self {
-            Self::Ready(session) => (Some(*session), OpenOutcome::Opened),
-            Self::NeedsConfirm(question) => (None, OpenOutcome::NeedsConfirm(question)),
+/// The most filters that are recalled.
+const MAX_FILTERS: usize = 100;
+/// A longer file is written again with the recalled filters only.
+const MAX_FILE_LINES: usize = 1_000;
+
+/// The file of typed filters, one on each line, the oldest first; without a file, none are stored.
+///
+/// Lines are only appended, so that two processes do not lose the filters of each other.
+#[derive(Debug, Clone, Default)]
+pub struct FilterHistory(Option<PathBuf>);
+
+impl FilterHistory {
+    pub const fn new(file: Option<PathBuf>) -> Self {
+        Self(file)
+    }
+
+    /// The stored filters, each once, the latest last.
+    pub fn load(&self) -> io::Result<Vec<String>> {
+        let Some(path) = &self.0 else {
+            return Ok(Vec::new());
+        };
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut kept: Vec<String> = Vec::new();
+        for line in text.lines().rev().filter(|line| !line.is_empty()) {
+            if kept.len() < MAX_FILTERS && !kept.iter().any(|later| later == line) {
+                kept.push(line.to_owned());
+            }
         }
+        kept.reverse();
+        if text.lines().count() > MAX_FILE_LINES {
+            let fresh = path.with_extension("new");
+            set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
+                .open(&fresh)?
+                .write_all((kept.join("\n") + "\n").as_bytes())?;
+            fs::rename(fresh, path)?;
+        }
+        Ok(kept)
+    }
+
+    pub fn append(&self, text: &str) -> io::Result<()> {
+        let Some(path) = &self.0 else { return Ok(()) };
+        set_private_mode(OpenOptions::new().append(true).create(true))
+            .open(path)?
+            .write_all(format!("{text}\n").as_bytes())
+    }
+}
+
+/// Filters are personal data, as the mail is.
+fn set_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn filters_are_loaded_once_in_order_from_private_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history");
+        let history = FilterHistory::new(Some(path.clone()));
+        assert_eq!(history.load().unwrap(), Vec::<String>::new());
+        for text in ["to:ana", "佐藤", "to:ana"] {
+            history.append(text).unwrap();
+        }
+        assert_eq!(history.load().unwrap(), ["佐藤", "to:ana"]);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+
+    #[test]
+    fn long_history_file_is_shortened() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history");
+        let history = FilterHistory::new(Some(path.clone()));
+        for n in 0..=MAX_FILE_LINES {
+            history.append(&format!("number {n}")).unwrap();
+        }
+        let kept = history.load().unwrap();
+        assert_eq!(
+            (kept.len(), kept.last().map(String::as_str)),
+            (MAX_FILTERS, Some("number 1000"))
+        );
+        assert_eq!(
+            fs::read_to_string(&path).unwrap().lines().count(),
+            MAX_FILTERS
+        );
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+
+    #[test]
+    fn no_filter_is_stored_without_a_file() {
+        let history = FilterHistory::default();
+        history.append("to:ana").unwrap();
+        assert_eq!(history.load().unwrap(), Vec::<String>::new());
     }
 }

@@ -35,7 +35,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             changed: model.list.has_changed(&row.summary.id),
             stale: is_stale(row, ctx.now),
             full_times: model.full_times,
-            query: model.list.filter().query(),
+            query: model.list.filter.query(),
             ctx,
         };
         if layout.row_height == 1 {
@@ -62,11 +62,13 @@ fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &m
     };
     let columns = usize::from(area.width).saturating_sub(2);
     let key = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .unwrap_or_default();
     let check = model
-        .status_check()
+        .status_check
+        .as_ref()
         .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
         (None, Some(check)) => format!("{}; {key} goes on", format_status_check(check, ctx)),

@@ -29,7 +29,7 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         overlays::draw_error_details(error, layout.main, ctx, frame);
     } else if let Some(screen) = &model.start_screen {
         start::draw(screen, model, layout.main, ctx, frame);
-    } else if let Some(chosen) = model.view_chooser() {
+    } else if let Some(chosen) = model.view_chooser {
         overlays::draw_saved_views(chosen, model, layout.main, ctx, frame);
     } else {
         recipient::draw(model, &layout, ctx, frame);

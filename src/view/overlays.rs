@@ -27,7 +27,7 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
         ])
     };
     let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
-    for help in help_lines(&model.keymap).into_iter().skip(scroll) {
+    for help in help_lines(&model.session.keymap).into_iter().skip(scroll) {
         lines.push(match help {
             HelpLine::Title(title) => Line::styled(title, Theme::title()),
             HelpLine::Blank => Line::default(),
@@ -94,7 +94,7 @@ pub fn draw_saved_views(
 ) {
     let area = inset(area, 1, 0);
     let width = usize::from(area.width);
-    let views = model.saved_views();
+    let views = &model.session.saved_views;
     let names = views.values().map(|view| view.name.width()).max();
     let names = names.unwrap_or(0).min(width / 3);
     let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];

@@ -15,31 +15,31 @@ use crate::text::format::{group_digits, plural};
 
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
-    let hint = |command, label| key_hints(&model.keymap, Focus::List, [(command, label)]);
+    let hint = |command, label| key_hints(&model.session.keymap, Focus::List, [(command, label)]);
     let service = &model.service;
     if let Some(error) = model.list.error() {
         let help = hint(Command::Refresh, "tries again");
         let title = "the archive cannot be read";
         draw_error(error, title, &help, area, ctx, frame);
-    } else if !model.list.filter().is_empty() && !model.list.is_loading() {
+    } else if !model.list.filter.is_empty() && !model.list.is_loading() {
         draw_no_matches(model, area, ctx, frame);
-    } else if let Some(error) = service.unavailable() {
+    } else if let Some(error) = service.unavailable.as_ref() {
         let (retry, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
-        let help = if service.is_refused() {
-            key_hints(&model.keymap, Focus::List, [retry, leave])
+        let help = if service.is_refused {
+            key_hints(&model.session.keymap, Focus::List, [retry, leave])
         } else {
-            key_hints(&model.keymap, Focus::List, [leave])
+            key_hints(&model.session.keymap, Focus::List, [leave])
         };
         let title = "no connection to the service";
         draw_error(error, title, &help, area, ctx, frame);
-    } else if let Some(error) = service.error() {
+    } else if let Some(error) = service.error.as_ref() {
         let help = hint(Command::Refresh, "tries now");
         let help = format!("retrying automatically; {help}");
         let title = "there is nothing to show yet";
         draw_error(error, title, &help, area, ctx, frame);
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
-    } else if service.has_answered() {
+    } else if service.has_answered {
         let lines = vec![
             Line::styled("Nothing was sent yet", Theme::title()),
             Line::default(),
@@ -49,7 +49,7 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_centered(lines, area, frame);
     } else {
         let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
-        let storage = match &model.storage {
+        let storage = match &model.session.storage {
             StorageMode::InFile(file) => format!(
                 "Emails are stored in {file}, readable only by you, and shown at once next time."
             ),
@@ -71,20 +71,20 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     let list = &model.list;
     let mut lines = vec![
         Line::styled("Nothing matches", Theme::title()),
-        Line::raw(list.filter().text().to_owned()),
+        Line::raw(list.filter.text().to_owned()),
         Line::default(),
     ];
-    if let Some(all) = list.archive_total() {
+    if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(
-            if model.service.reach() == Some(&Coverage::Complete) {
+            if model.service.reach == Some(Coverage::Complete) {
                 format!("Searched all {emails}.")
             } else {
                 format!("Searched {emails}{}.", format_coverage(model, ctx))
             },
         ));
-        let bodies = list.bodies_known().filter(|bodies| *bodies < all);
-        if let Some(bodies) = bodies.filter(|_| list.filter().needs_bodies()) {
+        let bodies = list.bodies_known.filter(|bodies| *bodies < all);
+        if let Some(bodies) = bodies.filter(|_| list.filter.needs_bodies()) {
             lines.push(Line::raw(format!(
                 "Bodies and tags are known for {} of them.",
                 group_digits(bodies, ' ')
@@ -92,8 +92,12 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
     }
     if model.prompt.is_none() {
-        if list.filter().query().depends_on_status() {
-            let text = match model.status_check().filter(|_| model.service.can_confirm()) {
+        if list.filter.query().depends_on_status() {
+            let text = match model
+                .status_check
+                .as_ref()
+                .filter(|_| model.service.can_confirm())
+            {
                 Some(check) => format_status_check(check, ctx),
                 None => "statuses not checked: the service does not respond".to_owned(),
             };
@@ -101,6 +105,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
         let key = |command| {
             model
+                .session
                 .keymap
                 .key_for(Focus::List, command)
                 .unwrap_or_default()

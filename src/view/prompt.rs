@@ -24,7 +24,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         return;
     };
     let columns = usize::from(area.width);
-    let (label, right) = match prompt.kind() {
+    let (label, right) = match prompt.kind {
         PromptKind::Filter => (" / ", build_key_hints(model, ctx, columns / 2)),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
@@ -39,7 +39,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     // Input that is still being typed is not yet an error.
     let is_error = !hint.as_ref().is_none_or(|hint| hint.is_incomplete)
         || prompt.cursor() != prompt.text().len()
-        || prompt.is_rejected();
+        || prompt.is_rejected;
 
     let buffer = frame.buffer_mut();
     buffer.set_stringn(area.x, area.y, label, columns, ctx.theme.accent());
@@ -149,9 +149,9 @@ fn draw_suggestions(
 fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagnostic>) {
     const DATES: &str = "2026-11-02, yesterday, mon, last-week, 7d";
     const VIEW: &str = "a number from 1 to 9 and a name, such as 3 Trouble";
-    let hint = match prompt.kind() {
+    let hint = match prompt.kind {
         PromptKind::Filter => {
-            let parsed = parse_query(prompt.text(), model.now());
+            let parsed = parse_query(prompt.text(), &model.now);
             let hint = parsed
                 .diagnostic_at(prompt.cursor())
                 .or(parsed.diagnostics.first())
@@ -159,16 +159,17 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
             return (parsed.spans, hint);
         }
         PromptKind::Date if DateExpr::parse(prompt.text().trim()).is_some() => None,
-        PromptKind::Date if prompt.is_rejected() => Some(format!("not a date; examples: {DATES}")),
+        PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Find => None,
         PromptKind::SaveView => match parse_numbered_name(prompt.text()) {
-            None if prompt.is_rejected() => Some(format!("not saved: type {VIEW}")),
+            None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
             Some((number, _)) => model
-                .saved_views()
+                .session
+                .saved_views
                 .get(&number)
-                .filter(|view| view.query != model.list.filter().text())
+                .filter(|view| view.query != model.list.filter.text())
                 .map(|view| format!("replaces {} ({})", view.name, view.query)),
         },
     };
@@ -183,7 +184,7 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
 /// Formats which match in the email is shown, and how many there are.
 fn format_match_position(model: &Model) -> String {
     let reader = &model.reader;
-    match (reader.find_text(), reader.current_match()) {
+    match (reader.find_text(), reader.current_match) {
         (None, _) => String::new(),
         (Some(_), Some(current)) => format!("{}/{} ", current + 1, reader.matches().len()),
         (Some(_), None) if reader.is_searching() => String::new(),
@@ -196,7 +197,7 @@ fn build_key_hints<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Line<'
     let mut spans: Vec<Span> = Vec::new();
     spans.extend(status_bar::format_count(model, ctx).map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
-        let key = model.keymap.key_for(Focus::Prompt, command);
+        let key = model.session.keymap.key_for(Focus::Prompt, command);
         spans.push(Span::styled(
             format!("  {}", key.unwrap_or_default()),
             ctx.theme.accent(),

@@ -12,7 +12,7 @@ use super::render_ctx::{RenderCtx, Theme};
 use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
+use crate::app::{Command, Layout, MARGIN, Model, ReaderState, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
@@ -33,14 +33,14 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         ReaderState::Ready(_, body) => body,
     };
     let header = model.reader.header(row);
-    let (width, scroll) = (usize::from(area.width), model.reader.scroll());
+    let (width, scroll) = (usize::from(area.width), model.reader.scroll);
     let mut lines: Vec<Line> = header
         .iter()
         .skip(scroll)
         .map(|line| build_header_line(line, row, model, width, ctx))
         .collect();
     if let Some(body) = body {
-        let pan = usize::from(model.reader.pan());
+        let pan = usize::from(model.reader.pan);
         let skipped = scroll.saturating_sub(header.len());
         let visible = body.lines.iter().skip(skipped).take(area.height.into());
         lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
@@ -65,7 +65,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             ..area
         };
         let retry = [(Command::Refresh, "tries again")];
-        let help = key_hints(&model.keymap, Focus::Reader, retry);
+        let help = key_hints(&model.session.keymap, Focus::Reader, retry);
         draw_error(
             error,
             "this email could not be loaded",
@@ -79,7 +79,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 
 /// Returns the screen row of a line of the email, if it is visible.
 fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
-    let y = u16::try_from(line.checked_sub(model.reader.scroll())?).ok()?;
+    let y = u16::try_from(line.checked_sub(model.reader.scroll)?).ok()?;
     (y < area.height).then(|| Rect {
         y: area.y + y,
         height: 1,
@@ -90,13 +90,13 @@ fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
 /// Underlines the matches of a search in the visible lines of the body.
 fn highlight_body(model: &Model, body: &Body, header: usize, area: Rect, frame: &mut Frame) {
     for (nth, found) in model.reader.matches().iter().enumerate() {
-        let style = Theme::highlight(model.reader.current_match() == Some(nth));
+        let style = Theme::highlight(model.reader.current_match == Some(nth));
         for (index, range) in &found.parts {
             let row = visible_row(header + index, model, area);
             let (Some(row), Some(line)) = (row, body.lines.get(*index)) else {
                 continue;
             };
-            let pan = if line.wide { model.reader.pan() } else { 0 };
+            let pan = if line.wide { model.reader.pan } else { 0 };
             let ranges = std::slice::from_ref(range);
             style_ranges(&line.text(), ranges, pan.into(), style, row, frame);
         }
@@ -115,7 +115,7 @@ fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mu
             }
             HeaderLine::Sent(_)
             | HeaderLine::Scheduled(_)
-            | HeaderLine::Status(..)
+            | HeaderLine::Status { .. }
             | HeaderLine::Text(..)
             | HeaderLine::Gone(_)
             | HeaderLine::History(_)
@@ -125,7 +125,7 @@ fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mu
             | HeaderLine::ViewBar(_) => continue,
         };
         if let Some(row) = visible_row(nth, model, area) {
-            let query = model.list.filter().query();
+            let query = model.list.filter.query();
             highlight_matches(text, fields, query, inset(row, indent, 0), frame);
         }
     }
@@ -162,8 +162,12 @@ fn build_header_line<'a>(
         HeaderLine::Scheduled(time) => {
             labelled("scheduled", &ctx.format_fitting(time, value_width))
         }
-        HeaderLine::Status(status, meaning) => {
-            let as_of = if is_stale(row, ctx.now) {
+        HeaderLine::Status {
+            status,
+            is_stale,
+            meaning,
+        } => {
+            let as_of = if *is_stale {
                 format!(", {}", ctx.format_as_of(row.confirmed_at))
             } else {
                 String::new()
@@ -236,7 +240,7 @@ fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderC
     let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
     for view in BodyView::ALL {
-        let style = if view == model.reader.view() {
+        let style = if view == model.reader.view {
             ctx.theme.accent()
         } else {
             Theme::chrome()
@@ -246,6 +250,7 @@ fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderC
         used += view.label().len() + 3;
     }
     let key = model
+        .session
         .keymap
         .key_for(Focus::Reader, Command::FoldHeader)
         .unwrap_or_default();

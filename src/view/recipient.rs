@@ -8,9 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar::format_coverage;
-use crate::app::{
-    Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary, StatusCheck,
-};
+use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary};
 use crate::mail::{ApiTime, Status};
 use crate::text::format::{group_digits, plural};
 
@@ -46,7 +44,7 @@ fn build_lines<'a>(
     let mut lines = vec![build_heading(card, ctx, width)];
     let Some(summary) = card.summary() else {
         lines.push(match card.error() {
-            Some(error) => Line::styled(error.message.as_str(), ctx.theme.error()),
+            Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
             None => Line::styled(format!("counting{}", ctx.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
@@ -118,7 +116,7 @@ fn format_totals(
     width: usize,
 ) -> String {
     let more = if summary.is_capped { "more than " } else { "" };
-    let count = match model.list.archive_total() {
+    let count = match model.list.archive_total {
         Some(all) => format!(
             "{} of {}",
             group_digits(summary.total, ' '),
@@ -128,6 +126,7 @@ fn format_totals(
     };
     let text = format!("{more}{count}{}", format_coverage(model, ctx));
     let hint = model
+        .session
         .keymap
         .key_for(Focus::List, Command::LoadOlder)
         .filter(|_| model.may_find_older())
@@ -197,6 +196,7 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
     let more = model
+        .session
         .keymap
         .key_for(Focus::List, Command::Open)
         .filter(|_| model.is_status_check_paused())
@@ -209,8 +209,8 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
         _ => {
             let as_of = summary
                 .as_of
-                .or(model.status_check().map(StatusCheck::started))
-                .or(model.service.as_of())
+                .or(model.status_check.as_ref().map(|check| check.started))
+                .or(model.service.as_of)
                 .map(|at| format!(" as of {}", ctx.format_date_time(at)))
                 .unwrap_or_default();
             format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")

@@ -11,7 +11,8 @@ use unicode_width::UnicodeWidthStr;
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::{RenderCtx, Theme};
 use crate::app::Focus;
-use crate::app::start::{FormField, LoginForm, SetupInfo, StartScreenKind};
+use crate::app::session::SetupInfo;
+use crate::app::start::{FormField, LoginForm, StartScreenKind};
 use crate::app::{Command, Keymap, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width;
@@ -33,7 +34,7 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
     let view = StartView {
         screen,
         model,
-        keys: &model.keymap,
+        keys: &model.session.keymap,
         ctx,
         columns: usize::from(area.width.min(MAX_TEXT_WIDTH)),
     };
@@ -44,13 +45,12 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
     let state = Section::new(0, state);
     let sections = match &screen.kind {
         StartScreenKind::SetUp {
-            welcome,
+            info,
             form: Some(form),
-        } => view.build_login_form(welcome, form, state),
-        StartScreenKind::SetUp {
-            welcome,
-            form: None,
-        } => view.build_set_up(welcome, menu(view.columns), state),
+        } => view.build_login_form(info, form, state),
+        StartScreenKind::SetUp { info, form: None } => {
+            view.build_set_up(info, menu(view.columns), state)
+        }
         StartScreenKind::Profiles(choices) => {
             let profiles = if choices.is_pending() {
                 let text = "reading the configuration";
@@ -192,7 +192,7 @@ impl<'a> StartView<'a> {
         let accent = self.ctx.theme.accent();
         let value_width = self.columns.saturating_sub(LABEL_WIDTH);
         let field = |field: FormField, label: &str, value: String| {
-            let style = if form.field() == field {
+            let style = if form.field == field {
                 accent
             } else {
                 Style::new()
@@ -200,7 +200,7 @@ impl<'a> StartView<'a> {
             let label = Span::styled(format!("{label:<LABEL_WIDTH$}"), style);
             Line::from(vec![label, Span::raw(value)])
         };
-        let count = form.key().char_count();
+        let count = form.key.char_count();
         let mask = self.ctx.glyphs.mask;
         let mask = mask.repeat(count.min(value_width.saturating_sub(KEY_LENGTH_WIDTH)));
         let mut key = field(FormField::Key, "key", mask);
@@ -249,7 +249,7 @@ impl<'a> StartView<'a> {
     /// On a low screen, only the selected choice has its description, and only choices near it
     /// are shown.
     fn build_menu(&self, columns: usize, height: usize) -> Vec<Line<'a>> {
-        let items = self.screen.items(&self.model.target);
+        let items = self.screen.items(&self.model.session.target);
         let glyphs = self.ctx.glyphs;
         let labels = items.iter().map(|item| item.label.width()).max();
         let labels = labels.unwrap_or(0);
@@ -342,10 +342,10 @@ impl<'a> StartView<'a> {
 /// Sets the cursor in the form, which starts at the first row of `fields`.
 fn set_cursor(form: &LoginForm, fields: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let value_width = usize::from(fields.width).saturating_sub(LABEL_WIDTH);
-    let (line, column) = match form.field() {
+    let (line, column) = match form.field {
         FormField::Key => {
             let masked = value_width.saturating_sub(KEY_LENGTH_WIDTH);
-            let masked = form.key().char_count().min(masked);
+            let masked = form.key.char_count().min(masked);
             (0, masked * ctx.glyphs.mask.width())
         }
         FormField::BaseUrl => {

@@ -83,29 +83,29 @@ fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<
     if let Some(screen) = &model.start_screen {
         let (profile, name) = match &screen.kind {
             StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
-            StartScreenKind::Profiles(_) => (model.profile.as_str(), "profiles"),
-            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "confirm"),
+            StartScreenKind::Profiles(_) => (model.session.profile.as_str(), "profiles"),
+            StartScreenKind::Confirm { .. } => (model.session.profile.as_str(), "confirm"),
         };
         return vec![
             Span::styled(format!(" {profile}"), Theme::title()),
             Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
         ];
     }
-    let filter = model.list.filter();
+    let filter = &model.list.filter;
     let view = model.shown_view();
     let name = match view {
         Some((_, view)) => &view.name,
         None if filter.is_empty() => "all mail",
         None => filter.text(),
     };
-    let storage = match model.storage {
-        _ if model.target == SessionTarget::Demo => "",
+    let storage = match model.session.storage {
+        _ if model.session.target == SessionTarget::Demo => "",
         StorageMode::InFile(_) => "",
         StorageMode::ReadOnly(_) => " (read-only)",
         StorageMode::InMemory | StorageMode::Unavailable(_) => " (not kept)",
     };
     let mut spans = vec![
-        Span::styled(format!(" {}", model.profile), Theme::title()),
+        Span::styled(format!(" {}", model.session.profile), Theme::title()),
         Span::raw(storage),
         Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
     ];
@@ -128,31 +128,33 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     if width >= MIN_STATUS_CHECK_WIDTH {
         parts.extend(format_filter_check(model, ctx).map(Span::raw));
     }
-    if model.list.unseen_above() > 0 {
-        let new = format!("{} new", group_digits(model.list.unseen_above(), ' '));
+    if model.list.unseen_above > 0 {
+        let new = format!("{} new", group_digits(model.list.unseen_above, ' '));
         parts.push(Span::styled(new, ctx.theme.new_mail()));
     }
     let error = |text| Span::styled(text, ctx.theme.error());
     let service = &model.service;
-    parts.push(match (service.unavailable(), service.error()) {
-        (Some(_), _) if matches!(model.storage, StorageMode::ReadOnly(_)) => {
-            error("read-only archive".to_owned())
-        }
-        (Some(_), _) => error("not connected".to_owned()),
-        (None, Some(problem)) => {
-            let state = if problem.is_offline() {
-                "offline"
-            } else {
-                "failing"
-            };
-            error(format_outage(state, model, ctx, width))
-        }
-        (None, None) if service.has_answered() => build_liveness(model, ctx, width),
-        (None, None) => Span::styled(
-            format!("connecting{}", ctx.glyphs.ellipsis),
-            Theme::chrome(),
-        ),
-    });
+    parts.push(
+        match (service.unavailable.as_ref(), service.error.as_ref()) {
+            (Some(_), _) if matches!(model.session.storage, StorageMode::ReadOnly(_)) => {
+                error("read-only archive".to_owned())
+            }
+            (Some(_), _) => error("not connected".to_owned()),
+            (None, Some(problem)) => {
+                let state = if problem.is_offline() {
+                    "offline"
+                } else {
+                    "failing"
+                };
+                error(format_outage(state, model, ctx, width))
+            }
+            (None, None) if service.has_answered => build_liveness(model, ctx, width),
+            (None, None) => Span::styled(
+                format!("connecting{}", ctx.glyphs.ellipsis),
+                Theme::chrome(),
+            ),
+        },
+    );
     let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
@@ -185,11 +187,14 @@ fn build_liveness<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
 fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
         || model.recipient_card.is_some()
-        || !model.list.filter().query().depends_on_status()
+        || !model.list.filter.query().depends_on_status()
     {
         return None;
     }
-    let check = model.status_check().filter(|_| model.service.can_confirm());
+    let check = model
+        .status_check
+        .as_ref()
+        .filter(|_| model.service.can_confirm());
     Some(check.map_or_else(
         || "statuses not checked".to_owned(),
         |check| format_status_check(check, ctx),
@@ -198,9 +203,9 @@ fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
 
 /// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
 pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
-    match (check.state(), check.checked_back_to()) {
+    match (check.state, check.checked_back_to()) {
         (CheckState::Done, _) => {
-            format!("statuses checked {}", ctx.format_date_time(check.started()))
+            format!("statuses checked {}", ctx.format_date_time(check.started))
         }
         (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
         (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
@@ -210,11 +215,11 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
 
 /// Formats `offline since 14:02 · as of 13:58`: start of the outage, age of the list.
 fn format_outage(state: &str, model: &Model, ctx: &RenderCtx, width: u16) -> String {
-    let Some(since) = model.service.failing_since() else {
+    let Some(since) = model.service.failing_since else {
         return state.to_owned();
     };
     let since = format!("{state} since {}", ctx.format_date_time(since));
-    match model.service.as_of() {
+    match model.service.as_of {
         Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
             "{since} {} as of {}",
             ctx.glyphs.separator,
@@ -227,13 +232,13 @@ fn format_outage(state: &str, model: &Model, ctx: &RenderCtx, width: u16) -> Str
 /// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
 pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
     let list = &model.list;
-    let total = list.total()?;
+    let total = list.total?;
     let coverage = format_coverage(model, ctx);
-    let all = list.archive_total().filter(|_| !list.filter().is_empty());
+    let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
         Some(all) => format!(
             "{}{} of {}{coverage}",
-            if list.is_capped() { "more than " } else { "" },
+            if list.is_capped { "more than " } else { "" },
             group_digits(total, ' '),
             group_digits(all, ' ')
         ),
@@ -243,7 +248,7 @@ pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
 pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
-    match model.service.reach() {
+    match model.service.reach.as_ref() {
         Some(Coverage::Complete) => ", complete".to_owned(),
         Some(Coverage::Since(time)) => time
             .parsed
@@ -262,7 +267,8 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         spans.push(Span::styled(pause, ctx.theme.error()));
     } else if let Some(problem) = model
         .service
-        .error()
+        .error
+        .as_ref()
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         spans.push(Span::styled(
@@ -276,7 +282,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             ""
         };
         let help = key_hints(
-            &model.keymap,
+            &model.session.keymap,
             model.focus(),
             [
                 (Command::Refresh, "retries now"),
@@ -304,14 +310,15 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         return Some(vec![Span::styled(notice.clone(), accent)]);
     }
     if let Some(load) = &model.load_older {
-        let text = format_load_older(load.loaded(), model, ctx, width);
+        let text = format_load_older(load.loaded, model, ctx, width);
         return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
     }
     if let Some(check) = model
-        .status_check()
-        .filter(|check| check.state() == CheckState::Running && check.requests() > 0)
+        .status_check
+        .as_ref()
+        .filter(|check| check.state == CheckState::Running && check.requests > 0)
     {
-        let requests = plural(check.requests().into(), "request");
+        let requests = plural(check.requests.into(), "request");
         let text = if width < MIN_DETAIL_WIDTH {
             requests
         } else {
@@ -342,6 +349,7 @@ fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) ->
 /// Formats `; Ctrl-x stops`, or nothing if no key is bound.
 fn format_stop_hint(model: &Model, focus: Focus) -> String {
     model
+        .session
         .keymap
         .key_for(focus, Command::Stop)
         .map_or_else(String::new, |key| format!("; {key} stops"))
@@ -383,10 +391,10 @@ fn format_position(model: &Model) -> String {
     if matches!(model.focus(), Focus::Help | Focus::Choice) {
         return " ".to_owned();
     }
-    let (Some(position), Some(total)) = (model.list.position(), model.list.total()) else {
+    let (Some(position), Some(total)) = (model.list.position(), model.list.total) else {
         return " ".to_owned();
     };
-    let older = model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
+    let older = model.list.is_capped || model.service.reach != Some(Coverage::Complete);
     let total = group_digits(total, ' ') + if older { "+" } else { " " };
     let width = total.len().min(7);
     format!(" {:>width$}/{total}  ", group_digits(position, ' '))
@@ -426,8 +434,7 @@ fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec
     if !body.links.is_empty() {
         parts.push(plural(body.links.len() as u64, "link"));
     }
-    if let (Some(current), count @ 1..) =
-        (model.reader.current_match(), model.reader.matches().len())
+    if let (Some(current), count @ 1..) = (model.reader.current_match, model.reader.matches().len())
     {
         parts.push(format!("{}/{count}", current + 1));
     }
@@ -447,7 +454,7 @@ fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec
 fn format_scroll_position(model: &Model, row: &EmailRow) -> String {
     let lines = model.reader.line_count(row);
     let height = usize::from(model.layout().reader.height);
-    let end = (model.reader.scroll() + height).min(lines);
+    let end = (model.reader.scroll + height).min(lines);
     if lines <= height {
         "all".to_owned()
     } else if end == lines {

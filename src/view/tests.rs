@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::api::{Priority, RateBudget, wire};
-use crate::app::tests::env::{Mailbox, NOW, World, opening, row_of};
+use crate::app::tests::env::{Mailbox, NOW, World, row_of, session};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, EmailRow, MissingReason, MissingUpstream};
 use crate::config::Backfill;
@@ -29,7 +29,7 @@ fn render_ctx() -> RenderCtx {
 }
 
 fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
-    let Size { width, height } = world.model.size();
+    let Size { width, height } = world.model.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| draw(&world.model, ctx, frame))
@@ -296,7 +296,7 @@ fn bars_stay_when_one_pane_is_shown() {
 
 #[test]
 fn loading_first_page_shows_storage_file() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    let mut world = World::start((80, 24), session(), Mailbox::of(0));
     world.answer(0);
     insta::assert_snapshot!(screen(&world));
 }
@@ -309,7 +309,7 @@ fn empty_mailbox_shows_placeholder() {
 
 #[test]
 fn failed_first_page_shows_error() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    let mut world = World::start((80, 24), session(), Mailbox::of(0));
     world.answer(0);
     fail_refresh(
         &mut world,
@@ -322,21 +322,26 @@ fn failed_first_page_shows_error() {
     insta::assert_snapshot!(screen(&world));
 }
 
-#[test]
-fn missing_key_shows_error() {
-    let mut start = opening(80, 24);
+fn world_without_service(width: u16, height: u16, mailbox: Mailbox) -> World {
+    let mut start = session();
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
             .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
-    let mut world = World::start(start, Mailbox::of(0));
+    let mut world = World::start((width, height), start, mailbox);
     world.settle();
+    world
+}
+
+#[test]
+fn missing_key_shows_error() {
+    let world = world_without_service(80, 24, Mailbox::of(0));
     insta::assert_snapshot!(screen(&world));
 }
 
 #[test]
 fn offline_with_archive_shows_rows_and_error() {
-    let mut world = World::start(opening(100, 12), varied());
+    let mut world = World::start((100, 12), session(), varied());
     world.answer(0);
     fail_refresh(
         &mut world,
@@ -351,9 +356,9 @@ fn offline_with_archive_shows_rows_and_error() {
 
 #[test]
 fn offline_title_shows_outage_and_age() {
-    let mut start = opening(100, 12);
+    let mut start = session();
     start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
-    let mut world = World::start(start, varied());
+    let mut world = World::start((100, 12), start, varied());
     world.answer(0);
     fail_refresh(
         &mut world,
@@ -372,11 +377,11 @@ fn offline_title_shows_outage_and_age() {
 
 #[test]
 fn backfill_and_pause_are_shown_in_bar() {
-    let mut start = opening(100, 12);
+    let mut start = session();
     start.backfill = Backfill::All;
     let mut mailbox = varied();
     mailbox.older_pages = 5;
-    let mut world = World::start(start, mailbox);
+    let mut world = World::start((100, 12), start, mailbox);
     while !world.model.service.is_backfilling() {
         world.answer(0);
     }
@@ -407,7 +412,7 @@ fn backfill_and_pause_are_shown_in_bar() {
 
 #[test]
 fn failed_email_shows_error_below_header() {
-    let mut world = World::start(opening(120, 20), varied());
+    let mut world = World::start((120, 20), session(), varied());
     while let Some(n) = world
         .pending
         .iter()
@@ -431,7 +436,7 @@ fn failed_email_shows_error_below_header() {
 
 #[test]
 fn error_details_show_request_and_response() {
-    let mut world = World::start(opening(80, 16), varied());
+    let mut world = World::start((80, 16), session(), varied());
     world.answer(0);
     world.press("!");
     assert_eq!(world.model.notice.as_deref(), Some("no error"));
@@ -522,6 +527,57 @@ fn ascii_theme_has_no_colours() {
             .all(|cell| cell.fg == ratatui::style::Color::Reset)
     );
     insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn meaning_of_status_is_wrapped_and_not_cut() {
+    let ascii = RenderCtx {
+        glyphs: Glyphs::ASCII,
+        ..render_ctx()
+    };
+    for width in 30..60 {
+        // Without the service, the queued email has a stale status.
+        let mut mailbox = varied();
+        mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+        let mut world = world_without_service(width, 30, mailbox);
+        world.press("Enter").settle();
+        for row in 0..3 {
+            let status = world.model.list.selected().unwrap().summary.status.clone();
+            for ctx in [render_ctx(), ascii.clone()] {
+                let shown = text(&terminal(&world, &ctx));
+                let words: Vec<&str> = shown.split_whitespace().collect();
+                assert!(
+                    words.join(" ").contains(status.meaning()),
+                    "{width}: {shown}"
+                );
+                assert_eq!(
+                    shown.contains(", as of 08:30"),
+                    row == 2,
+                    "{width}: {shown}"
+                );
+            }
+            world.press("J").settle();
+        }
+    }
+}
+
+#[test]
+fn long_error_of_recipient_summary_ends_with_ellipsis() {
+    let mut world = world_without_service(60, 20, varied());
+    world.press("c");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let at = world.pending.iter().position(is_summary).unwrap();
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(at) else {
+        unreachable!()
+    };
+    let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
+    world.happen(Message::RecipientSummarized(request, Err(error)));
+    world.settle();
+    let shown = screen(&world);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("the archive cannot"));
+    assert!(line.unwrap().ends_with('…'), "{shown}");
 }
 
 #[test]

@@ -1,47 +1,34 @@
 //! Adapts the rate of background requests to the load that others put on the service's limit.
 //!
 //! The service counts one limit for a whole team: its outgoing mail, and sentbox on other machines. The only
-//! signal is `ratelimit-remaining`, which services count differently: in fixed windows, where it is reset each
-//! second, or in a bucket, where it stays near the limit until the limit is all but exceeded. In both, more is
-//! missing than this process has used itself when others have just sent requests.
+//! signal is `ratelimit-remaining`: if more is missing than this process has used, others sent requests.
 //!
-//! The rate follows each response, by additive increase and multiplicative decrease (AIMD):
+//! The rate follows the responses as TCP does (AIMD with slow start): it doubles until the first contention,
+//! then it increases by [`INCREASE_PER_SECOND`] and is halved when others are noticed, when less than half of
+//! the limit is left, and after a 429. [`MIN_CONTENDED_SHARE`] and [`MAX_CONTENDED_SHARE`] bound it as long
+//! as others are noticed; without them eight parallel syncs use too little of a limit that is counted in
+//! windows, and too much of one that refills steadily.
 //!
-//! - No contention from the start: the full rate after two responses.
-//! - First contention: [`LOW_SHARE`] of the limit at once, not when half of the limit is gone. Eight processes
-//!   that start in the same second then stay within the limit: each has sent one request before it notices.
-//! - Frequent contention: halved or increased towards [`LOW_SHARE`]; ten users at that rate use half of the limit.
-//! - Rare contention: increased to [`MEDIUM_SHARE`], which still notices others in a bucket that refills faster.
-//! - No contention for [`CONTENTION_TIMEOUT`]: increased to the full rate.
-//! - Less than half of the limit left: halved, and paused until the window is over.
-//!
-//! In a bucket that refills much faster than this process sends, a process that sends all the time sees only
-//! itself. Every [`PROBE_INTERVAL_WINDOWS`] it therefore pauses for one window (a probe): what is missing then was
-//! used by others. Without limit headers there is nothing to probe.
-//!
-//! After the first contention, interactive requests use the same rate, but at least [`MIN_INTERACTIVE_SHARE`] of
-//! the full rate; eight busy users then use less than half of the limit.
+//! In a bucket that refills faster than this process sends, a process that sends all the time sees only
+//! itself. Every [`PROBE_INTERVAL_WINDOWS`] it therefore pauses for one window (a probe): what is missing then
+//! was used by others. Without limit headers there is nothing to probe.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::bucket::TokenBucket;
 
-/// Requests of others for each own request up to which contention is rare.
-const CONTENTION_THRESHOLD: f64 = 0.3;
-/// The weight of the latest response in the moving average.
-const EWMA_WEIGHT: f64 = 1.0 / 8.0;
-/// The rate under frequent contention, as a part of the limit.
-const LOW_SHARE: f64 = 1.0 / 20.0;
-/// The rate under rare contention, as a part of the limit.
-const MEDIUM_SHARE: f64 = 1.0 / 12.0;
-/// How long after the last sign of others contention is over.
-const CONTENTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The initial, the added and the least rate, as parts of the full rate.
 const INITIAL_SHARE: f64 = 1.0 / 4.0;
-const INCREASE_PER_SECOND: f64 = 1.0 / 32.0;
+const INCREASE_PER_SECOND: f64 = 1.0 / 25.0;
 const MIN_SHARE: f64 = 1.0 / 64.0;
-/// The least rate of interactive requests, as a part of the full rate.
+/// The least and the highest rate while others use the limit, as parts of the limit.
+const MIN_CONTENDED_SHARE: f64 = 1.0 / 24.0;
+const MAX_CONTENDED_SHARE: f64 = 1.0 / 12.0;
+/// How long after the last sign of others contention is over.
+const CONTENTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// The least rate of interactive requests after the first contention, as a part of the full rate. Eight busy
+/// users then use less than half of the limit.
 const MIN_INTERACTIVE_SHARE: f64 = 1.0 / 4.0;
 /// Windows between two probes.
 const PROBE_INTERVAL_WINDOWS: u32 = 30;
@@ -66,10 +53,7 @@ pub(super) struct BackgroundQuota {
     /// The rate, as a part of the full rate.
     share: f64,
     bucket: TokenBucket,
-    /// When requests of others were noticed last.
-    contention_seen_at: Option<Duration>,
-    /// Moving average of the requests of others for each own request.
-    contention: f64,
+    /// When the rate was last halved.
     halved_at: Option<Duration>,
     updated_at: Duration,
     /// When this process sent its requests of the current window.
@@ -85,8 +69,6 @@ impl BackgroundQuota {
         Self {
             share: INITIAL_SHARE,
             bucket: TokenBucket::new(1.0),
-            contention_seen_at: None,
-            contention: 0.0,
             halved_at: None,
             updated_at: Duration::ZERO,
             recent_sends: VecDeque::new(),
@@ -102,7 +84,7 @@ impl BackgroundQuota {
 
     /// Returns the requests a second of all priorities together: the full rate until others are noticed.
     pub(super) fn interactive_rate(&self, full_rate: f64) -> f64 {
-        if self.contention_seen_at.is_some() {
+        if self.halved_at.is_some() {
             self.share.max(MIN_INTERACTIVE_SHARE) * full_rate
         } else {
             full_rate
@@ -150,69 +132,48 @@ impl BackgroundQuota {
 
     /// Whether requests of others were noticed lately.
     pub(super) fn is_contended(&self, now: Duration) -> bool {
-        self.contention_seen_at
-            .is_some_and(|seen| now < seen + CONTENTION_TIMEOUT)
+        self.halved_at
+            .is_some_and(|at| now < at + CONTENTION_TIMEOUT)
     }
 
     /// Applies a response without limit headers.
     pub(super) const fn update_without_limits(&mut self) {
-        if self.contention_seen_at.is_none() {
+        if self.halved_at.is_none() {
             self.share = 1.0;
         }
     }
 
     /// Applies the limit headers of a response.
     pub(super) fn update(&mut self, now: Duration, full_rate: f64, usage: LimitUsage) {
-        let LimitUsage {
-            limit,
-            remaining,
-            reserved,
-            window,
-        } = usage;
         self.has_limit_headers = true;
-        let own = f64::from(u32::try_from(self.recent_sends.len()).unwrap_or(u32::MAX));
         self.bucket
             .refill(now, self.background_rate(full_rate), BACKGROUND_BURST);
         // By time, not by response: a slow process would stay slow.
         let step = INCREASE_PER_SECOND * now.saturating_sub(self.updated_at).as_secs_f64();
         self.updated_at = now;
-        let share_of_limit =
-            |share: f64| (share * limit / window.as_secs_f64() / full_rate).min(1.0);
-        let others = (limit - remaining - own).max(0.0);
-        self.contention += (others - self.contention) * EWMA_WEIGHT;
-        if others > 0.0 {
-            if self.contention_seen_at.replace(now).is_none() {
-                (self.share, self.contention) = (share_of_limit(LOW_SHARE), 1.0);
-                self.bucket.cap(0.0);
-            }
-            self.share = self.share.min(share_of_limit(MEDIUM_SHARE));
-        }
-        if remaining < reserved {
-            if self.halved_at.is_none_or(|halved| now >= halved + window) {
+        let own = f64::from(u32::try_from(self.recent_sends.len()).unwrap_or(u32::MAX));
+        let limit = usage.limit / usage.window.as_secs_f64() / full_rate;
+        if usage.limit - usage.remaining > own || usage.remaining < usage.reserved {
+            if self.halved_at.is_none_or(|at| now >= at + usage.window) {
                 self.halve(now);
-                self.halved_at = Some(now);
+                self.share = self.share.max((MIN_CONTENDED_SHARE * limit).min(1.0));
             }
-        } else if self.contention_seen_at.is_some() {
-            let target = if self.contention > CONTENTION_THRESHOLD {
-                share_of_limit(LOW_SHARE)
-            } else if self.is_contended(now) {
-                share_of_limit(MEDIUM_SHARE)
-            } else {
-                1.0
-            };
-            self.share = if self.share > target {
-                target.max(self.share / 2.0)
-            } else {
-                target.min(self.share + step)
-            };
+        } else if self.halved_at.is_none() {
+            self.share *= 2.0;
         } else {
-            self.share = (self.share * 2.0).min(1.0);
+            self.share += step;
         }
+        let max_share = if self.is_contended(now) {
+            MAX_CONTENDED_SHARE * limit
+        } else {
+            1.0
+        };
+        self.share = self.share.min(max_share).min(1.0);
     }
 
-    /// Halves the rate: too much was used, or the service refused a request.
+    /// Halves the rate: others use the limit, too little of it is left, or a request was refused.
     pub(super) fn halve(&mut self, now: Duration) {
-        self.contention_seen_at = Some(now);
+        self.halved_at = Some(now);
         self.share = (self.share / 2.0).max(MIN_SHARE);
         self.bucket.cap(0.0);
     }

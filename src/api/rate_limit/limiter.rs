@@ -19,7 +19,7 @@ use crate::error::lock;
 
 /// Why a request was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::api) enum Denied {
+pub(crate) enum Denied {
     /// It was cancelled, or is a prefetch while others use the limit.
     Abandoned,
     /// The service requested a longer pause than the retry policy allows.
@@ -27,7 +27,7 @@ pub(in crate::api) enum Denied {
 }
 
 /// The rate limiter that all tasks of the process share.
-pub(in crate::api) struct RateLimiter {
+pub(crate) struct RateLimiter {
     state: Mutex<LimiterState>,
     /// Notifies waiting requests when the queue or the budget has changed.
     changed: Notify,
@@ -40,7 +40,7 @@ pub(in crate::api) struct RateLimiter {
 
 impl RateLimiter {
     /// Creates a limiter that shares `rate` with all others that have the same `file` and `clock`.
-    pub(in crate::api) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
+    pub(crate) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
         Self {
             state: Mutex::new(LimiterState::new(rate)),
             changed: Notify::new(),
@@ -54,7 +54,7 @@ impl RateLimiter {
     ///
     /// `elapsed` counts pauses that the service requested, as far as `policy` allows them;
     /// `on_wait` receives the length of each wait.
-    pub(in crate::api) async fn acquire(
+    pub(crate) async fn acquire(
         &self,
         request: &RequestHandle,
         policy: &RetryPolicy,
@@ -143,13 +143,13 @@ impl RateLimiter {
     }
 
     /// Applies the limits of a response.
-    pub(in crate::api) fn update_limits(&self, limits: LimitHeaders) {
+    pub(crate) fn update_limits(&self, limits: LimitHeaders) {
         self.with_state(|state, now| state.update_limits(now, limits, fastrand::f64()));
         self.changed.notify_waiters();
     }
 
     /// Pauses all requests after a 429 for `wait`, if the service named it.
-    pub(in crate::api) async fn on_rate_limited(&self, wait: Option<Duration>) {
+    pub(crate) async fn on_rate_limited(&self, wait: Option<Duration>) {
         self.with_state(|state, now| state.on_rate_limited(now, wait, fastrand::f64()));
         self.changed.notify_waiters();
         if let Some((bucket, clock)) = self.shared.clone() {
@@ -161,7 +161,7 @@ impl RateLimiter {
         }
     }
 
-    pub(in crate::api) fn budget(&self) -> RateBudget {
+    pub(crate) fn budget(&self) -> RateBudget {
         self.with_state(|state, now| state.budget(now))
     }
 

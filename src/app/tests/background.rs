@@ -9,7 +9,7 @@ use crate::config::Backfill;
 use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
-use crate::app::tests::env::{Mailbox, World, opening};
+use crate::app::tests::env::{Mailbox, World, session};
 
 /// A mailbox that the service has more of.
 fn deep(pages: u64) -> Mailbox {
@@ -69,9 +69,10 @@ fn reading(world: &World) -> RequestId {
 
 fn with_backfill(backfill: Backfill, mailbox: Mailbox) -> World {
     World::start(
+        (120, 40),
         SessionInfo {
             backfill,
-            ..opening(120, 40)
+            ..session()
         },
         mailbox,
     )
@@ -94,7 +95,9 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadOlder(_)));
     world.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
-    assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
+    assert!(
+        !world.model.service.is_loading_older() && world.model.service.error.as_ref().is_none()
+    );
     world.press("b");
     assert!(
         world
@@ -143,7 +146,7 @@ fn an_email_that_was_passed_is_not_fetched() {
 
 #[test]
 fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
-    let mut world = World::start(opening(120, 40), Mailbox::of(20));
+    let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let rest = world
         .pending
@@ -240,7 +243,7 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
     let mut world = with_backfill(Backfill::All, deep(5));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.reach()),
+        (fills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
@@ -355,7 +358,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
 
 #[test]
 fn who_reads_an_email_notices_that_the_service_is_back() {
-    let mut world = World::start(opening(120, 40), Mailbox::of(20));
+    let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let n = world
         .pending
@@ -371,15 +374,15 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
     ));
     let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
-        (refreshes(&world), world.model.service.failing_since()),
-        (1, Some(world.model.now().timestamp()))
+        (refreshes(&world), world.model.service.failing_since),
+        (1, Some(world.model.now.timestamp()))
     );
     world.press("j Enter").settle();
     assert_eq!(
         (
             refreshes(&world),
-            world.model.service.error(),
-            world.model.service.failing_since()
+            world.model.service.error.as_ref(),
+            world.model.service.failing_since
         ),
         (2, None, None)
     );

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::api::{RateBudget, wire};
-use crate::app::start::OpenOutcome;
+use crate::app::session::OpenOutcome;
 use crate::app::{
     ConfirmResult, Effect, ExitReason, ListCounts, LoopEffect, Message, Model, OpenedEmail,
     ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode,
     SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
-use crate::config::{Backfill, built_in_views};
+use crate::config::built_in_views;
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
@@ -27,24 +27,15 @@ pub fn now() -> jiff::Zoned {
         .to_zoned(jiff::tz::TimeZone::UTC)
 }
 
-/// An opening on a screen of this size, with a service.
-pub fn opening(width: u16, height: u16) -> SessionInfo {
+/// An open profile with a service.
+pub fn session() -> SessionInfo {
     SessionInfo {
-        size: Size::new(width, height),
         profile: "acme".to_owned(),
-        service_error: None,
-        refresh: std::time::Duration::from_secs(30),
-        backfill: Backfill::Off,
-        as_of: None,
-        now: now(),
-        notice: None,
-        keymap: Arc::default(),
-        query: String::new(),
-        filter_history: Vec::new(),
-        saved_views: built_in_views(),
         target: SessionTarget::Profile("acme".to_owned()),
         storage: StorageMode::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
-        start_screen: None,
+        refresh: std::time::Duration::from_secs(30),
+        saved_views: built_in_views(),
+        ..SessionInfo::default()
     }
 }
 
@@ -84,7 +75,7 @@ impl Mailbox {
     /// Answers an effect as the world would.
     pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
-            Effect::Loop(_) => unreachable!("has no answer"),
+            Effect::Loop(_) | Effect::SwitchSession(_) => unreachable!("has no answer"),
             Effect::LoadWindow {
                 request,
                 query,
@@ -94,7 +85,7 @@ impl Mailbox {
             Effect::CountEmails {
                 request,
                 query,
-                place,
+                position,
             } => {
                 let found = self.found(query);
                 let stands_before = |row: &&EmailRow, place| {
@@ -104,7 +95,7 @@ impl Mailbox {
                         row.sort_key < place
                     }
                 };
-                let before = place.map(|place| {
+                let before = position.map(|place| {
                     (
                         place,
                         found.iter().filter(|row| stands_before(row, place)).count() as u64,
@@ -196,7 +187,8 @@ impl Mailbox {
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
             Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
             Effect::OpenSession { request, .. } => {
-                Message::SessionOpened(*request, Ok(OpenOutcome::Opened))
+                let opened = OpenOutcome::Opened(Box::new(session()));
+                Message::SessionOpened(*request, Ok(opened))
             }
             Effect::Timer { request, kind, .. } => Message::TimerFired(*request, *kind),
         }
@@ -426,8 +418,8 @@ pub struct World {
 
 impl World {
     /// Starts the program; nothing is answered yet.
-    pub fn start(opening: SessionInfo, mailbox: Mailbox) -> Self {
-        let (model, effects) = Model::start(opening);
+    pub fn start((width, height): (u16, u16), session: SessionInfo, mailbox: Mailbox) -> Self {
+        let (model, effects) = Model::start(session, Size::new(width, height), now());
         Self {
             model,
             mailbox,
@@ -440,7 +432,7 @@ impl World {
 
     /// Starts the program and lets everything come to rest.
     pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
-        let mut world = Self::start(opening(width, height), mailbox);
+        let mut world = Self::start((width, height), session(), mailbox);
         world.settle();
         world
     }
@@ -451,7 +443,7 @@ impl World {
             self.asked.push(effect.clone());
             match effect {
                 Effect::Loop(LoopEffect::Exit(reason)) => self.exit = Some(reason),
-                Effect::Loop(LoopEffect::SwitchSession) => self.switched = true,
+                Effect::SwitchSession(_) => self.switched = true,
                 Effect::Loop(_) => {}
                 effect => self.pending.push(effect),
             }
@@ -466,7 +458,7 @@ impl World {
 
     /// Changes the rate budget.
     pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
-        let now = self.model.now().clone();
+        let now = self.model.now.clone();
         self.happen(Message::Clock { now, budget });
     }
 
@@ -494,7 +486,7 @@ impl World {
     /// Answers the `n`th effect that is under way.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
-        self.mailbox.clock = self.model.now().timestamp();
+        self.mailbox.clock = self.model.now.timestamp();
         let msg = self.mailbox.answer(&effect);
         self.happen(msg);
     }

@@ -46,7 +46,7 @@ fn confirms(world: &World) -> Vec<usize> {
 fn wait(world: &mut World, seconds: i64) {
     let later = world
         .model
-        .now()
+        .now
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
     world.set_time(later);
@@ -228,7 +228,7 @@ fn title_is_live_only_while_it_is_true() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(61))
             .unwrap(),
     );
@@ -335,7 +335,7 @@ fn filter_by_status_is_checked_over_its_candidates() {
     );
     answer_check(&mut world, 4, true);
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Done
     );
     assert!(
@@ -357,7 +357,7 @@ fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
         answer_check(&mut world, 4, false);
     }
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
@@ -375,7 +375,7 @@ fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
     answer_check(&mut world, 4, false);
     world.press("Ctrl-x");
     assert_eq!(
-        world.model.status_check().unwrap().state(),
+        world.model.status_check.as_ref().unwrap().state,
         CheckState::Paused
     );
     assert!(
@@ -417,7 +417,7 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(1))
             .unwrap(),
     );
@@ -470,7 +470,7 @@ fn change_shows_in_row_and_head_in_one_frame() {
     world.set_time(
         world
             .model
-            .now()
+            .now
             .checked_add(SignedDuration::from_secs(40))
             .unwrap(),
     );

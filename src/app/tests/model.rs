@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::tests::env::{Mailbox, World, opening};
+use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
     Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
     TimerKind,
@@ -24,13 +24,13 @@ fn requests(world: &World) -> usize {
 
 #[test]
 fn it_starts_with_the_newest_email_and_asks_the_archive_before_the_service() {
-    let world = World::start(opening(120, 40), Mailbox::of(50));
+    let world = World::start((120, 40), session(), Mailbox::of(50));
     assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
     assert!(matches!(world.asked[1], Effect::Refresh(..)));
     let world = World::at_rest(120, 40, Mailbox::of(50));
     assert_eq!(world.selected(), 49);
     assert_eq!(
-        (world.model.list.position(), world.model.list.total()),
+        (world.model.list.position(), world.model.list.total),
         (Some(1), Some(50))
     );
 }
@@ -96,13 +96,10 @@ fn new_emails_do_not_move_the_cursor_and_are_counted() {
     world.wait_for_refresh();
     assert_eq!(world.selected(), selected);
     assert_eq!(world.visible(), visible);
-    assert_eq!(world.model.list.unseen_above(), 3);
+    assert_eq!(world.model.list.unseen_above, 3);
     assert_eq!(world.model.list.position(), Some(7));
     world.press("Home").settle();
-    assert_eq!(
-        (world.selected(), world.model.list.unseen_above()),
-        (502, 0)
-    );
+    assert_eq!((world.selected(), world.model.list.unseen_above), (502, 0));
 }
 
 #[test]
@@ -139,7 +136,7 @@ fn older_pages_come_before_the_cursor_reaches_the_end_one_at_a_time() {
 fn a_failing_extension_rests_before_it_tries_again() {
     let mut mailbox = Mailbox::of(20);
     mailbox.older_pages = 1;
-    let mut world = World::start(opening(120, 40), mailbox);
+    let mut world = World::start((120, 40), session(), mailbox);
     let failure = Error::new(ErrorKind::Unreachable, "no route");
     for _ in 0..40 {
         let Some(n) = world
@@ -170,15 +167,15 @@ fn a_failing_extension_rests_before_it_tries_again() {
             ..
         }
     )));
-    assert_eq!(world.model.service.error(), Some(&failure));
+    assert_eq!(world.model.service.error.as_ref(), Some(&failure));
 }
 
 #[test]
 fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
     let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
-    let mut start = opening(120, 40);
+    let mut start = session();
     start.service_error = Some(failure.clone());
-    let mut world = World::start(start, Mailbox::of(5));
+    let mut world = World::start((120, 40), start, Mailbox::of(5));
     world.settle();
     assert!(
         !world
@@ -187,12 +184,12 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
             .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(_)))
     );
     assert_eq!(world.selected(), 4);
-    assert_eq!(world.model.service.unavailable(), Some(&failure));
+    assert_eq!(world.model.service.unavailable.as_ref(), Some(&failure));
 }
 
 #[test]
 fn a_rejected_key_ends_the_asking() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    let mut world = World::start((80, 24), session(), Mailbox::of(0));
     let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
@@ -223,7 +220,7 @@ fn a_rejected_key_ends_the_asking() {
         "but a person may ask"
     );
     world.settle();
-    assert_eq!(world.model.service.unavailable(), None);
+    assert_eq!(world.model.service.unavailable.as_ref(), None);
     assert!(
         world.pending.iter().any(|effect| matches!(
             effect,
@@ -238,7 +235,7 @@ fn a_rejected_key_ends_the_asking() {
 
 #[test]
 fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
-    let mut world = World::start(opening(80, 24), Mailbox::of(5));
+    let mut world = World::start((80, 24), session(), Mailbox::of(5));
     let Effect::Refresh(request, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
@@ -334,7 +331,7 @@ fn the_mouse_selects_opens_and_scrolls() {
         at: over,
         down: true,
     }));
-    assert_eq!(world.model.reader.scroll(), 3);
+    assert_eq!(world.model.reader.scroll, 3);
     world.happen(Message::Mouse(MouseInput::Pressed(over)));
     assert_eq!(world.model.focus(), Focus::Reader);
     let before = world.model.layout().list.width;
@@ -369,7 +366,7 @@ fn who_has_done_nothing_yet_begins_at_the_newest_email() {
     let mut mailbox = Mailbox::of(50);
     mailbox.arriving = 2;
     let world = World::at_rest(120, 40, mailbox);
-    assert_eq!((world.selected(), world.model.list.unseen_above()), (51, 0));
+    assert_eq!((world.selected(), world.model.list.unseen_above), (51, 0));
 }
 
 #[test]
@@ -419,8 +416,8 @@ fn the_list_follows_what_is_typed_and_esc_goes_back() {
     assert_eq!(world.visible(), found);
     assert_eq!(
         (
-            world.model.list.total(),
-            world.model.list.archive_total(),
+            world.model.list.total,
+            world.model.list.archive_total,
             world.selected()
         ),
         (Some(11), Some(500), 129)
@@ -434,11 +431,11 @@ fn the_list_follows_what_is_typed_and_esc_goes_back() {
         (
             world.model.focus(),
             world.selected(),
-            world.model.list.total()
+            world.model.list.total
         ),
         (Focus::List, 496, Some(500))
     );
-    assert!(world.model.list.filter().is_empty());
+    assert!(world.model.list.filter.is_empty());
 }
 
 #[test]
@@ -452,7 +449,7 @@ fn the_selection_survives_a_filter_that_lets_it_through_and_comes_back_after_one
     world.press("f").write("#1 99").settle();
     assert_eq!(world.selected(), 1_299, "it is one of those that are found");
     world.write("9 nothing").settle();
-    assert_eq!((world.selected(), world.model.list.total()), (-1, Some(0)));
+    assert_eq!((world.selected(), world.model.list.total), (-1, Some(0)));
     world.press("Enter Esc").settle();
     assert_eq!(
         (world.selected(), world.model.list.position()),
@@ -495,7 +492,7 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     );
     world.press("Ctrl-u").write("#29").settle();
     assert_eq!(
-        world.model.list.total(),
+        world.model.list.total,
         Some(11),
         "an older answer never stands for a newer question"
     );
@@ -557,7 +554,7 @@ fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
     );
     world.write("deli").settle().press("Down").settle();
     assert_eq!(
-        (text(&world).as_str(), world.model.list.total()),
+        (text(&world).as_str(), world.model.list.total),
         ("#2 status:delivered", Some(111)),
         "the list follows"
     );
@@ -570,7 +567,7 @@ fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
     world.settle().press("Enter").settle();
     assert_eq!(
         (
-            world.model.list.filter().text(),
+            world.model.list.filter.text(),
             world.model.suggestions().len()
         ),
         ("#2 status:delivered #29", 0)
@@ -609,9 +606,10 @@ fn what_was_typed_earlier_is_typed_again() {
 
     let history = vec!["from the last session".to_owned()];
     let mut world = World::start(
+        (80, 24),
         SessionInfo {
             filter_history: history,
-            ..opening(80, 24)
+            ..session()
         },
         Mailbox::of(3),
     );
@@ -633,9 +631,10 @@ fn the_keys_are_those_of_the_person() {
     ]);
     assert!(wrong.is_empty());
     let mut world = World::start(
+        (120, 40),
         SessionInfo {
             keymap: Arc::new(keys),
-            ..opening(120, 40)
+            ..session()
         },
         Mailbox::of(300),
     );
@@ -648,7 +647,7 @@ fn the_keys_are_those_of_the_person() {
     assert_eq!(world.model.focus(), Focus::Prompt);
     world.write("s").press("Enter").settle();
     assert_eq!(
-        world.model.list.filter().text(),
+        world.model.list.filter.text(),
         "s",
         "where one types, a letter is a letter"
     );
@@ -658,10 +657,8 @@ fn the_keys_are_those_of_the_person() {
 fn a_query_of_the_command_line_is_the_first_filter() {
     let query = "#29".to_owned();
     let mut world = World::start(
-        SessionInfo {
-            query,
-            ..opening(120, 40)
-        },
+        (120, 40),
+        SessionInfo { query, ..session() },
         Mailbox::of(300),
     );
     let looks = world
@@ -673,14 +670,14 @@ fn a_query_of_the_command_line_is_the_first_filter() {
     assert_eq!(
         (
             looks,
-            world.model.list.filter().text(),
-            world.model.list.total()
+            world.model.list.filter.text(),
+            world.model.list.total
         ),
         (1, "#29", Some(11))
     );
     world.press("Esc").settle();
     assert_eq!(
-        (world.model.list.filter().text(), world.model.list.total()),
+        (world.model.list.filter.text(), world.model.list.total),
         ("", Some(300))
     );
 }
@@ -712,12 +709,12 @@ fn the_matches_in_an_email_are_walked() {
     );
     world.press("n");
     assert_eq!(
-        (world.model.notice.as_deref(), world.model.reader.scroll()),
+        (world.model.notice.as_deref(), world.model.reader.scroll),
         (Some("match 1 of 11"), 0)
     );
     world.press("n");
     assert_eq!(world.model.notice.as_deref(), Some("match 2 of 11"));
-    assert!(world.model.reader.scroll() > 0, "it is scrolled to");
+    assert!(world.model.reader.scroll > 0, "it is scrolled to");
     world.press("N N");
     assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
     world.press("q Esc").settle();
@@ -782,22 +779,22 @@ fn only_rows_like_this_one_and_the_way_back() {
     let mut world = World::at_rest(120, 40, Mailbox::of(300));
     world.press("j @ v").settle();
     assert_eq!(
-        (world.model.list.filter().text(), world.selected()),
+        (world.model.list.filter.text(), world.selected()),
         ("status:delivered", 298)
     );
     world.press("@ t").settle();
     assert_eq!(
-        world.model.list.filter().text(),
+        world.model.list.filter.text(),
         "status:delivered to:customer298@example.com"
     );
     assert_eq!(world.visible(), [298]);
     world.press("u").settle();
-    assert_eq!(world.model.list.filter().text(), "status:delivered");
+    assert_eq!(world.model.list.filter.text(), "status:delivered");
     world.press("u").settle();
     assert_eq!(
         (
-            world.model.list.filter().text(),
-            world.model.list.total(),
+            world.model.list.filter.text(),
+            world.model.list.total,
             world.selected()
         ),
         ("", Some(300), 298)
@@ -808,7 +805,7 @@ fn only_rows_like_this_one_and_the_way_back() {
     assert_eq!(world.visible(), [298]);
     world.press("u @ d").settle();
     assert_eq!(
-        world.model.list.filter().text(),
+        world.model.list.filter.text(),
         "status:delivered domain:example.com"
     );
     world.press("U");
@@ -829,18 +826,18 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
     };
     world.press("/").write("#-1").press("Enter").settle();
     assert_eq!(
-        (world.model.list.total(), extends(&world)),
+        (world.model.list.total, extends(&world)),
         (Some(0), 0),
         "a filter alone asks the service for nothing"
     );
     world.press("b").settle();
     assert_eq!(
-        (world.model.list.total(), extends(&world)),
+        (world.model.list.total, extends(&world)),
         (Some(111), 2),
         "the second page has enough for a screen"
     );
     assert_eq!(
-        (world.model.load_older, world.model.list.archive_total()),
+        (world.model.load_older, world.model.list.archive_total),
         (None, Some(1_200))
     );
 
@@ -859,7 +856,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
             && world
                 .model
                 .load_older
-                .is_some_and(|look_back| look_back.loaded() >= 100),
+                .is_some_and(|look_back| look_back.loaded >= 100),
         "{before}"
     );
     world.press("Ctrl-x").settle();
@@ -870,7 +867,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
     );
     world.press("b").settle();
     assert_eq!(
-        (world.model.list.archive_total(), extends(&world)),
+        (world.model.list.archive_total, extends(&world)),
         (Some(4_000), 30),
         "until there is nothing more"
     );
@@ -976,7 +973,7 @@ proptest! {
     ) {
         let mut mailbox = Mailbox::of(count);
         mailbox.older_pages = 2;
-        let mut world = World::start(opening(120, 40), mailbox);
+        let mut world = World::start((120, 40), session(), mailbox);
         for event in events {
             let before = world.model.list.selected().map(|row| row.summary.id.clone());
             let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
@@ -1003,7 +1000,7 @@ proptest! {
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
         world.settle();
         prop_assert_eq!(defect(&world), None);
-        if world.exit.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
+        if world.exit.is_none() && !world.mailbox.found(world.model.list.filter.query()).is_empty() {
             prop_assert!(world.model.list.selected().is_some());
         }
     }

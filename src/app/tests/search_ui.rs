@@ -1,7 +1,7 @@
 //! Ring 1, finding: the recipient card, saved views, the places one has been, text in an email.
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, World, now, opening, row_of};
+use crate::app::tests::env::{Mailbox, World, now, row_of, session};
 use crate::app::{Effect, Focus, Message, SessionInfo};
 use crate::config::SavedView;
 use crate::error::{Error, ErrorKind};
@@ -48,7 +48,7 @@ fn mailbox() -> Mailbox {
 }
 
 fn filter(world: &World) -> &str {
-    world.model.list.filter().text()
+    world.model.list.filter.text()
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn views_are_saved_chosen_and_taken_away() {
 
     world.press("Esc g v").settle();
     assert_eq!(
-        (world.model.focus(), world.model.view_chooser()),
+        (world.model.focus(), world.model.view_chooser),
         (Focus::Choice, Some(0))
     );
     world.press("j j j j j Enter").settle();
@@ -297,7 +297,7 @@ fn views_are_saved_chosen_and_taken_away() {
         (Focus::List, "to:ana")
     );
     world.press("g v").settle();
-    assert_eq!(world.model.view_chooser(), Some(4), "the one that is shown");
+    assert_eq!(world.model.view_chooser, Some(4), "the one that is shown");
     world.press("d d").settle();
     assert!(world.asked.iter().any(|effect| matches!(
         effect,
@@ -308,11 +308,14 @@ fn views_are_saved_chosen_and_taken_away() {
         }
     )));
     assert_eq!(
-        (world.model.saved_views().len(), world.model.view_chooser()),
+        (
+            world.model.session.saved_views.len(),
+            world.model.view_chooser
+        ),
         (4, Some(3))
     );
     world.press("d d d d d d d d d d").settle();
-    assert!(world.model.saved_views().is_empty());
+    assert!(world.model.session.saved_views.is_empty());
     world.press("Esc");
     assert_eq!(world.model.focus(), Focus::List);
 }
@@ -338,7 +341,7 @@ fn a_view_is_renamed_by_saving_it_again() {
             .map(|(number, view)| (number, view.name.as_str())),
         Some((2, "Alarm"))
     );
-    assert_eq!(world.model.saved_views().len(), 4);
+    assert_eq!(world.model.session.saved_views.len(), 4);
 }
 
 #[test]
@@ -420,20 +423,17 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
         (
             world.model.reader.find_text(),
             world.model.reader.matches().len(),
-            world.model.reader.current_match()
+            world.model.reader.current_match
         ),
         (Some("line 2"), 11, Some(0))
     );
-    assert_eq!(world.model.reader.scroll(), 0);
+    assert_eq!(world.model.reader.scroll, 0);
     world.write("9").settle();
     assert_eq!(world.model.reader.matches().len(), 1);
-    assert!(world.model.reader.scroll() > 0, "what is found is gone to");
+    assert!(world.model.reader.scroll > 0, "what is found is gone to");
     world.press("Backspace").settle();
     assert_eq!(
-        (
-            world.model.reader.scroll(),
-            world.model.reader.current_match()
-        ),
+        (world.model.reader.scroll, world.model.reader.current_match),
         (0, Some(0)),
         "from where one began"
     );
@@ -441,7 +441,7 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert_eq!(
         (
             world.model.notice.as_deref(),
-            world.model.reader.current_match()
+            world.model.reader.current_match
         ),
         (Some("match 3 of 11"), Some(2))
     );
@@ -453,13 +453,10 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
         "nothing typed changes nothing"
     );
     world.press("/").write("line 2").press("Enter").settle();
-    assert!(world.model.reader.scroll() > 0);
+    assert!(world.model.reader.scroll > 0);
     world.press("n J").settle();
     assert_eq!(
-        (
-            world.model.reader.scroll(),
-            world.model.reader.current_match()
-        ),
+        (world.model.reader.scroll, world.model.reader.current_match),
         (0, None),
         "another email begins at its start"
     );
@@ -478,11 +475,11 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
         "one layer"
     );
     world.press("/").write("line 50").settle();
-    assert!(world.model.reader.scroll() > 0);
+    assert!(world.model.reader.scroll > 0);
     world.press("Esc").settle();
     assert_eq!(
         (
-            world.model.reader.scroll(),
+            world.model.reader.scroll,
             world.model.reader.matches().len()
         ),
         (0, 0)
@@ -526,11 +523,11 @@ fn text_in_the_email_goes_before_the_filter_and_leaves_it_alone() {
 fn today_is_another_day_after_midnight() {
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("1").settle();
-    let of_today = world.model.list.total();
+    let of_today = world.model.list.total;
     world.set_time(now().checked_add(1.day()).unwrap());
     world.wait_for_refresh();
     assert_eq!(
-        (filter(&world), world.model.list.total()),
+        (filter(&world), world.model.list.total),
         ("after:today", Some(0)),
         "there were {of_today:?} yesterday"
     );
@@ -567,7 +564,7 @@ fn below_the_last_row_enter_looks_further_back() {
     assert_eq!(world.selected(), 5);
     world.press("j Enter").settle();
     assert_eq!(
-        (world.model.list.archive_total(), world.model.load_older),
+        (world.model.list.archive_total, world.model.load_older),
         (Some(500), None),
         "until everything is read: nothing older has a 5"
     );
@@ -587,7 +584,7 @@ fn below_the_last_row_enter_looks_further_back() {
         .press("Enter")
         .settle();
     assert!(
-        world.model.list.total() > Some(0),
+        world.model.list.total > Some(0),
         "where nothing is found, too"
     );
     world.press("G j").settle();
@@ -610,7 +607,7 @@ fn nobody_looks_further_back_than_the_filter_wants() {
         world.model.notice.as_deref(),
         Some("all mail since the date of this filter is loaded")
     );
-    assert_eq!(world.model.list.archive_total(), Some(200));
+    assert_eq!(world.model.list.archive_total, Some(200));
 }
 
 #[test]
@@ -639,7 +636,7 @@ fn the_mouse_does_not_reach_through_the_list_of_views() {
     world.happen(Message::Mouse(MouseInput::Pressed(at)));
     world.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
     assert_eq!(
-        (world.model.view_chooser(), world.selected()),
+        (world.model.view_chooser, world.selected()),
         (Some(1), selected)
     );
 }
@@ -661,7 +658,14 @@ fn a_click_takes_a_view_from_the_list() {
     assert!(!world.model.is_choosing_view());
     assert_eq!(
         filter(&world),
-        world.model.saved_views().values().nth(1).unwrap().query
+        world
+            .model
+            .session
+            .saved_views
+            .values()
+            .nth(1)
+            .unwrap()
+            .query
     );
 }
 
@@ -698,9 +702,10 @@ fn views_of_the_file_are_those_of_the_keys() {
     )]
     .into();
     let mut world = World::start(
+        (120, 40),
         SessionInfo {
             saved_views: views,
-            ..opening(120, 40)
+            ..session()
         },
         mailbox(),
     );
@@ -714,21 +719,20 @@ fn a_face_of_the_body_is_left_and_come_back_to() {
     world
         .press("Enter j j j j j j j j j j j j j j j j")
         .settle();
-    let scroll = world.model.reader.scroll();
+    let scroll = world.model.reader.scroll;
     assert_eq!(scroll, 16);
     world.press("v").settle();
     let row = world.model.list.selected().unwrap().clone();
     assert_eq!(
-        world.model.reader.scroll(),
+        world.model.reader.scroll,
         world.model.reader.header(&row).len(),
         "the start of the other face"
     );
     world.press("j [").settle();
-    assert_eq!(world.model.reader.scroll(), scroll);
+    assert_eq!(world.model.reader.scroll, scroll);
     world.press("] J").settle();
     assert_eq!(
-        world.model.reader.scroll(),
-        0,
+        world.model.reader.scroll, 0,
         "another email begins at its start"
     );
 }

@@ -53,7 +53,7 @@ pub(super) const ROW_TO_INDEX: &str = concat!(
 /// FTS5 collects added rows in memory and writes a segment when the transaction ends; or at once when
 /// `SQLite` prepares to undo a statement in part, as it does for each one that fires triggers. So no
 /// such statement runs between two emails here.
-pub(in crate::archive) struct Index<'a> {
+pub(crate) struct Index<'a> {
     connection: &'a Connection,
     /// Whether new values are interned.
     may_intern: bool,
@@ -71,7 +71,7 @@ struct IndexedEmail<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(in crate::archive) fn new(transaction: &'a Transaction<'a>) -> Self {
+    pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
         Self::from_connection(transaction, true)
     }
 
@@ -87,7 +87,7 @@ impl<'a> Index<'a> {
     /// Adds a new email, in one transaction the newest first.
     ///
     /// FTS5 writes a segment for each smaller rowid.
-    pub(in crate::archive) fn insert(
+    pub(crate) fn insert(
         &mut self,
         key: SortKey,
         rowid: i64,
@@ -186,7 +186,7 @@ impl<'a> Index<'a> {
 }
 
 /// Checks whether a search by time would miss an email at `key`.
-pub(in crate::archive) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
+pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
     let created = summary.created.as_micros();
     created.is_some_and(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
 }
@@ -205,7 +205,7 @@ pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result
 ///
 /// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
 /// dirty.
-pub(in crate::archive) fn assign_rowids(
+pub(crate) fn assign_rowids(
     transaction: &Transaction,
     keys: &[SortKey],
 ) -> Result<Vec<i64>, Error> {
@@ -271,7 +271,7 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
 ///
 /// It goes on until none is dirty, since emails that move for new rowids become dirty. Emails are
 /// indexed in the order of the list: FTS5 writes a segment for each smaller rowid.
-pub(in crate::archive) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
+pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
     loop {
         let keys = dirty_keys(transaction, TOP, BOTTOM)?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
@@ -335,7 +335,7 @@ fn reindex_row(
 /// Erases the tokens of deleted emails, and interned values that no email has.
 ///
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
-pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
+pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
     let transaction = writer.unchecked_transaction()?;
     let values: Vec<(i64, String, String)> = {
         let mut statement = transaction.prepare("SELECT id, kind, value FROM interned")?;
@@ -380,7 +380,7 @@ impl TokenChecksum {
 }
 
 /// Compares the index with the tokens that the emails should have.
-pub(in crate::archive) struct IndexChecksum<'a> {
+pub(crate) struct IndexChecksum<'a> {
     connection: &'a Connection,
     index: Index<'a>,
     /// Whether all addresses are interned.
@@ -389,7 +389,7 @@ pub(in crate::archive) struct IndexChecksum<'a> {
 }
 
 impl<'a> IndexChecksum<'a> {
-    pub(in crate::archive) fn new(connection: &'a Connection) -> Result<Self, Error> {
+    pub(crate) fn new(connection: &'a Connection) -> Result<Self, Error> {
         let all_interned = interned::has_capacity(connection, interned::FROM)?
             && interned::has_capacity(connection, interned::REPLY_TO)?;
         Ok(Self {
@@ -401,7 +401,7 @@ impl<'a> IndexChecksum<'a> {
     }
 
     /// Adds the tokens of an email.
-    pub(in crate::archive) fn add(
+    pub(crate) fn add(
         &mut self,
         rowid: i64,
         summary: &Summary,
@@ -429,7 +429,7 @@ impl<'a> IndexChecksum<'a> {
     }
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
-    pub(in crate::archive) fn matches_index(&self) -> Result<bool, Error> {
+    pub(crate) fn matches_index(&self) -> Result<bool, Error> {
         // The temporary table belongs to this connection only.
         self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;

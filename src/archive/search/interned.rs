@@ -23,7 +23,7 @@ pub(super) const STATUS: &str = "status";
 /// Names of tags.
 pub(super) const TAG: &str = "tag";
 /// Senders as they came, to which `mail.sender` refers. They are not indexed.
-pub(in crate::archive) const STORED_SENDER: &str = "sender";
+pub(crate) const STORED_SENDER: &str = "sender";
 
 /// Returns the kind of the values of a tag.
 pub(super) fn tag_value_kind(tag: &str) -> String {
@@ -37,7 +37,7 @@ pub(super) const IDS_CONTAINING: &str =
 pub(super) const ALL_OF_KIND: &str = "SELECT value FROM interned WHERE kind = ?1";
 
 /// Finds or stores a value; `None` if there are too many of its kind.
-pub(in crate::archive) fn intern(
+pub(crate) fn intern(
     connection: &Connection,
     kind: &str,
     value: &str,

@@ -25,26 +25,26 @@ const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// The first letters of tokens.
 pub(super) mod prefix {
-    pub(in crate::archive::search) const RECIPIENT: char = 'h';
-    pub(in crate::archive::search) const SENDER: char = 'f';
-    pub(in crate::archive::search) const SUBJECT: char = 'u';
-    pub(in crate::archive::search) const INTERNED: char = 'l';
-    pub(in crate::archive::search) const WORD: char = 'w';
-    pub(in crate::archive::search) const WORD_PREFIX: char = 'p';
-    pub(in crate::archive::search) const STATUS: char = 's';
-    pub(in crate::archive::search) const DOMAIN: char = 'd';
-    pub(in crate::archive::search) const TAG: char = 't';
-    pub(in crate::archive::search) const TAG_VALUE: char = 'v';
-    pub(in crate::archive::search) const ID: char = 'i';
-    pub(in crate::archive::search) const MESSAGE_ID: char = 'n';
-    pub(in crate::archive::search) const FLAG: char = 'x';
+    pub(crate) const RECIPIENT: char = 'h';
+    pub(crate) const SENDER: char = 'f';
+    pub(crate) const SUBJECT: char = 'u';
+    pub(crate) const INTERNED: char = 'l';
+    pub(crate) const WORD: char = 'w';
+    pub(crate) const WORD_PREFIX: char = 'p';
+    pub(crate) const STATUS: char = 's';
+    pub(crate) const DOMAIN: char = 'd';
+    pub(crate) const TAG: char = 't';
+    pub(crate) const TAG_VALUE: char = 'v';
+    pub(crate) const ID: char = 'i';
+    pub(crate) const MESSAGE_ID: char = 'n';
+    pub(crate) const FLAG: char = 'x';
 }
 
 /// Flags that are no part of an email.
 pub(super) mod flag {
-    pub(in crate::archive::search) const EVERY_EMAIL: &str = "xany";
-    pub(in crate::archive::search) const FETCHED: &str = "xfetched";
-    pub(in crate::archive::search) const STATUS_CHANGED: &str = "xchanged";
+    pub(crate) const EVERY_EMAIL: &str = "xany";
+    pub(crate) const FETCHED: &str = "xfetched";
+    pub(crate) const STATUS_CHANGED: &str = "xchanged";
 }
 
 /// The parts of a retrieved email that are searched.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::LinePrefix;
-use super::builder::{BlockBuilder, LayoutContext};
-use super::cursor::FloatRow;
+use super::builder::{BlockBuilder, FloatRow, LayoutContext};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
 

@@ -6,7 +6,6 @@
 
 mod boxes;
 mod builder;
-mod cursor;
 mod image;
 mod inline;
 mod table;

@@ -145,139 +145,92 @@ pub(crate) const RIGHT: usize = 1;
 pub(crate) const BOTTOM: usize = 2;
 pub(crate) const LEFT: usize = 3;
 
-/// The computed style of an element. The properties above the empty line are inherited.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ComputedStyle {
-    pub(crate) visible: bool,
-    pub(crate) colour: Rgba,
-    /// In pixels.
-    pub(crate) font_size: f32,
-    /// Font size of the document, in pixels.
-    pub(crate) root_font_size: f32,
-    pub(crate) font_weight: u16,
-    pub(crate) italic: bool,
-    pub(crate) monospace: bool,
-    pub(crate) line_height: LineHeight,
-    pub(crate) text_transform: TextTransform,
-    pub(crate) white_space: WhiteSpace,
-    pub(crate) text_align: TextAlign,
-    pub(crate) rtl: bool,
-    pub(crate) list_style: ListStyle,
-    pub(crate) text_indent: Length,
-    pub(crate) underline: bool,
-    pub(crate) line_through: bool,
-    /// In pixels.
-    pub(crate) border_spacing: f32,
-    pub(crate) border_collapse: bool,
-    /// From the table's attribute `cellpadding`, in pixels.
-    pub(crate) cell_padding: Option<f32>,
-    /// From the table's attribute `border`.
-    pub(crate) cell_border: bool,
-    pub(crate) vertical_align: VerticalAlign,
+/// Defines the computed style from the type and the initial value of each property.
+macro_rules! computed_style {
+    (
+        inherited { $($(#[$meta:meta])* $inherited:ident: $type:ty = $initial:expr,)+ }
+        reset { $($(#[$reset_meta:meta])* $reset:ident: $reset_type:ty = $reset_initial:expr,)+ }
+    ) => {
+        /// The computed style of an element.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub(crate) struct ComputedStyle {
+            $($(#[$meta])* pub(crate) $inherited: $type,)+
+            $($(#[$reset_meta])* pub(crate) $reset: $reset_type,)+
+        }
 
-    pub(crate) display: Display,
-    pub(crate) opacity: f32,
-    pub(crate) background: Option<Rgba>,
-    pub(crate) background_image: bool,
-    pub(crate) margin: Sides<Length>,
-    pub(crate) padding: Sides<Length>,
-    pub(crate) border_width: Sides<f32>,
-    pub(crate) border_visible: Sides<bool>,
-    pub(crate) width: Length,
-    pub(crate) max_width: Length,
-    pub(crate) height: Length,
-    pub(crate) min_height: Length,
-    pub(crate) max_height: Length,
-    /// `overflow` is not `visible`.
-    pub(crate) overflow_clipped: bool,
-    /// Positioned absolutely or fixed.
-    pub(crate) out_of_flow: bool,
-    pub(crate) relatively_positioned: bool,
-    pub(crate) offsets: Sides<Length>,
-    /// `clip` leaves nothing; it applies to absolutely positioned elements only.
-    pub(crate) clipped: bool,
-    /// `clip-path` or `transform` leaves nothing.
-    pub(crate) clipped_or_shrunk: bool,
-    pub(crate) floated: bool,
+        impl Default for ComputedStyle {
+            fn default() -> Self {
+                Self { $($inherited: $initial,)+ $($reset: $reset_initial,)+ }
+            }
+        }
+
+        impl ComputedStyle {
+            /// Returns the initial style of a child.
+            pub(crate) fn inherited(&self) -> Self {
+                Self { $($inherited: self.$inherited,)+ ..Self::default() }
+            }
+        }
+    };
 }
 
-impl Default for ComputedStyle {
-    fn default() -> Self {
-        Self {
-            visible: true,
-            colour: Rgba::BLACK,
-            font_size: ROOT_FONT_SIZE,
-            root_font_size: ROOT_FONT_SIZE,
-            font_weight: 400,
-            italic: false,
-            monospace: false,
-            line_height: LineHeight::Normal,
-            text_transform: TextTransform::None,
-            white_space: WhiteSpace::Normal,
-            text_align: TextAlign::Start,
-            rtl: false,
-            list_style: ListStyle::Disc,
-            text_indent: Length::ZERO,
-            underline: false,
-            line_through: false,
-            border_spacing: 2.0,
-            border_collapse: false,
-            cell_padding: None,
-            cell_border: false,
-            vertical_align: VerticalAlign::Middle,
-            display: Display::Inline,
-            opacity: 1.0,
-            background: None,
-            background_image: false,
-            margin: [Length::ZERO; 4],
-            padding: [Length::ZERO; 4],
-            border_width: [3.0; 4],
-            border_visible: [false; 4],
-            width: Length::Auto,
-            max_width: Length::Auto,
-            height: Length::Auto,
-            min_height: Length::Auto,
-            max_height: Length::Auto,
-            overflow_clipped: false,
-            out_of_flow: false,
-            relatively_positioned: false,
-            offsets: [Length::Auto; 4],
-            clipped: false,
-            clipped_or_shrunk: false,
-            floated: false,
-        }
+computed_style! {
+    inherited {
+        visible: bool = true,
+        colour: Rgba = Rgba::BLACK,
+        /// In pixels.
+        font_size: f32 = ROOT_FONT_SIZE,
+        /// Font size of the document, in pixels.
+        root_font_size: f32 = ROOT_FONT_SIZE,
+        font_weight: u16 = 400,
+        italic: bool = false,
+        monospace: bool = false,
+        line_height: LineHeight = LineHeight::Normal,
+        text_transform: TextTransform = TextTransform::None,
+        white_space: WhiteSpace = WhiteSpace::Normal,
+        text_align: TextAlign = TextAlign::Start,
+        rtl: bool = false,
+        list_style: ListStyle = ListStyle::Disc,
+        text_indent: Length = Length::ZERO,
+        underline: bool = false,
+        line_through: bool = false,
+        /// In pixels.
+        border_spacing: f32 = 2.0,
+        border_collapse: bool = false,
+        /// From the table's attribute `cellpadding`, in pixels.
+        cell_padding: Option<f32> = None,
+        /// From the table's attribute `border`.
+        cell_border: bool = false,
+        vertical_align: VerticalAlign = VerticalAlign::Middle,
+    }
+    reset {
+        display: Display = Display::Inline,
+        opacity: f32 = 1.0,
+        background: Option<Rgba> = None,
+        background_image: bool = false,
+        margin: Sides<Length> = [Length::ZERO; 4],
+        padding: Sides<Length> = [Length::ZERO; 4],
+        border_width: Sides<f32> = [3.0; 4],
+        border_visible: Sides<bool> = [false; 4],
+        width: Length = Length::Auto,
+        max_width: Length = Length::Auto,
+        height: Length = Length::Auto,
+        min_height: Length = Length::Auto,
+        max_height: Length = Length::Auto,
+        /// `overflow` is not `visible`.
+        overflow_clipped: bool = false,
+        /// Positioned absolutely or fixed.
+        out_of_flow: bool = false,
+        relatively_positioned: bool = false,
+        offsets: Sides<Length> = [Length::Auto; 4],
+        /// `clip` leaves nothing; it applies to absolutely positioned elements only.
+        clipped: bool = false,
+        /// `clip-path` or `transform` leaves nothing.
+        clipped_or_shrunk: bool = false,
+        floated: bool = false,
     }
 }
 
 impl ComputedStyle {
-    /// Returns the initial style of a child.
-    pub(crate) fn inherited(&self) -> Self {
-        Self {
-            visible: self.visible,
-            colour: self.colour,
-            font_size: self.font_size,
-            root_font_size: self.root_font_size,
-            font_weight: self.font_weight,
-            italic: self.italic,
-            monospace: self.monospace,
-            line_height: self.line_height,
-            text_transform: self.text_transform,
-            white_space: self.white_space,
-            text_align: self.text_align,
-            rtl: self.rtl,
-            list_style: self.list_style,
-            text_indent: self.text_indent,
-            underline: self.underline,
-            line_through: self.line_through,
-            border_spacing: self.border_spacing,
-            border_collapse: self.border_collapse,
-            cell_padding: self.cell_padding,
-            cell_border: self.cell_border,
-            vertical_align: self.vertical_align,
-            ..Self::default()
-        }
-    }
-
     /// Returns the width of a visible border in pixels, else zero.
     pub(crate) fn used_border(&self, side: usize) -> f32 {
         if self.border_visible[side] {
@@ -335,9 +288,7 @@ impl ComputedStyle {
             | Display::Caption => true,
         }
     }
-}
 
-impl ComputedStyle {
     /// Applies a declaration; relative values refer to `parent`.
     pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self) {
         // Only here is the font size of the root known.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 
 use cssparser::{ParseError, Parser as CssParser, ToCss};
-use html5ever::{LocalName, Namespace, ns};
+use html5ever::{LocalName, ns};
 use precomputed_hash::PrecomputedHash;
 use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
 use selectors::bloom::BloomFilter;
@@ -15,7 +15,7 @@ use selectors::{Element, OpaqueElement};
 use super::values::skip_rest;
 use crate::render::html::{Dom, NodeData, NodeId};
 
-/// A name in a selector.
+/// A name or a namespace in a selector.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CssName(pub(super) LocalName);
 
@@ -92,22 +92,12 @@ impl SelectorImpl for SelectorTypes {
     type AttrValue = CssName;
     type Identifier = CssName;
     type LocalName = CssName;
-    type NamespaceUrl = NamespaceUrl;
+    type NamespaceUrl = CssName;
     type NamespacePrefix = CssName;
-    type BorrowedNamespaceUrl = NamespaceUrl;
+    type BorrowedNamespaceUrl = CssName;
     type BorrowedLocalName = CssName;
     type NonTSPseudoClass = PseudoClass;
     type PseudoElement = IgnoredPseudoElement;
-}
-
-/// A namespace URL; a newtype because `selectors` needs our own impl of a foreign trait.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct NamespaceUrl(Namespace);
-
-impl PrecomputedHash for NamespaceUrl {
-    fn precomputed_hash(&self) -> u32 {
-        self.0.precomputed_hash()
-    }
 }
 
 /// Parses selectors.
@@ -251,8 +241,8 @@ impl Element for ElementRef<'_> {
         self.dom.tag_name(self.id) == &*name.0
     }
 
-    fn has_namespace(&self, space: &NamespaceUrl) -> bool {
-        matches!(&self.dom.node(self.id).data, NodeData::Element { name, .. } if name.ns == space.0)
+    fn has_namespace(&self, space: &CssName) -> bool {
+        matches!(&self.dom.node(self.id).data, NodeData::Element { name, .. } if *name.ns == *space.0)
     }
 
     fn is_same_type(&self, other: &Self) -> bool {
@@ -261,7 +251,7 @@ impl Element for ElementRef<'_> {
 
     fn attr_matches(
         &self,
-        _: &NamespaceConstraint<&NamespaceUrl>,
+        _: &NamespaceConstraint<&CssName>,
         name: &CssName,
         operation: &AttrSelectorOperation<&CssName>,
     ) -> bool {

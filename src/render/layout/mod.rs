@@ -47,12 +47,18 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
         last_item = item;
         for line in lines {
             let mut spans = prefix_spans(prefixes, std::mem::take(&mut first));
+            // The marker of a list item is part of its text.
+            let outer = spans.iter().map_while(|span: &BodySpan| {
+                (span.style.role != SpanRole::Rule).then_some(span.text.len())
+            });
+            let prefix = outer.sum();
             for span in &line.spans {
                 push_span(&mut spans, &span.text, span.style);
             }
             let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {
                 spans,
+                prefix,
                 wide,
                 ..line
             });

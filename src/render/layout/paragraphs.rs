@@ -11,7 +11,7 @@ use html5ever::{Attribute, LocalName, QualName, ns};
 
 use super::wrap::{self, WrapRun, can_break_between};
 use crate::render::blocks::Paragraph;
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span};
+use crate::render::body::{BodyLine, BodySpan, SpanStyle, push_span};
 use crate::render::catch_panics;
 
 /// Text that html2text lays out at once; more would take too much memory.
@@ -107,11 +107,6 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
     for line in config.render_to_lines(tree, width).ok()? {
         collect_line(&line, &runs, &mut done);
     }
-    for (lines, paragraph) in done.iter_mut().zip(paragraphs) {
-        if !paragraph.preformatted {
-            set_line_ends(lines, paragraph);
-        }
-    }
     done.iter()
         .zip(paragraphs)
         .all(|(lines, paragraph)| !lines.is_empty() || paragraph.runs.is_empty())
@@ -148,32 +143,6 @@ fn collect_line(
             spans,
             ..BodyLine::default()
         });
-    }
-}
-
-/// Sets what each wrapped line ends with, because html2text drops the space at a line break.
-fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
-    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
-    let mut rest = text.chars().peekable();
-    let Some((_, wrapped)) = lines.split_last_mut() else {
-        return;
-    };
-    for line in wrapped {
-        let mut count = line
-            .spans
-            .iter()
-            .flat_map(|span| span.text.chars())
-            .filter(|c| !c.is_whitespace())
-            .count();
-        while count > 0 {
-            let Some(c) = rest.next() else { return };
-            count -= usize::from(!c.is_whitespace());
-        }
-        line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) {
-            LineEnd::Space
-        } else {
-            LineEnd::Split
-        };
     }
 }
 

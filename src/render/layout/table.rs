@@ -1,5 +1,7 @@
 //! Lays out the rows of a table: in columns if they fit, else cell by cell.
 
+use std::ops::Range;
+
 use super::paragraphs;
 use super::wrap::longest_unbreakable_width;
 use crate::render::blocks::{Paragraph, TableCell};
@@ -125,24 +127,28 @@ fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
         .unwrap_or(0);
     let mut widths = vec![0; count];
     // First the cells of one column, then those that extend over the columns to their right.
-    for row in rows {
-        for (at, cell) in row.iter().enumerate() {
-            let next = row.get(at + 1).map_or(count, |next| next.column);
-            if next == cell.column + 1 {
-                widths[cell.column] = widths[cell.column].max(cell.width());
-            }
-        }
+    let cells = || rows.iter().flat_map(|row| cell_columns(row, count));
+    for (cell, columns) in cells().filter(|(_, columns)| columns.len() == 1) {
+        widths[columns.start] = widths[columns.start].max(cell.width());
     }
-    for row in rows {
-        for (at, cell) in row.iter().enumerate() {
-            let next = row.get(at + 1).map_or(count, |next| next.column);
-            let available = total_width(&widths[cell.column..next]);
-            if next > cell.column + 1 && available < cell.width() {
-                widths[next - 1] += cell.width() - available;
-            }
-        }
+    for (cell, columns) in cells().filter(|(_, columns)| columns.len() > 1) {
+        let missing = cell
+            .width()
+            .saturating_sub(total_width(&widths[columns.clone()]));
+        widths[columns.end - 1] += missing;
     }
     widths
+}
+
+/// Returns each cell with its columns, of which there are `count`.
+fn cell_columns(
+    row: &[TableCell],
+    count: usize,
+) -> impl Iterator<Item = (&TableCell, Range<usize>)> {
+    row.iter().enumerate().map(move |(at, cell)| {
+        let next = row.get(at + 1).map_or(count, |next| next.column);
+        (cell, cell.column..next.max(cell.column + 1))
+    })
 }
 
 /// Returns the width of all columns with their gaps; empty columns have no gap.
@@ -155,13 +161,9 @@ fn total_width(widths: &[usize]) -> usize {
 fn min_column_widths(rows: &[&[TableCell]], count: usize) -> Vec<usize> {
     let mut widths = vec![MIN_COLUMN_WIDTH; count];
     for row in rows {
-        for (at, cell) in row.iter().enumerate() {
+        for (cell, columns) in cell_columns(row, count) {
             // `column_widths` widens the last of the columns that a cell extends over.
-            let last = row
-                .get(at + 1)
-                .map_or(count, |next| next.column)
-                .max(cell.column + 1)
-                - 1;
+            let last = columns.end - 1;
             for para in &cell.paragraphs {
                 // A word may continue in the next run.
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
@@ -196,13 +198,9 @@ fn shrink_columns(widths: &mut [usize], min_widths: &[usize], width: usize) -> b
 fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
     let mut left = Vec::with_capacity(row.len());
     let mut cells: Vec<Vec<BodyLine>> = Vec::with_capacity(row.len());
-    for (at, cell) in row.iter().enumerate() {
-        let next = row
-            .get(at + 1)
-            .map_or(widths.len(), |next| next.column)
-            .max(cell.column + 1);
-        let before = total_width(&widths[..cell.column]);
-        let available = total_width(&widths[cell.column..next]).max(1);
+    for (cell, columns) in cell_columns(row, widths.len()) {
+        let before = total_width(&widths[..columns.start]);
+        let available = total_width(&widths[columns]).max(1);
         let lines = cell_lines(&cell.paragraphs, available);
         let start = if before == 0 { 0 } else { before + COLUMN_GAP };
         let text_width = lines

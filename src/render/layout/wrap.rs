@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{BodyLine, BodySpan, SpanStyle, push_span, spans_width};
 
 /// Text of one style, to be wrapped.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +60,7 @@ struct LineBuilder {
     spans: Vec<BodySpan>,
     width: usize,
     prefix_width: usize,
+    prefix_bytes: usize,
 }
 
 impl LineBuilder {
@@ -69,6 +70,7 @@ impl LineBuilder {
             spans: prefix.to_vec(),
             width,
             prefix_width: width,
+            prefix_bytes: prefix.iter().map(|span| span.text.len()).sum(),
         }
     }
 
@@ -133,13 +135,8 @@ impl LineWrapper<'_> {
         self.no_break = false;
         let fits = self.line.width + self.pending_spaces + word.width <= self.width;
         if !fits && self.line.width > self.line.prefix_width {
-            let end = if self.pending_spaces > 0 {
-                LineEnd::Space
-            } else {
-                LineEnd::Split
-            };
             self.pending_spaces = self.pending_spaces.saturating_sub(1);
-            self.end_line(end);
+            self.end_line();
         }
         let last_style = self.line.spans.last().map(|span| span.style);
         self.push_spaces(
@@ -148,7 +145,7 @@ impl LineWrapper<'_> {
                 .unwrap_or_default(),
         );
         if self.line.width + word.width > self.width && self.line.width > self.line.prefix_width {
-            self.end_line(LineEnd::Split);
+            self.end_line();
         }
         self.line.append(&word);
     }
@@ -158,7 +155,7 @@ impl LineWrapper<'_> {
         while self.pending_spaces > 0 {
             let free = self.width.saturating_sub(self.line.width);
             if free == 0 && self.line.width > self.line.prefix_width {
-                self.end_line(LineEnd::Split);
+                self.end_line();
                 continue;
             }
             let count = self.pending_spaces.min(free.max(1));
@@ -167,19 +164,19 @@ impl LineWrapper<'_> {
         }
     }
 
-    fn end_line(&mut self, end: LineEnd) {
+    fn end_line(&mut self) {
         let line = std::mem::replace(&mut self.line, LineBuilder::new(self.next_prefix));
         self.lines.push(BodyLine {
             wide: line.width > self.width,
             spans: line.spans,
-            end,
+            prefix: line.prefix_bytes,
         });
     }
 
     fn finish(mut self) -> Vec<BodyLine> {
         self.end_word();
         self.push_spaces(SpanStyle::default());
-        self.end_line(LineEnd::Newline);
+        self.end_line();
         self.lines
     }
 }

@@ -12,8 +12,9 @@ use crate::archive::{
 };
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::sync::confirm::ConfirmReport;
 use crate::sync::recheck::{find_due_runs, lateness};
-use crate::sync::{ConfirmReport, Engine, RecheckScope, SyncDepth};
+use crate::sync::{Engine, RecheckScope, SyncDepth};
 
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;

@@ -162,8 +162,9 @@ async fn screen(row: &Row) {
     let model = it.program.model();
     let trouble = model
         .service
-        .unavailable()
-        .or(model.service.error())
+        .unavailable
+        .as_ref()
+        .or(model.service.error.as_ref())
         .cloned();
     let screen = it.screen();
     check(

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::api::{Client, ClientConfig, RetryPolicy};
-use crate::app::{Key, Model, ReaderState, SessionTarget, StorageMode, TimerKind};
+use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMode, TimerKind};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewStore, built_in_views,
+    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, built_in_views,
 };
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::effect_runner::TimerFn;
-use crate::tui::{EventLoop, LoopExit, Session, SessionFactory};
+use crate::tui::{Environment, EventLoop, LoopExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
 use futures_util::Stream;
@@ -96,11 +96,11 @@ impl TuiHarness {
     }
 
     /// One that runs against a service of somebody else.
-    pub async fn with_server_at(base: &str, size: Size, patience: RetryPolicy) -> Self {
+    pub async fn with_server_at(base: &str, size: Size, retry: RetryPolicy) -> Self {
         let (now, clock) = time();
         Self::with(
             size,
-            client(base, patience, clock.clone()),
+            client(base, retry, clock.clone()),
             Backfill::Off,
             now,
             clock,
@@ -120,11 +120,11 @@ impl TuiHarness {
             },
             clock.clone(),
         );
-        let kept = archive.read_only_reason().map_or_else(
+        let storage = archive.read_only_reason().map_or_else(
             || StorageMode::InFile(path.display().to_string()),
             StorageMode::ReadOnly,
         );
-        Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
+        Self::on(archive, storage, size, client, Backfill::Off, now, clock).await
     }
 
     async fn with(
@@ -148,82 +148,72 @@ impl TuiHarness {
 
     async fn on(
         archive: Archive,
-        kept: StorageMode,
+        storage: StorageMode,
         size: Size,
         client: Client,
         backfill: Backfill,
         now: watch::Sender<Timestamp>,
         clock: Clock,
     ) -> Self {
-        let session = Session {
+        let engine = Engine::new(client, archive.clone(), clock.clone());
+        let info = SessionInfo {
             profile: "demo".to_owned(),
             target: SessionTarget::Demo,
-            engine: Ok(Engine::new(client, archive.clone(), clock.clone())),
-            archive,
-            storage: kept,
+            storage,
             refresh: std::time::Duration::from_secs(30),
             backfill,
-            notice: None,
-            keys: Arc::default(),
-            query: String::new(),
-            start_screen: None,
-            history: None,
-            views: built_in_views(),
-            view_file: ViewStore::default(),
-            background_tasks: JoinSet::new(),
+            saved_views: built_in_views(),
+            ..SessionInfo::default()
         };
-        let house = SessionFactory {
+        let session = Session::new(info, archive, Ok(engine));
+        let factory = SessionFactory {
             flags: Flags::default(),
             env: Env::default(),
             clock,
-            keys: Arc::default(),
+            keymap: Arc::default(),
             sample: (0, 1),
         };
-        Self::begin(size, session, house, now).await
+        Self::begin(size, session, factory, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn with_env(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let house = SessionFactory {
+        let factory = SessionFactory {
             flags: Flags::default(),
             env,
             clock,
-            keys: Arc::default(),
+            keymap: Arc::default(),
             sample: (300, 7),
         };
-        let settings = Settings::resolve(&house.flags, &house.env).unwrap();
-        let session = house.open_initial(&settings).unwrap();
-        Self::begin(size, session, house, now).await
+        let settings = Settings::resolve(&factory.flags, &factory.env).unwrap();
+        let session = factory.open_initial(&settings).unwrap();
+        Self::begin(size, session, factory, now).await
     }
 
     async fn begin(
         size: Size,
         session: Session<Client>,
-        house: SessionFactory,
+        factory: SessionFactory,
         now: watch::Sender<Timestamp>,
     ) -> Self {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
-        let (start, clock) = (*now.borrow(), house.clock.clone());
-        let look = RenderCtx {
+        let (start, clock) = (*now.borrow(), factory.clock.clone());
+        let ctx = RenderCtx {
             theme: Theme::new(Some(Palette::default())),
             glyphs: Glyphs::UNICODE,
             now: start,
             zone: TimeZone::UTC,
         };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
-        let pause = test_timer(refresh.clone());
-        let program = EventLoop::new(
-            session,
-            Arc::new(house),
-            pause,
-            Keyboard(events),
-            (terminal, size),
-            look,
+        let env = Environment {
+            opener: Arc::new(factory),
+            timer: test_timer(refresh.clone()),
             clock,
-            None,
-        );
+            panic_at: None,
+        };
+        let program = EventLoop::new(session, env, Keyboard(events), terminal, ctx);
         let (server, unplug) = (JoinSet::new(), Arc::default());
         let mut running = Self {
             program,
@@ -335,7 +325,7 @@ impl TuiHarness {
 
     pub fn position(&self) -> (Option<u64>, Option<u64>) {
         let list = &self.program.model().list;
-        (list.position(), list.total())
+        (list.position(), list.total)
     }
 
     pub fn open_email(&self) -> Option<String> {
@@ -355,7 +345,7 @@ pub fn time() -> (watch::Sender<Timestamp>, Clock) {
 }
 
 /// A client that does not wait for itself.
-pub fn client(base: &str, patience: RetryPolicy, clock: Clock) -> Client {
+pub fn client(base: &str, retry: RetryPolicy, clock: Clock) -> Client {
     let base_url = BaseUrl::parse(base).unwrap();
     let key = ApiKey::new(server::DEMO_KEY, "the test");
     Client::new(
@@ -366,7 +356,7 @@ pub fn client(base: &str, patience: RetryPolicy, clock: Clock) -> Client {
             rate: Rate::explicit(10_000.0).unwrap(),
             rate_file: None,
         },
-        patience,
+        retry,
         clock,
     )
 }

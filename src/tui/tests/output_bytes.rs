@@ -37,7 +37,7 @@ impl Screen {
     fn at_rest() -> Self {
         let world = World::at_rest(120, 40, Mailbox::of(2_000));
         let line = Line::default();
-        let Size { width, height } = world.model.size();
+        let Size { width, height } = world.model.size;
         let options = TerminalOptions {
             viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
         };

@@ -75,7 +75,8 @@ impl Host {
 fn is_offline(model: &Model) -> bool {
     model
         .service
-        .error()
+        .error
+        .as_ref()
         .is_some_and(crate::error::Error::is_offline)
 }
 
@@ -88,9 +89,9 @@ async fn page_fetched_by_one_screen_appears_on_the_other() {
     host.now
         .send_modify(|now| *now += SignedDuration::from_secs(600));
     one.wait(600).await;
-    let new = one.program.model().list.unseen_above();
+    let new = one.program.model().list.unseen_above;
     assert!(new > 5, "{}", one.screen());
-    two.until(|model| model.list.unseen_above() == new).await;
+    two.until(|model| model.list.unseen_above == new).await;
     assert_eq!(
         (two.selected(), two.position().1),
         (selected, one.position().1)
@@ -129,7 +130,7 @@ async fn older_mail_fetched_by_one_screen_is_counted_on_the_other() {
     one.press("G").await;
     one.press("G").await;
     assert_eq!(one.position().1, Some(200), "{}", one.screen());
-    two.until(|model| model.list.total() == Some(200)).await;
+    two.until(|model| model.list.total == Some(200)).await;
 }
 
 #[tokio::test]
@@ -169,7 +170,7 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, _two) = host.screens(folder.path()).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
-    one.until(|model| matches!(model.storage, StorageMode::Unavailable(_)))
+    one.until(|model| matches!(model.session.storage, StorageMode::Unavailable(_)))
         .await;
     let screen = one.screen();
     assert!(

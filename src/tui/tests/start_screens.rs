@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::start::{ConfirmAnswer, FormField, OpenOutcome, SetupInfo, StartScreenKind};
-use crate::app::tests::env::{Mailbox, World, opening};
+use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
+use crate::app::start::{FormField, StartScreenKind};
+use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
-    Effect, ExitReason, Focus, Message, ProfileChoice, SessionInfo, SessionTarget, StartScreen,
-    StorageMode,
+    Effect, ExitReason, Focus, Message, ProfileChoice, SessionInfo, SessionTarget, StorageMode,
 };
 use crate::config::{Env, SecretInput};
 use crate::error::{Error, ErrorKind};
@@ -43,15 +43,14 @@ pub fn welcome() -> SetupInfo {
 /// The set-up screen, as a model.
 pub fn setting_up(width: u16, height: u16) -> World {
     let no_service = Some(Error::new(ErrorKind::KeyMissing, "there is no API key"));
-    let hall = Some(StartScreen::setup(welcome()));
-    let opening = SessionInfo {
+    let session = SessionInfo {
         service_error: no_service,
-        start_screen: hall,
+        first_screen: FirstScreen::SetUp(welcome()),
         target: SessionTarget::Default,
         storage: StorageMode::InMemory,
-        ..opening(width, height)
+        ..session()
     };
-    World::start(opening, Mailbox::of(0))
+    World::start((width, height), session, Mailbox::of(0))
 }
 
 fn last(world: &World) -> &Effect {
@@ -124,7 +123,7 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
     assert_eq!(hall.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = hall.form().unwrap();
     assert_eq!(
-        (form.key().expose(), form.field()),
+        (form.key.expose(), form.field),
         ("re_x", FormField::Key),
         "nothing is put in while a key is tried"
     );
@@ -162,7 +161,10 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         panic!("{:?}", last(&world))
     };
     world.press("Esc");
-    world.happen(Message::SessionOpened(request, Ok(OpenOutcome::Opened)));
+    world.happen(Message::SessionOpened(
+        request,
+        Ok(OpenOutcome::Opened(Box::new(session()))),
+    ));
     assert!(!world.switched);
 }
 
@@ -358,6 +360,27 @@ async fn one_goes_to_another_profile_and_nothing_of_the_first_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn recorded_profile_switch_replays_to_the_same_model() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (_home, env) = home([&teams[0], &teams[1]]);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    it.press("j j Enter q").await;
+    it.press("g p").await;
+    it.press("j Enter").await;
+    it.press("j j j").await;
+    let (mut model, messages) = *it.program.recording.clone();
+    assert_eq!(model.session.profile, "acme");
+    let mut switches = 0;
+    for message in messages {
+        let effects = model.update(message);
+        let switch = |effect: &&Effect| matches!(effect, Effect::SwitchSession(_));
+        switches += effects.iter().filter(switch).count();
+    }
+    assert_eq!((model.session.profile.as_str(), switches), ("other", 1));
+    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
     let teams = [team(1, 40), team(2, 70)];
     for (keys, emails, name) in [("Enter", 1, "acme"), ("j Enter", 0, "acme")] {
@@ -533,9 +556,10 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
 fn what_is_not_kept_is_not_said_to_be() {
     let first = |kept| {
         let world = World::start(
+            (100, 24),
             SessionInfo {
                 storage: kept,
-                ..opening(100, 24)
+                ..session()
             },
             Mailbox::of(0),
         );

@@ -1,0 +1,123 @@
+//! `SessionInfo`: what the screens need to know of an open profile; plain data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::keymap::Keymap;
+use crate::config::{Backfill, SavedViews, SecretInput};
+use crate::error::Error;
+
+/// An open profile, as the screens need it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionInfo {
+    pub profile: String,
+    pub target: SessionTarget,
+    pub storage: StorageMode,
+    /// Why no request is possible, for example because there is no API key.
+    pub service_error: Option<Error>,
+    /// The interval between two refreshes.
+    pub refresh: Duration,
+    /// How far back mail is loaded in the background.
+    pub backfill: Backfill,
+    /// The time of the last refresh, from the archive.
+    pub as_of: Option<Timestamp>,
+    pub keymap: Arc<Keymap>,
+    pub saved_views: SavedViews,
+    /// Filters of earlier sessions, the latest last.
+    pub filter_history: Vec<String>,
+    /// A notice, shown until the first key.
+    pub notice: Option<String>,
+    /// The first filter; empty for all mail.
+    pub query: String,
+    pub first_screen: FirstScreen,
+}
+
+/// The screen with which a session opens.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum FirstScreen {
+    #[default]
+    Mail,
+    SetUp(SetupInfo),
+    Confirm(ConfirmDialog),
+}
+
+/// A session that can be opened.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum SessionTarget {
+    /// The one that flags and environment select, as when the program starts.
+    #[default]
+    Default,
+    /// The profile of this name, whatever the environment selects.
+    Profile(String),
+    /// The sample mailbox.
+    Demo,
+    /// A new profile with this key, which is stored.
+    NewKey { base_url: String, key: SecretInput },
+}
+
+/// Where the mail is stored.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum StorageMode {
+    /// In the file of this path.
+    InFile(String),
+    /// In memory, by choice.
+    #[default]
+    InMemory,
+    /// In memory, because the file cannot be used.
+    Unavailable(Error),
+    /// In a file that can only be read.
+    ReadOnly(Error),
+}
+
+/// A session in the list of profiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileChoice {
+    pub target: SessionTarget,
+    pub name: String,
+    pub base_url: String,
+    /// Where the key comes from; not the key.
+    pub key_source: String,
+    /// How much of the mail is stored.
+    pub storage: String,
+}
+
+/// The text of the set-up screen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetupInfo {
+    /// The default address of the service.
+    pub base_url: String,
+    /// What is stored and where, each with its label; or why nothing can be stored.
+    pub storage: Result<Vec<(&'static str, String)>, Error>,
+    /// The profiles that exist, each with the address of its service.
+    pub profiles: Vec<(String, String)>,
+    /// How to take the key from a command.
+    pub key_command_hint: String,
+}
+
+/// A question that must be answered before a session opens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfirmDialog {
+    pub target: SessionTarget,
+    pub lines: Vec<String>,
+    pub answers: Vec<(ConfirmAnswer, String)>,
+}
+
+/// An answer to a [`ConfirmDialog`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfirmAnswer {
+    /// There was no question.
+    None,
+    /// The archive of another key belongs to the same team: use it.
+    SameTeam,
+    /// It belongs to another team: start a new archive.
+    OtherTeam,
+}
+
+/// The result of opening a session without an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpenOutcome {
+    Opened(Box<SessionInfo>),
+    NeedsConfirm(ConfirmDialog),
+}

@@ -1,0 +1,481 @@
+//! The start screens, before the mail or over it, where the user chooses a session.
+//!
+//! There are three: the set-up screen without a configuration, the list of profiles, and a question
+//! that must be answered before a session opens.
+
+use tui_input::{Input, InputRequest};
+
+use super::commands::Direction;
+use super::effect::{Effect, Pending, RequestId};
+use super::model::Model;
+use super::session::{
+    ConfirmAnswer, ConfirmDialog, FirstScreen, OpenOutcome, ProfileChoice, SessionInfo,
+    SessionTarget, SetupInfo,
+};
+use crate::config::SecretInput;
+use crate::error::{Error, ErrorKind};
+use crate::text::sanitize;
+
+/// A screen before the mail, or over it.
+#[derive(Debug, Clone)]
+pub struct StartScreen {
+    pub kind: StartScreenKind,
+    /// The index of the selected item.
+    pub selected: usize,
+    /// Why the last session was not opened.
+    pub error: Option<Error>,
+    /// The session that is opening, or the key that is being verified.
+    pub(super) pending: Pending<()>,
+}
+
+/// The three start screens.
+#[derive(Debug, Clone)]
+pub enum StartScreenKind {
+    /// There is no configuration.
+    SetUp {
+        info: SetupInfo,
+        /// The form, while it is open.
+        form: Option<LoginForm>,
+    },
+    /// The list of profiles.
+    Profiles(Pending<Vec<ProfileChoice>>),
+    Confirm {
+        question: ConfirmDialog,
+        /// Whether there is mail behind it to go back to.
+        over_mail: bool,
+    },
+}
+
+/// One item to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartItem {
+    pub label: String,
+    pub columns: Vec<String>,
+    pub(super) action: StartAction,
+}
+
+/// What an item does when it is confirmed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum StartAction {
+    /// Opens the form.
+    LogIn,
+    OpenSession(SessionTarget, ConfirmAnswer),
+    /// Closes the screen and shows the mail behind it.
+    Close,
+    Quit,
+}
+
+impl StartScreen {
+    fn new(kind: StartScreenKind) -> Self {
+        Self {
+            kind,
+            selected: 0,
+            error: None,
+            pending: Pending::default(),
+        }
+    }
+
+    /// The screen with which a session opens, if it is not the mail.
+    pub(super) fn first(screen: FirstScreen) -> Option<Self> {
+        Some(Self::new(match screen {
+            FirstScreen::Mail => return None,
+            FirstScreen::SetUp(info) => StartScreenKind::SetUp { info, form: None },
+            FirstScreen::Confirm(question) => StartScreenKind::Confirm {
+                question,
+                over_mail: false,
+            },
+        }))
+    }
+
+    /// The items, from top to bottom. `current` is the target of the session behind the screen.
+    pub fn items(&self, current: &SessionTarget) -> Vec<StartItem> {
+        let item = |label: &str, about: &str, action| StartItem {
+            label: label.to_owned(),
+            columns: vec![about.to_owned()],
+            action,
+        };
+        match &self.kind {
+            StartScreenKind::SetUp { info, .. } => {
+                let mut items = Vec::new();
+                if info.storage.is_ok() {
+                    items.push(item(
+                        "Log in",
+                        "type or paste an API key",
+                        StartAction::LogIn,
+                    ));
+                }
+                items.extend(info.profiles.iter().map(|(name, base_url)| {
+                    let target = SessionTarget::Profile(name.clone());
+                    item(
+                        &format!("Open {name}"),
+                        base_url,
+                        StartAction::OpenSession(target, ConfirmAnswer::None),
+                    )
+                }));
+                items.push(item(
+                    "Look around",
+                    "a sample mailbox: no key, nothing kept",
+                    StartAction::OpenSession(SessionTarget::Demo, ConfirmAnswer::None),
+                ));
+                items.push(item("Leave", "", StartAction::Quit));
+                items
+            }
+            StartScreenKind::Profiles(choices) => {
+                let choices = choices.value().into_iter().flatten();
+                choices.map(|choice| choice.to_item(current)).collect()
+            }
+            StartScreenKind::Confirm {
+                question,
+                over_mail,
+            } => {
+                let answers = question.answers.iter().map(|(answer, label)| {
+                    let target = question.target.clone();
+                    item(label, "", StartAction::OpenSession(target, *answer))
+                });
+                let mut items: Vec<StartItem> = answers.collect();
+                items.push(if *over_mail {
+                    item("Stay here", "", StartAction::Close)
+                } else {
+                    item("Leave", "nothing is changed", StartAction::Quit)
+                });
+                items
+            }
+        }
+    }
+
+    /// Whether a session is opening or a key is being verified.
+    pub const fn is_pending(&self) -> bool {
+        self.pending.is_pending()
+    }
+
+    /// The form, while it is open.
+    pub const fn form(&self) -> Option<&LoginForm> {
+        match &self.kind {
+            StartScreenKind::SetUp { form, .. } => form.as_ref(),
+            StartScreenKind::Profiles(_) | StartScreenKind::Confirm { .. } => None,
+        }
+    }
+
+    /// Whether there is mail behind it to go back to.
+    pub const fn has_mail_behind(&self) -> bool {
+        match &self.kind {
+            StartScreenKind::SetUp { .. } => false,
+            StartScreenKind::Profiles(_) => true,
+            StartScreenKind::Confirm { over_mail, .. } => *over_mail,
+        }
+    }
+}
+
+impl ProfileChoice {
+    fn to_item(&self, current: &SessionTarget) -> StartItem {
+        let (label, action) = if self.target == *current {
+            (format!("{} (here)", self.name), StartAction::Close)
+        } else {
+            let action = StartAction::OpenSession(self.target.clone(), ConfirmAnswer::None);
+            (self.name.clone(), action)
+        };
+        StartItem {
+            label,
+            columns: vec![
+                self.base_url.clone(),
+                self.storage.clone(),
+                self.key_source.clone(),
+            ],
+            action,
+        }
+    }
+}
+
+/// The most bytes of an address.
+const MAX_URL_LEN: usize = 500;
+
+/// The form of the set-up screen: a key, which is not shown, and the address it belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct LoginForm {
+    pub key: SecretInput,
+    base_url: Input,
+    /// The line with the cursor.
+    pub field: FormField,
+}
+
+/// A line of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FormField {
+    #[default]
+    Key,
+    BaseUrl,
+}
+
+impl LoginForm {
+    fn new(base_url: &str) -> Self {
+        Self {
+            base_url: Input::new(base_url.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    pub fn base_url(&self) -> &str {
+        self.base_url.value()
+    }
+
+    /// The column of the cursor in the address, and the first visible column, at this width.
+    pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
+        (
+            self.base_url.visual_cursor(),
+            self.base_url.visual_scroll(width.saturating_sub(1)),
+        )
+    }
+
+    /// Moves the cursor to the other line.
+    pub const fn next_field(&mut self) {
+        self.field = match self.field {
+            FormField::Key => FormField::BaseUrl,
+            FormField::BaseUrl => FormField::Key,
+        };
+    }
+
+    /// Inserts text at the cursor.
+    pub fn insert(&mut self, text: &str) {
+        match self.field {
+            FormField::Key => self.key.push(text),
+            FormField::BaseUrl => {
+                let free = MAX_URL_LEN.saturating_sub(self.base_url().len());
+                let allowed = |c: &char| !c.is_whitespace() && sanitize::is_safe_char(*c);
+                for c in text.chars().filter(allowed).take(free) {
+                    self.base_url.handle(InputRequest::InsertChar(c));
+                }
+            }
+        }
+    }
+
+    /// Edits the line. The cursor does not move in a key, which is not shown.
+    pub fn edit(&mut self, edit: InputRequest) {
+        match (self.field, edit) {
+            (FormField::BaseUrl, edit) => _ = self.base_url.handle(edit),
+            (FormField::Key, InputRequest::DeletePrevChar) => self.key.pop(),
+            (FormField::Key, InputRequest::DeletePrevWord | InputRequest::DeleteFromStart) => {
+                self.key.clear();
+            }
+            (FormField::Key, _) => {}
+        }
+    }
+}
+
+impl Model {
+    /// Opens the chooser of profiles.
+    pub(super) fn open_profile_chooser(&mut self) {
+        let mut choices = Pending::default();
+        self.outbox.push(Effect::LoadProfiles(choices.start()));
+        self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));
+    }
+
+    /// Stores the profiles and selects the one that is open.
+    pub(super) fn apply_profiles(
+        &mut self,
+        request: RequestId,
+        result: Result<Vec<ProfileChoice>, Error>,
+    ) {
+        let Some(screen) = &mut self.start_screen else {
+            return;
+        };
+        let StartScreenKind::Profiles(choices) = &mut screen.kind else {
+            return;
+        };
+        screen.error = result.as_ref().err().cloned();
+        if choices.resolve(request, result) {
+            let mut choices = choices.value().into_iter().flatten();
+            let current = choices.position(|choice| choice.target == self.session.target);
+            screen.selected = current.unwrap_or(0);
+        }
+    }
+
+    /// Selects the next or the previous item.
+    pub(super) fn move_choice(&mut self, side: Direction) {
+        if self.is_choosing_view() {
+            self.move_view_choice(side);
+            return;
+        }
+        let Some(screen) = &mut self.start_screen else {
+            return;
+        };
+        let last = screen.items(&self.session.target).len().saturating_sub(1);
+        screen.selected = match side {
+            Direction::Left => screen.selected.saturating_sub(1),
+            Direction::Right => (screen.selected + 1).min(last),
+        };
+    }
+
+    /// Runs the action of the selected item.
+    pub(super) fn confirm_choice(&mut self) {
+        if self.is_choosing_view() {
+            self.confirm_view();
+            return;
+        }
+        let Some(screen) = self
+            .start_screen
+            .as_mut()
+            .filter(|screen| !screen.is_pending())
+        else {
+            return;
+        };
+        screen.error = None;
+        let Some(item) = screen
+            .items(&self.session.target)
+            .into_iter()
+            .nth(screen.selected)
+        else {
+            return;
+        };
+        match item.action {
+            StartAction::LogIn => {
+                if let StartScreenKind::SetUp { info, form } = &mut screen.kind {
+                    *form = Some(LoginForm::new(&info.base_url));
+                }
+            }
+            StartAction::OpenSession(target, answer) => {
+                self.outbox.push(Effect::OpenSession {
+                    request: screen.pending.start(),
+                    target,
+                    answer,
+                });
+            }
+            StartAction::Close => self.start_screen = None,
+            StartAction::Quit => self.quit(),
+        }
+    }
+
+    /// Goes back one step; false if there is none.
+    pub(super) fn close_start_layer(&mut self) -> bool {
+        let Some(screen) = &mut self.start_screen else {
+            return false;
+        };
+        if screen.is_pending() {
+            screen.pending.reset();
+            return true;
+        }
+        if let StartScreenKind::SetUp { form, .. } = &mut screen.kind
+            && form.take().is_some()
+        {
+            screen.error = None;
+            return true;
+        }
+        let over_mail = screen.has_mail_behind();
+        if over_mail {
+            self.start_screen = None;
+        }
+        over_mail
+    }
+
+    /// Whether the form is open, so that keys insert text.
+    pub const fn is_form_open(&self) -> bool {
+        match &self.start_screen {
+            Some(screen) => screen.form().is_some(),
+            None => false,
+        }
+    }
+
+    /// Changes the form, unless its key is being verified.
+    pub(super) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
+        let Some(screen) = self
+            .start_screen
+            .as_mut()
+            .filter(|screen| !screen.is_pending())
+        else {
+            return;
+        };
+        if let StartScreenKind::SetUp {
+            form: Some(form), ..
+        } = &mut screen.kind
+        {
+            change(form);
+        }
+    }
+
+    /// Requests a check of the key.
+    pub(super) fn log_in(&mut self) {
+        let Some(screen) = self
+            .start_screen
+            .as_mut()
+            .filter(|screen| !screen.is_pending())
+        else {
+            return;
+        };
+        let Some(form) = screen.form() else {
+            return;
+        };
+        let (base_url, key) = (form.base_url().to_owned(), form.key.clone());
+        if key.char_count() == 0 {
+            screen.error = Some(
+                Error::new(ErrorKind::KeyMissing, "no API key yet")
+                    .with_hint("type or paste it; it is not shown"),
+            );
+            return;
+        }
+        screen.error = None;
+        self.outbox.push(Effect::VerifyKey {
+            request: screen.pending.start(),
+            base_url,
+            key,
+        });
+    }
+
+    /// Opens the session of a valid key.
+    pub(super) fn apply_key_check(&mut self, request: RequestId, result: Result<(), Error>) {
+        let Some(screen) = &mut self.start_screen else {
+            return;
+        };
+        if !screen.pending.finish(request) {
+            return;
+        }
+        let Some(form) = screen.form() else {
+            return;
+        };
+        match result {
+            Ok(()) => {
+                let target = SessionTarget::NewKey {
+                    base_url: form.base_url().to_owned(),
+                    key: form.key.clone(),
+                };
+                self.outbox.push(Effect::OpenSession {
+                    request: screen.pending.start(),
+                    target,
+                    answer: ConfirmAnswer::None,
+                });
+            }
+            Err(error) => screen.error = Some(error),
+        }
+    }
+
+    /// Switches to the opened session, or shows its question or the error.
+    pub(super) fn apply_session_opened(
+        &mut self,
+        request: RequestId,
+        result: Result<OpenOutcome, Error>,
+    ) {
+        let Some(screen) = &mut self.start_screen else {
+            return;
+        };
+        if !screen.pending.finish(request) {
+            return;
+        }
+        match result {
+            Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
+            Ok(OpenOutcome::NeedsConfirm(question)) => {
+                let over_mail = screen.has_mail_behind();
+                *screen = StartScreen::new(StartScreenKind::Confirm {
+                    question,
+                    over_mail,
+                });
+            }
+            Err(error) => screen.error = Some(error),
+        }
+    }
+
+    /// Starts again with another session. Its effects come after the switch itself.
+    fn switch_session(&mut self, request: RequestId, info: SessionInfo) {
+        let mouse = self.mouse;
+        *self = Self::new(info, self.size, self.now.clone());
+        self.mouse = mouse;
+        self.outbox.insert(0, Effect::SwitchSession(request));
+    }
+}
