@@ -204,7 +204,7 @@ impl RepairJob<'_> {
         else {
             return Ok(Err(last));
         };
-        let outcome = match statement.query([from]) {
+        let result = match statement.query([from]) {
             Err(_) => Err(last),
             Ok(mut rows) => loop {
                 let row = match rows.next() {
@@ -234,7 +234,7 @@ impl RepairJob<'_> {
             },
         };
         self.write_batch(&mut batch)?;
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Finds the key of an email behind a break; each step goes twice as far.

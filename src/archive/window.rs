@@ -156,11 +156,10 @@ impl Archive {
     /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {
-            let params = || [id];
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
-            let mut history = sql::all(conn, OBSERVED, params(), read)?;
+            let mut history = sql::all(conn, OBSERVED, [id], read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            history.extend(sql::optional(conn, now, params(), read)?);
+            history.extend(sql::optional(conn, now, [id], read)?);
             Ok(history)
         })
     }
@@ -178,17 +177,16 @@ impl Archive {
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
         self.read(|conn| {
-            let params = [id];
-            let fields = sql::optional(conn, query, params, |row| row::read_fields(row, 0))?;
-            Ok(fields.map(|fields| fields.to_json()))
+            sql::optional(conn, query, [id], |row| {
+                Ok(row::read_fields(row, 0)?.to_json())
+            })
         })
     }
 }
 
 /// Loads the row of one email.
 pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
-    let params = [id];
-    sql::optional(conn, BY_ID, params, read_row)
+    sql::optional(conn, BY_ID, [id], read_row)
 }
 
 /// Converts a status from its columns.
@@ -279,18 +277,16 @@ fn read_from(
         Some(nearest) if from != behind.end() => source.has_row(behind, nearest.sort_key)?,
         _ => false,
     };
-    if direction == forward {
-        return Ok(RowWindow {
-            rows,
-            more_above: has_behind,
-            more_below: has_more,
-        });
-    }
-    rows.reverse();
+    let (more_above, more_below) = if direction == forward {
+        (has_behind, has_more)
+    } else {
+        rows.reverse();
+        (has_more, has_behind)
+    };
     Ok(RowWindow {
         rows,
-        more_above: has_more,
-        more_below: has_behind,
+        more_above,
+        more_below,
     })
 }
 

@@ -59,8 +59,8 @@ struct RetrieveResult {
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
 
-/// Number of invalid responses in a row that are the service's fault, not that of single emails.
-const MAX_CONSECUTIVE_INVALID: u32 = 5;
+/// Most invalid responses in a row; more are the service's fault, not that of single emails.
+const MAX_INVALID_IN_A_ROW: u32 = 4;
 
 /// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -267,7 +267,9 @@ impl<S: EmailApi> Engine<S> {
             ..BodiesReport::default()
         };
         let mut below = None;
-        let mut consecutive_invalid = 0;
+        let mut invalid_in_a_row = 0;
+        let may_skip =
+            |error: &Error| matches!(error.kind, ErrorKind::NotTheApi | ErrorKind::InvalidRequest);
         while report.remaining > 0 {
             let batch = self
                 .run_blocking(move |archive| archive.without_body(below, since, BATCH_SIZE))
@@ -279,17 +281,12 @@ impl<S: EmailApi> Engine<S> {
                     Ok(retrieved) => {
                         retrieved.stored?;
                         report.stored += 1;
-                        consecutive_invalid = 0;
+                        invalid_in_a_row = 0;
                     }
                     Err(error) if error.kind == ErrorKind::NotFound => report.missing += 1,
-                    Err(error)
-                        if matches!(
-                            error.kind,
-                            ErrorKind::NotTheApi | ErrorKind::InvalidRequest
-                        ) && consecutive_invalid + 1 < MAX_CONSECUTIVE_INVALID =>
-                    {
+                    Err(error) if may_skip(&error) && invalid_in_a_row < MAX_INVALID_IN_A_ROW => {
                         report.invalid += 1;
-                        consecutive_invalid += 1;
+                        invalid_in_a_row += 1;
                     }
                     Err(error) => {
                         report.error = Some(error);
@@ -322,18 +319,13 @@ impl<S: EmailApi> Engine<S> {
         }
         let stop_reason = step.break_value().unwrap_or(StopReason::Done);
         let report = self.run_blocking(move |_| run.report(stop_reason)).await?;
-        let SyncReport {
-            pages,
-            new,
-            changes,
-            ..
-        } = report;
+        let reason = report.stop_reason.code();
         info!(
             ?goal,
-            pages,
-            new,
-            changes,
-            reason = report.stop_reason.code(),
+            pages = report.pages,
+            new = report.new,
+            changes = report.changes,
+            reason,
             "sync run finished"
         );
         Ok(report)

@@ -169,7 +169,7 @@ mod tests {
     /// The memory of a process cannot be read at its beginning: the system reports EIO.
     #[cfg(target_os = "linux")]
     #[test]
-    fn damage_behind_an_unreadable_file_is_a_failed_read() {
+    fn damage_in_unreadable_file_is_a_read_error() {
         let damaged = || reported(ffi::SQLITE_CORRUPT);
         let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
         assert!(

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn file_without_write_bits_is_read_and_left_alone() {
+    fn file_without_write_bits_is_read_unchanged() {
         let (folder, path) = filled();
         set_mode(&path, 0o400);
         let before = (names(folder.path()), fs::read(&path).unwrap());

@@ -172,7 +172,7 @@ impl Connections {
         let mut writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
-        let outcome = operation(&tx)?;
+        let result = operation(&tx)?;
         search::reindex_dirty(&tx)?;
         tx.commit()?;
         if self.has_changed.load(Ordering::Relaxed)
@@ -180,7 +180,7 @@ impl Connections {
         {
             notifier.send(PeerNotice::Changed);
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
@@ -204,16 +204,16 @@ impl Connections {
         read: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<Option<T>> {
         let watched = cancel.clone();
-        let outcome = self.with_reader(|reader| {
+        let result = self.with_reader(|reader| {
             reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
-            let outcome = read_in_transaction(reader, read);
+            let result = read_in_transaction(reader, read);
             reader.progress_handler(0, None::<fn() -> bool>)?;
-            outcome
+            result
         });
         if cancel.is_cancelled() {
             Ok(None)
         } else {
-            outcome.map(Some)
+            result.map(Some)
         }
     }
 
@@ -233,12 +233,12 @@ impl Connections {
         }
         let idle = lock(&self.idle_readers).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let outcome = work(&mut reader).map_err(|error| self.explain(error))?;
+        let result = work(&mut reader).map_err(|error| self.explain(error))?;
         let mut idle = lock(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     fn explain(&self, error: Error) -> Error {
@@ -254,9 +254,9 @@ fn read_in_transaction<T>(
     read: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     let tx = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let outcome = read(&tx)?;
+    let result = read(&tx)?;
     tx.finish()?;
-    Ok(outcome)
+    Ok(result)
 }
 
 /// Connects and reads the file, which connecting alone does not.
