@@ -71,14 +71,11 @@ impl Model {
             RequestKind::Refresh => self.service.refresh_request.is_current(request),
             RequestKind::ConfirmStatuses => self.freshness.confirm_request.is_current(request),
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
-            RequestKind::CheckStatuses => self
-                .status_check
-                .as_ref()
-                .is_some_and(|check| check.request.is_current(request)),
+            RequestKind::CheckStatuses => self.check_request.is_current(request),
         }
     }
 
-    /// Whether the list may soon come to an end that is not the end of all mail.
+    /// Whether the selection nears the end of the stored mail.
     fn needs_older(&self) -> bool {
         self.list.filter.is_empty()
             && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
@@ -94,22 +91,19 @@ impl Model {
             RequestKind::Backfill => &mut self.service.backfill.request,
             RequestKind::ConfirmStatuses => &mut self.freshness.confirm_request,
             RequestKind::RecheckStatuses => &mut self.freshness.recheck_request,
-            RequestKind::CheckStatuses => match &mut self.status_check {
-                Some(check) => &mut check.request,
-                None => return,
-            },
+            RequestKind::CheckStatuses => &mut self.check_request,
         };
         pending.finish(request);
     }
 
-    /// Takes an email that was to be read. One that was not here came from the service, which is
-    /// therefore back if it was away.
+    /// Shows a loaded email. If it was not stored, the service has answered, so a failed refresh is
+    /// tried again.
     pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
         let fetched = result.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
         self.outbox.extend(self.reader.apply_email(request, result));
         if fetched {
             self.outbox.extend(self.service.refresh_if_failing());
-            // Its status has come along: row, head, history and card show the same.
+            // The email came with its status, which the rows and the recipient card show too.
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }
@@ -134,7 +128,7 @@ impl Model {
         let paused = self
             .rate_budget
             .is_some_and(|budget| !budget.paused_for.is_zero());
-        // A pause may begin while an answer is waited for; who waits is to see that.
+        // A pause may begin while the user waits for an answer.
         let waits = self.rate_budget.is_some()
             && (matches!(self.reader_state(), ReaderState::Loading)
                 || self.service.is_loading_older());

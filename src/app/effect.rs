@@ -274,7 +274,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn a_newer_attempt_makes_the_older_stale() {
+    fn newer_request_makes_the_older_stale() {
         let mut slot = Pending::default();
         let first = slot.start();
         let second = slot.start();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_stays_until_the_answer_and_goes_when_cleared() {
+    fn value_stays_until_the_answer_or_reset() {
         let mut slot = Pending::default();
         let request = slot.start();
         slot.resolve(request, Ok(1));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_hidden_while_a_new_attempt_runs() {
+    fn error_is_hidden_while_a_new_request_runs() {
         let mut slot = Pending::<()>::default();
         let request = slot.start();
         slot.resolve(request, Err(Error::new(ErrorKind::Server, "it failed")));

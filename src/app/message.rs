@@ -78,79 +78,71 @@ pub enum Message {
 /// A use of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseInput {
-    /// The main button went down here.
+    /// The main button went down.
     Pressed(Position),
-    /// It moved here while down.
+    /// The mouse moved here while the button was down.
     Dragged(Position),
-    /// It went up.
     Released,
-    /// The wheel turned over this cell, down or up.
+    /// The wheel turned over this cell.
     Scrolled {
-        /// Where.
         at: Position,
-        /// Towards the end.
         down: bool,
     },
 }
 
-/// How many there are.
+/// Counts of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListCounts {
-    /// Emails that the query finds.
+    /// Emails that match the query.
     pub total: u64,
-    /// There are more of them; counting ended there.
+    /// Whether counting stopped at `total`, with more to come.
     pub is_capped: bool,
     /// Emails in the archive.
     pub archive_total: u64,
-    /// Emails whose bodies and tags are known, if the query hangs on it.
+    /// Emails whose bodies and tags are stored, if the query depends on them.
     pub bodies_known: Option<u64>,
-    /// The row asked about, and how many of those found stand before it.
+    /// The position of the request, and the number of matches before it.
     pub rows_before: Option<(SortKey, u64)>,
 }
 
-/// An email that is being read.
+/// An open email.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenedEmail {
-    /// The email.
     pub email: Arc<Email>,
-    /// What was seen to become of it, oldest first.
+    /// The observed statuses, oldest first.
     pub history: Vec<ObservedStatus>,
 }
 
-/// What a conversation with the service brought into the archive.
+/// What a sync run has stored in the archive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyncUpdate {
-    /// Emails that were not known before.
+    /// The number of new emails.
     pub new: u64,
-    /// Emails whose status is another now.
+    /// Emails whose status has changed.
     pub changed: Vec<EmailId>,
     /// How far back the archive is complete now.
     pub reach: Coverage,
-    /// Whether there is more to fetch before everything new is there.
+    /// Whether there are more new emails to fetch.
     pub unfinished: bool,
-    /// Emails on the pages that could not be read, because they have no id.
+    /// The number of emails without an id, which cannot be stored.
     pub unreadable: u64,
-    /// When the newest page was requested last, by any process on the archive; now if that is not known.
+    /// When any process last requested the newest page; `None` means now.
     pub head_at: Option<Timestamp>,
 }
 
-/// What confirming some emails has brought.
+/// The result of confirming some emails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfirmResult {
-    /// What changed.
     pub update: SyncUpdate,
-    /// How many requests it took.
     pub requests: u32,
 }
 
-/// What a step of a status check has brought.
+/// The result of one step of a status check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatusCheckStep {
-    /// What changed.
     pub update: SyncUpdate,
-    /// How many requests it took.
     pub requests: u32,
-    /// How many emails were confirmed.
+    /// The number of confirmed emails.
     pub rows: u32,
     /// All candidates above this one are final or confirmed.
     pub down_to: Option<SortKey>,

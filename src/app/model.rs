@@ -1,4 +1,6 @@
-//! `Model`: everything the terminal program knows, and `update`, the only thing that changes it.
+//! `Model`: the state of the terminal program, and `update`, the only method that changes it.
+
+use std::sync::Arc;
 
 use jiff::Zoned;
 use ratatui::layout::Size;
@@ -15,7 +17,7 @@ use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
-use super::recipient_card::RecipientCard;
+use super::recipient::RecipientSummary;
 use super::search::Filter;
 use super::service::ServiceStatus;
 use super::session::SessionInfo;
@@ -24,7 +26,7 @@ use super::status_check::StatusCheck;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::query::{Completion, SortOrder};
+use crate::query::{Completion, SearchText, SortOrder};
 
 /// The state of the terminal program.
 #[derive(Debug, Clone)]
@@ -36,7 +38,8 @@ pub struct Model {
     /// The line that is being typed.
     pub prompt: Option<Prompt>,
     /// The card above the list, if the filter is one recipient.
-    pub recipient_card: Option<RecipientCard>,
+    pub recipient_card: Option<SearchText>,
+    pub recipient_summary: Pending<Arc<RecipientSummary>>,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     /// Scroll position of the help, while it is shown.
@@ -59,19 +62,20 @@ pub struct Model {
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
     pub now: Zoned,
-    /// What may be asked of the service, as it stood when something happened last.
+    /// The rate budget at the last message.
     pub(super) rate_budget: Option<RateBudget>,
     pub(super) countdown: Pending<()>,
     pub(super) prefetch: Prefetch,
-    /// What is looked at, and how it is confirmed.
+    /// When the visible rows are confirmed.
     pub(super) freshness: Freshness,
-    /// Whether all that the filter may find was confirmed.
+    /// The check of all emails that the filter may match.
     pub status_check: Option<StatusCheck>,
-    /// What could stand at the cursor of the prompt.
+    pub(super) check_request: Pending<()>,
+    /// Suggestions at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) history_save: Pending<()>,
     pub(super) history: NavHistory,
-    /// The marked line of the list of views, while that is shown.
+    /// The selected line of the list of saved views, while it is open.
     pub view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
@@ -98,6 +102,7 @@ impl Model {
             service: ServiceStatus::new(&session),
             prompt: None,
             recipient_card: None,
+            recipient_summary: Pending::default(),
             load_older: None,
             help: None,
             error_details: None,
@@ -113,6 +118,7 @@ impl Model {
             dragging_divider: false,
             freshness: Freshness::new(now.timestamp()),
             status_check: None,
+            check_request: Pending::default(),
             now,
             rate_budget: None,
             countdown: Pending::default(),
@@ -137,7 +143,7 @@ impl Model {
         model
     }
 
-    /// What has the keyboard.
+    /// The part of the screen that has the keyboard.
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reader_open) {
             _ if self.error_details.is_some() => Focus::Help,
@@ -151,7 +157,7 @@ impl Model {
         }
     }
 
-    /// Where everything lies now.
+    /// The areas of the screen.
     pub fn layout(&self) -> Layout {
         Layout::new(
             self.size,
@@ -161,14 +167,14 @@ impl Model {
         )
     }
 
-    /// How far the reader is with the selected email.
+    /// The state of the reader for the selected email.
     pub fn reader_state(&self) -> ReaderState<'_> {
         self.list
             .selected()
             .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
     }
 
-    /// Takes what happened; answers with what is to be done about it.
+    /// Handles a message; returns the effects to run.
     pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
         match msg {
@@ -191,9 +197,9 @@ impl Model {
                 self.size = size;
             }
             Message::WindowLoaded(request, result) => {
-                let asked = self.list.apply_window(request, result, height);
+                let effect = self.list.apply_window(request, result, height);
                 let uncounted = self.list.total.is_none() || self.list.position().is_none();
-                self.outbox.extend(asked);
+                self.outbox.extend(effect);
                 self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
                     self.request_counts();
@@ -214,7 +220,7 @@ impl Model {
                 }
             }
             Message::RecipientSummarized(request, result) => {
-                self.apply_recipient_summary(request, result);
+                self.recipient_summary.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
@@ -235,17 +241,17 @@ impl Model {
             }
             Message::Refreshed(request, result) => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) =
+                let (update, rest) =
                     self.service
                         .apply_refresh(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
-                self.report_unreadable(news.as_ref());
+                self.report_unreadable(update.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
-                    self.notice = news.as_ref().map(SyncUpdate::summary_text);
+                    self.notice = update.as_ref().map(SyncUpdate::summary_text);
                 }
-                if let Some(news) = news {
+                if let Some(update) = update {
                     self.outbox.extend(self.freshness.start_recheck());
-                    self.apply_update(news.new, news.changed);
+                    self.apply_update(update.new, update.changed);
                     if catching_up && !self.user_acted {
                         // The user has not moved yet: show the newest email.
                         self.outbox.push(self.list.load_first());
@@ -253,23 +259,23 @@ impl Model {
                 }
             }
             Message::OlderLoaded(request, result) => {
-                let (news, rest) = self
-                    .service
-                    .apply_older(request, result, self.now.timestamp());
+                let (update, rest) =
+                    self.service
+                        .apply_older(request, result, self.now.timestamp());
                 self.outbox.extend(rest);
-                self.apply_older_page(news.as_ref());
-                self.report_unreadable(news.as_ref());
-                if let Some(news) = news {
-                    self.apply_older(&news);
+                self.apply_older_page(update.as_ref());
+                self.report_unreadable(update.as_ref());
+                if let Some(update) = update {
+                    self.apply_older(&update);
                 }
             }
             Message::Backfilled(request, result) => {
-                let news = self
+                let update = self
                     .service
                     .apply_backfill(request, result, self.now.timestamp());
-                self.report_unreadable(news.as_ref());
-                if let Some(news) = news {
-                    self.apply_older(&news);
+                self.report_unreadable(update.as_ref());
+                if let Some(update) = update {
+                    self.apply_older(&update);
                 }
             }
             Message::RequestCancelled(request, kind) => self.request_cancelled(kind, request),
@@ -283,7 +289,7 @@ impl Model {
             Message::SessionOpened(request, result) => self.apply_session_opened(request, result),
             Message::TimerFired(request, kind) => match kind {
                 TimerKind::Selection => {
-                    // What is shown first is not what anybody has asked for.
+                    // Without a key press, the first email is no request of the user.
                     let priority = if self.user_acted {
                         Priority::Interactive
                     } else {
@@ -310,11 +316,10 @@ impl Model {
         self.outbox.push(self.list.count_emails(request));
     }
 
-    /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
-    /// fetched because the selection nears it.
+    /// Reconciles list, reader and requests after a change.
     fn reconcile(&mut self) {
         if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
-            // On another day `today` is another one.
+            // Words such as `today` have another meaning on another day.
             self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();
@@ -322,7 +327,7 @@ impl Model {
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
-        self.outbox.extend(self.list.fit_height(height));
+        self.outbox.extend(self.list.scroll_to_selection(height));
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
@@ -351,7 +356,7 @@ impl Model {
         self.schedule_background();
     }
 
-    /// Emails that fit into the list, or would if it were shown.
+    /// The number of emails that fit into the list, even while it is hidden.
     pub fn list_height(&self) -> usize {
         let rows = self.layout().row_capacity();
         if rows > 0 {

@@ -184,8 +184,7 @@ impl Model {
         self.prompt = Some(prompt);
     }
 
-    /// Opens a line for text to look for in the email from here on. What was looked for last stays
-    /// until something is typed.
+    /// Opens the prompt for text in the email. The last search stays until the user types.
     pub(super) fn open_find_prompt(&mut self) {
         self.reader.find_from_here();
         self.prompt = Some(Prompt::new(PromptKind::Find, "", self.history_entry()));
@@ -199,15 +198,16 @@ impl Model {
         });
     }
 
-    /// What could stand at the cursor of the prompt.
+    /// The suggestions at the cursor of the prompt.
     pub fn suggestions(&self) -> &[Completion] {
-        self.suggestions.value().map_or(&[], |offers| offers)
+        self.suggestions
+            .value()
+            .map_or(&[], |suggestions| suggestions)
     }
 
-    /// Takes what could stand at the cursor.
-    pub(super) fn apply_suggestions(&mut self, request: RequestId, offers: Vec<Completion>) {
+    pub(super) fn apply_suggestions(&mut self, request: RequestId, suggestions: Vec<Completion>) {
         if self.prompt.is_some() {
-            self.suggestions.resolve(request, Ok(offers));
+            self.suggestions.resolve(request, Ok(suggestions));
         }
     }
 
@@ -216,15 +216,15 @@ impl Model {
             self.edit_form_with(LoginForm::next_field);
             return;
         }
-        // Offers for another line would be put in the wrong place.
-        let offers = self
+        // Suggestions for an older text have other positions.
+        let suggestions = self
             .suggestions
             .value()
-            .filter(|offers| !self.suggestions.is_pending() && !offers.is_empty());
-        let (Some(prompt), Some(offers)) = (&mut self.prompt, offers) else {
+            .filter(|suggestions| !self.suggestions.is_pending() && !suggestions.is_empty());
+        let (Some(prompt), Some(suggestions)) = (&mut self.prompt, suggestions) else {
             return;
         };
-        prompt.cycle_suggestion(side, offers);
+        prompt.cycle_suggestion(side, suggestions);
         self.apply_prompt_filter();
     }
 
@@ -240,7 +240,7 @@ impl Model {
         self.apply_prompt_change(false);
     }
 
-    /// Takes text that was typed or pasted. Where nothing is typed it is not taken for keys.
+    /// Inserts typed or pasted text. Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
         if self.is_form_open() && self.help.is_none() {
             self.edit_form_with(|form| form.insert(text));
@@ -265,12 +265,12 @@ impl Model {
         self.apply_prompt_change(true);
     }
 
-    /// The line is another: by hand, or from the history.
-    fn apply_prompt_change(&mut self, by_hand: bool) {
+    /// Follows a changed text: typed, or recalled from the history.
+    fn apply_prompt_change(&mut self, typed: bool) {
         let Some(mut prompt) = self.prompt.take() else {
             return;
         };
-        if by_hand {
+        if typed {
             prompt.accept_suggestion();
         }
         match prompt.kind {
@@ -290,7 +290,7 @@ impl Model {
         self.request_suggestions(&prompt);
     }
 
-    /// The list follows what is typed.
+    /// Applies the text to the list.
     fn apply_prompt_filter(&mut self) {
         let Some(prompt) = &self.prompt else {
             return;
@@ -299,10 +299,10 @@ impl Model {
         self.set_filter(filter);
     }
 
-    /// Keeps the filter. The name of an operator alone is none yet: its value is to be typed.
+    /// Keeps the filter and closes the prompt, unless an operator still needs its value.
     pub(super) fn accept_prompt(&mut self) {
-        /// How many filters are remembered.
-        const MOST: usize = 100;
+        /// The most filters in the history.
+        const MAX_FILTERS: usize = 100;
         if self.is_form_open() {
             self.log_in();
             return;
@@ -331,26 +331,30 @@ impl Model {
             .filter_history
             .retain(|earlier| *earlier != text);
         self.session.filter_history.push(text.clone());
-        let surplus = self.session.filter_history.len().saturating_sub(MOST);
+        let surplus = self
+            .session
+            .filter_history
+            .len()
+            .saturating_sub(MAX_FILTERS);
         self.session.filter_history.drain(..surplus);
         self.outbox
             .push(Effect::SaveHistory(self.history_save.start(), text));
     }
 
-    /// Goes to the newest email of that time, or the oldest where the oldest come first. What is no
-    /// time stays in the line.
+    /// Goes to the first email of that time in the order of the list. The prompt stays open if the text
+    /// is not a time.
     fn go_to_date(&mut self, prompt: Prompt) {
         if prompt.text().trim().is_empty() {
             return;
         }
-        let Some(moment) =
+        let Some(range) =
             DateExpr::parse(prompt.text().trim()).and_then(|when| when.resolve(&self.now))
         else {
             self.prompt = Some(prompt.reject());
             return;
         };
         if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
-            && let Some(at) = stamp.parsed.filter(|at| *at > moment.start)
+            && let Some(at) = stamp.parsed.filter(|at| *at > range.start)
         {
             let day = at
                 .to_zoned(self.now.time_zone().clone())
@@ -360,8 +364,8 @@ impl Model {
             self.notify_with(&text, Command::LoadOlder, "searches older mail");
         }
         let micros = match self.list.filter.query().sort {
-            SortOrder::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
-            SortOrder::Oldest => moment.start,
+            SortOrder::Newest => range.start.max(range.end - Duration::from_micros(1)),
+            SortOrder::Oldest => range.start,
         };
         self.history.push(self.history_entry());
         let effect = self.list.jump_to_time(micros.as_microsecond());

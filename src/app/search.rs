@@ -11,12 +11,12 @@ use crate::query::{
     Field, Node, ParseContext, ParsedQuery, Query, SearchText, SortOrder, Term, parse,
 };
 
-/// A search of the list. Without a word in it, every email is shown.
+/// A filter of the list. Without text, the list shows all mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// The day on which it was understood; words such as `today` mean another one on the next.
+    /// The day of parsing; words such as `today` mean another day on the next.
     parsed_on: Option<Date>,
 }
 
@@ -31,7 +31,6 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Reads what was typed, at the time `now`.
     pub fn parse(text: &str, now: &Zoned) -> Self {
         Self {
             text: text.trim().to_owned(),
@@ -40,7 +39,6 @@ impl Filter {
         }
     }
 
-    /// The filter that says what `query` means at the time `now`.
     pub fn from_query(query: Query, now: &Zoned) -> Self {
         Self {
             text: query.to_string(),
@@ -49,12 +47,12 @@ impl Filter {
         }
     }
 
-    /// Whether it was understood on another day than that of `now`.
+    /// Whether it was parsed on another day than that of `now`.
     pub fn is_other_day(&self, now: &Zoned) -> bool {
         self.parsed_on.is_some_and(|day| day != now.date())
     }
 
-    /// The same filter at the time `now`.
+    /// The filter, parsed again if `now` is another day.
     pub fn reparsed(self, now: &Zoned) -> Self {
         if self.is_other_day(now) {
             Self::parse(&self.text, now)
@@ -63,34 +61,32 @@ impl Filter {
         }
     }
 
-    /// As it was typed.
+    /// The typed text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it means.
     pub const fn query(&self) -> &Arc<Query> {
         &self.query
     }
 
-    /// Whether what it finds hangs on bodies or tags, which are not known of every email.
+    /// Whether matching needs bodies or tags, which are not stored for every email.
     pub fn needs_bodies(&self) -> bool {
         self.query.needs_bodies()
     }
 
-    /// Whether it leaves the list as it is without it.
+    /// Whether it matches all mail in the default order.
     pub fn is_empty(&self) -> bool {
         self.query.is_match_all() && self.query.sort == SortOrder::Newest
     }
 }
 
-/// What each part of a text means at the time `now`.
 pub fn parse_query(text: &str, now: &Zoned) -> ParsedQuery {
     parse(text, &ParseContext { now: now.clone() })
 }
 
 impl Model {
-    /// Only emails that have this in common with the selected one, of those that are shown.
+    /// Narrows the filter to emails that share this field with the selected one.
     pub(super) fn filter_by(&mut self, cell: RowField) {
         let Some(row) = self.list.selected() else {
             return;

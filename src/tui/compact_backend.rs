@@ -10,17 +10,16 @@ use unicode_width::UnicodeWidthStr;
 
 /// Wraps the crossterm backend for slow lines.
 ///
-/// A frame without changed cells costs no byte; one with changes is bracketed as a synchronised
-/// update, so that it appears at once. Cells are written here and not by crossterm, which spells
-/// each of the sixteen colours in nine bytes where five do, says attributes and colours one by one,
-/// and goes to every cell by its full address.
+/// A frame without changed cells writes no byte; others are synchronised updates, which appear at
+/// once. Crossterm does not write the cells: it takes nine bytes for each of the sixteen colours
+/// instead of five, one sequence for each attribute, and an absolute position for each cell.
 pub struct CompactBackend<W: Write> {
     inner: CrosstermBackend<W>,
     cursor_hidden: bool,
     sgr: SgrState,
 }
 
-/// What the terminal would write the next character with.
+/// The colours and attributes of the next character (select graphic rendition).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SgrState {
     fg: Color,
@@ -28,22 +27,19 @@ struct SgrState {
     modifier: Modifier,
 }
 
-/// What is known of where the terminal would write the next character.
+/// The known position of the terminal's cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CursorState {
-    /// The cell.
     Cell(Position),
-    /// The row alone: terminals differ about the width of what was written last.
+    /// Only the row: terminals differ about the width of the last symbol.
     Row(u16),
-    /// Nothing.
     Unknown,
 }
 
 impl CursorState {
-    /// Where it is after `symbol` was written at `at`.
+    /// The position after `symbol` was written at `at`.
     fn after_write(symbol: &str, at: Position) -> Self {
-        let sure = symbol.width() == 1 && symbol.width_cjk() == 1;
-        if sure {
+        if symbol.width() == 1 && symbol.width_cjk() == 1 {
             Self::Cell(Position::new(at.x + 1, at.y))
         } else {
             Self::Row(at.y)
@@ -68,7 +64,7 @@ impl SgrState {
 }
 
 impl<W: Write> CompactBackend<W> {
-    /// Writes to `out`, which should buffer a frame. The cursor is taken to be hidden already.
+    /// Writes to `out`, which should buffer a frame. The cursor must be hidden already.
     pub const fn new(out: W) -> Self {
         Self {
             inner: CrosstermBackend::new(out),
@@ -86,7 +82,7 @@ impl<W: Write> CompactBackend<W> {
             return self.inner.write_all(b"\x1b[m");
         }
         let mut codes = Vec::new();
-        // Attributes are taken away all at once; taking away single ones is not spelled alike everywhere.
+        // Terminals differ in the codes that remove one attribute, so all are removed at once.
         let from = if to.modifier.contains(before.modifier) {
             before
         } else {
@@ -111,7 +107,7 @@ impl<W: Write> CompactBackend<W> {
         write!(self.inner, "\x1b[{}m", codes.join(";"))
     }
 
-    /// Goes to a cell by the shortest way from where the cursor is.
+    /// Moves the cursor to a cell with the shortest sequence.
     fn move_cursor(&mut self, cursor: CursorState, to: Position) -> io::Result<()> {
         match cursor {
             CursorState::Cell(from) if from == to => Ok(()),
@@ -132,7 +128,7 @@ impl<W: Write> CompactBackend<W> {
     }
 }
 
-/// Attributes and how they are put on (ECMA-48, SGR).
+/// Attributes and their codes (ECMA-48, SGR).
 const SGR_MODIFIERS: [(Modifier, &str); 9] = [
     (Modifier::BOLD, "1"),
     (Modifier::DIM, "2"),
@@ -198,8 +194,8 @@ impl<W: Write> Backend for CompactBackend<W> {
         Ok(())
     }
 
-    /// Never fails: ratatui calls it when a terminal is dropped and prints what failed to stderr,
-    /// which panics if that is the terminal and is gone. The next write fails all the same.
+    /// Never fails: ratatui calls it when a terminal is dropped, and prints an error to stderr, which
+    /// panics if stderr is the closed terminal. The next write fails anyway.
     fn show_cursor(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.cursor_hidden, false) {
             let _ = self.inner.show_cursor();
@@ -207,8 +203,7 @@ impl<W: Write> Backend for CompactBackend<W> {
         Ok(())
     }
 
-    /// Not asked of the terminal: that would wait for an answer among the keys, and the cursor, being
-    /// hidden, has no position that matters.
+    /// Does not query the terminal, whose answer would come among the keys: the cursor is hidden.
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         Ok(Position::ORIGIN)
     }
@@ -217,7 +212,7 @@ impl<W: Write> Backend for CompactBackend<W> {
         self.inner.set_cursor_position(position)
     }
 
-    /// Clears the screen in the plain colours, whatever somebody else has left behind.
+    /// Clears the screen in the default colours.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.sgr = SgrState::DEFAULT;
         self.inner.write_all(b"\x1b[m")?;
@@ -252,7 +247,7 @@ mod tests {
 
     const AREA: Rect = Rect::new(0, 0, 12, 5);
 
-    /// What a terminal shows after the bytes of some frames.
+    /// The terminal after the bytes of these frames.
     fn shown(frames: &[Buffer]) -> vt100::Parser {
         let mut bytes = Vec::new();
         let mut backend = CompactBackend::new(&mut bytes);
@@ -307,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_terminal_shows_what_was_drawn(frames in prop::collection::vec(frame(), 1..4)) {
+        fn terminal_shows_drawn_cells(frames in prop::collection::vec(frame(), 1..4)) {
             let terminal = shown(&frames);
             let last = frames.last().unwrap();
             for y in 0..AREA.height {
@@ -317,8 +312,8 @@ mod tests {
                     let cell = terminal.screen().cell(y, x).unwrap();
                     let text = if cell.contents().is_empty() { " " } else { cell.contents() };
                     prop_assert_eq!(text, wanted.symbol(), "{},{}", x, y);
-                    // What is left of a wide character that was overwritten in half is blank; its
-                    // attributes are the terminal's own affair.
+                    // Half of an overwritten wide character is a space; its attributes are
+                    // undefined.
                     if text == " " {
                         x += 1;
                         continue;

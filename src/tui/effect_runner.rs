@@ -9,22 +9,23 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, load_counts, load_recipient_summary, renew,
+    CancellableSource, RenderCache, cancelled_error, load_changes, load_counts, load_email,
+    load_email_and_history, load_recipient_summary, no_key_error, renew, task_error,
+    to_sync_update,
 };
 use super::session::{OpenedSession, Session, SessionOpener};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    ConfirmResult, Effect, Message, OpenedEmail, RequestId, RequestKind, StatusCheckStep,
-    SyncUpdate, TimerKind, find_matches,
+    ConfirmResult, Effect, Message, RequestId, RequestKind, StatusCheckStep, TimerKind,
+    find_matches,
 };
-use crate::archive::{Archive, PeerNotice, PeerNoticeReceiver, ProcessLock};
+use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Email, EmailId};
 use crate::query::{Query, complete};
-use crate::sync::{Engine, StopReason, SyncReport};
+use crate::sync::Engine;
 
 /// What the program uses of the outside, in every session.
 pub struct Environment<S: EmailApi> {
@@ -222,7 +223,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 request,
                 Priority::Prefetch,
                 // An error is shown when the email is opened.
-                move |engine| async move { Ok(drop(load_email(&archive, engine, &id).await)) },
+                move |engine| async move {
+                    let _ = load_email(&archive, engine, &id).await;
+                    Ok(())
+                },
                 |request, _: Result<(), Error>| Message::EmailPrefetched(request),
             ),
             Effect::ConfirmStatuses {
@@ -540,82 +544,4 @@ impl<S: EmailApi> Drop for EffectRunner<S> {
 
 fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
-}
-
-/// Runs blocking work on a thread of its own.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let joined = tokio::task::spawn_blocking(work).await;
-    joined.unwrap_or_else(|error| Err(task_error(&error)))
-}
-
-/// Loads what other processes have stored.
-async fn load_changes<S: EmailApi>(archive: Archive, engine: Option<Engine<S>>) -> Message {
-    let result = if let Some(engine) = engine {
-        engine.poll_changes().await.map(to_sync_update)
-    } else {
-        blocking(move || {
-            Ok(SyncUpdate {
-                new: 0,
-                changed: Vec::new(),
-                reach: archive.coverage()?,
-                unfinished: false,
-                unreadable: 0,
-                head_at: archive.head_at()?,
-            })
-        })
-        .await
-    };
-    Message::ArchiveChanged(result)
-}
-
-/// Loads the email from the archive, or else from the service, and its observed statuses.
-async fn load_email_and_history<S: EmailApi>(
-    archive: Archive,
-    engine: Result<Engine<S>, Error>,
-    id: EmailId,
-) -> Result<OpenedEmail, Error> {
-    let email = Arc::new(load_email(&archive, engine, &id).await?);
-    let history = blocking(move || archive.history(&id)).await?;
-    Ok(OpenedEmail { email, history })
-}
-
-/// Loads the email from the archive, or else from the service.
-async fn load_email<S: EmailApi>(
-    archive: &Archive,
-    engine: Result<Engine<S>, Error>,
-    id: &EmailId,
-) -> Result<Email, Error> {
-    let stored = {
-        let (archive, id) = (archive.clone(), id.clone());
-        blocking(move || archive.email(&id)).await
-    };
-    match (stored, engine) {
-        (Ok(Some(email)), _) => Ok(email),
-        // A damaged body is fetched again, and replaced.
-        (Ok(None) | Err(_), Ok(engine)) => engine.fetch_email(id).await,
-        (Ok(None), Err(error)) | (Err(error), Err(_)) => Err(error),
-    }
-}
-
-fn to_sync_update(report: SyncReport) -> SyncUpdate {
-    SyncUpdate {
-        unfinished: report.stop_reason == StopReason::PageLimit,
-        new: report.new,
-        changed: report.changed_ids,
-        reach: report.coverage,
-        head_at: report.refreshed_at,
-        unreadable: report.unreadable,
-    }
-}
-
-fn no_key_error() -> Error {
-    Error::new(ErrorKind::KeyMissing, "no API key is set")
-        .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
-}
-
-fn task_error(error: &JoinError) -> Error {
-    let message = format!("internal error: a background task failed: {error}");
-    Error::new(ErrorKind::Internal, message)
 }

@@ -49,20 +49,13 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
 /// Why the loop returns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopExit {
-    /// To do this to the terminal and go on.
-    TerminalRequest(TerminalRequest),
+    /// To suspend the process until the shell continues it.
+    Suspend,
+    /// To capture the mouse, or to stop that.
+    CaptureMouse(bool),
     Ended(ExitReason),
     /// The input has ended.
     TerminalGone,
-}
-
-/// What only the owner of the terminal can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TerminalRequest {
-    /// Suspend the process until the shell continues it.
-    Suspend,
-    /// Capture the mouse, or stop that.
-    Mouse(bool),
 }
 
 impl<S, B, E> EventLoop<S, B, E>
@@ -215,10 +208,8 @@ where
     fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {
         let exit = match effect {
             LoopEffect::Redraw => return self.terminal.clear(),
-            LoopEffect::Suspend => LoopExit::TerminalRequest(TerminalRequest::Suspend),
-            LoopEffect::CaptureMouse(capture) => {
-                LoopExit::TerminalRequest(TerminalRequest::Mouse(capture))
-            }
+            LoopEffect::Suspend => LoopExit::Suspend,
+            LoopEffect::CaptureMouse(capture) => LoopExit::CaptureMouse(capture),
             LoopEffect::Exit(reason) => LoopExit::Ended(reason),
         };
         // The first reason to end the program is the one that is reported.

@@ -1,4 +1,4 @@
-//! What the person does, as messages: keys, mouse, a new size.
+//! Events of the terminal as messages: keys, mouse, paste, resize.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep_until};
 use crate::app::{Key, Message, MouseInput};
 use crate::config::SecretInput;
 
-/// How long a lone Esc waits for the rest of an escape sequence that a slow line split in two.
+/// How long a lone Esc waits for the rest of an escape sequence that a slow line has split.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
-/// No sequence a keyboard sends is longer than this.
+/// The most characters of a sequence that a keyboard sends.
 const MAX_SEQUENCE_LEN: usize = 8;
 
 /// The terminal's events as messages.
@@ -31,7 +31,6 @@ pub struct Input<E> {
 }
 
 impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
-    /// Reads from `events`.
     pub const fn new(events: E) -> Self {
         Self {
             events,
@@ -44,8 +43,8 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     /// The next message; `None` when the terminal is gone. Safe to cancel.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
-            if let Some(msg) = self.ready.pop_front() {
-                return Some(msg);
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
             }
             let event = match self.deadline {
                 None => self.events.next().await,
@@ -62,15 +61,15 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         }
     }
 
-    /// A message that is there already.
+    /// The next message, if there is one already.
     ///
-    /// It looks with the waker of the running task. An event stream remembers the first waker it is
-    /// given until something happens: one that wakes nobody would swallow the next key.
+    /// Polls with the waker of the running task: an event stream remembers the first waker until the
+    /// next event, so a waker that does nothing would lose the next key.
     pub async fn try_next(&mut self) -> Option<Message> {
         let mut next = pin!(self.next());
         poll_fn(|context| {
             Poll::Ready(match next.as_mut().poll(context) {
-                Poll::Ready(msg) => msg,
+                Poll::Ready(message) => message,
                 Poll::Pending => None,
             })
         })
@@ -108,7 +107,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         }
     }
 
-    /// What was held was no sequence: each key counts for itself.
+    /// Handles the pending keys one by one, because they are no sequence.
     fn flush_pending_keys(&mut self) {
         self.deadline = None;
         self.ready
@@ -124,18 +123,15 @@ fn key_message(key: KeyEvent) -> Message {
     Message::KeyPressed(Key::new(key.code, key.modifiers))
 }
 
-/// What keys that began with Esc amount to.
+/// The meaning of keys that begin with Esc.
 #[derive(Debug, PartialEq, Eq)]
 enum EscapeSequence {
-    /// More may follow.
     Incomplete,
-    /// One key.
     Key(Key),
-    /// Nothing together.
     Invalid,
 }
 
-/// Reads what the terminal library would have read, had the bytes come in one piece.
+/// Parses the sequence as the terminal library does if its bytes arrive together.
 fn parse_sequence(keys: &[KeyEvent]) -> EscapeSequence {
     let mut letters = Vec::with_capacity(keys.len());
     for key in keys.iter().skip(1) {
@@ -228,20 +224,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_split_sequence_is_put_together() {
+    async fn split_escape_sequence_is_one_key() {
         assert_eq!(read("\u{1b}[A").await, ["Up"]);
         assert_eq!(read("j\u{1b}[6~k").await, ["j", "PgDn", "k"]);
         assert_eq!(read("\u{1b}j").await, ["Alt-j"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lone_escape_is_a_key_after_a_moment() {
+    async fn lone_escape_is_a_key_after_timeout() {
         assert_eq!(read("\u{1b}").await, ["Esc"]);
         assert_eq!(read("j").await, ["j"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_no_sequence_loses_nothing() {
+    async fn invalid_sequence_keeps_all_keys() {
         assert_eq!(read("\u{1b}[;x").await, ["Esc", "[", ";", "x"]);
     }
 }

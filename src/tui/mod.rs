@@ -21,7 +21,7 @@ use rustix::process::{Signal, kill_current_process_group};
 
 pub use compact_backend::CompactBackend;
 pub use effect_runner::{Environment, system_timer};
-pub use event_loop::{EventLoop, LoopExit, TerminalRequest};
+pub use event_loop::{EventLoop, LoopExit};
 pub use session::Session;
 pub use sessions::SessionFactory;
 
@@ -100,11 +100,11 @@ async fn run_in_terminal<S: EmailApi>(
             exit = program.run() => exit?,
         };
         match exit {
-            LoopExit::TerminalRequest(TerminalRequest::Mouse(capture)) => {
+            LoopExit::CaptureMouse(capture) => {
                 mouse = capture;
                 terminal::set_mouse_capture(mouse)?;
             }
-            LoopExit::TerminalRequest(TerminalRequest::Suspend) => {
+            LoopExit::Suspend => {
                 drop(guard);
                 // A suspended process sends no requests; another process may.
                 program.process_lock().release();

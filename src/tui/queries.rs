@@ -1,12 +1,14 @@
-//! Blocking work off the event loop: counts, recipient summaries, suggestions, laid-out bodies.
+//! Work off the event loop: emails, counts, recipient summaries, suggestions, laid-out bodies.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
-use crate::app::{ListCounts, RecipientSummary};
+use crate::api::EmailApi;
+use crate::app::{ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
@@ -14,6 +16,7 @@ use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
 use crate::render::{self, Body, BodyView};
+use crate::sync::{Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
 pub(super) fn renew(guard: &mut Option<DropGuard>) -> CancellationToken {
@@ -127,6 +130,87 @@ pub(super) fn load_recipient_summary(
             .and_then(|email| email.summary.bounce_reason());
     }
     Ok(summary)
+}
+
+/// Runs blocking work on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let joined = tokio::task::spawn_blocking(work).await;
+    joined.unwrap_or_else(|error| Err(task_error(&error)))
+}
+
+/// Loads what other processes have stored.
+pub(super) async fn load_changes<S: EmailApi>(
+    archive: Archive,
+    engine: Option<Engine<S>>,
+) -> Message {
+    let result = if let Some(engine) = engine {
+        engine.poll_changes().await.map(to_sync_update)
+    } else {
+        blocking(move || {
+            Ok(SyncUpdate {
+                new: 0,
+                changed: Vec::new(),
+                reach: archive.coverage()?,
+                unfinished: false,
+                unreadable: 0,
+                head_at: archive.head_at()?,
+            })
+        })
+        .await
+    };
+    Message::ArchiveChanged(result)
+}
+
+/// Loads the email from the archive, or else from the service, and its observed statuses.
+pub(super) async fn load_email_and_history<S: EmailApi>(
+    archive: Archive,
+    engine: Result<Engine<S>, Error>,
+    id: EmailId,
+) -> Result<OpenedEmail, Error> {
+    let email = Arc::new(load_email(&archive, engine, &id).await?);
+    let history = blocking(move || archive.history(&id)).await?;
+    Ok(OpenedEmail { email, history })
+}
+
+/// Loads the email from the archive, or else from the service.
+pub(super) async fn load_email<S: EmailApi>(
+    archive: &Archive,
+    engine: Result<Engine<S>, Error>,
+    id: &EmailId,
+) -> Result<Email, Error> {
+    let stored = {
+        let (archive, id) = (archive.clone(), id.clone());
+        blocking(move || archive.email(&id)).await
+    };
+    match (stored, engine) {
+        (Ok(Some(email)), _) => Ok(email),
+        // A damaged body is fetched again, and replaced.
+        (Ok(None) | Err(_), Ok(engine)) => engine.fetch_email(id).await,
+        (Ok(None), Err(error)) | (Err(error), Err(_)) => Err(error),
+    }
+}
+
+pub(super) fn to_sync_update(report: SyncReport) -> SyncUpdate {
+    SyncUpdate {
+        unfinished: report.stop_reason == StopReason::PageLimit,
+        new: report.new,
+        changed: report.changed_ids,
+        reach: report.coverage,
+        head_at: report.refreshed_at,
+        unreadable: report.unreadable,
+    }
+}
+
+pub(super) fn no_key_error() -> Error {
+    Error::new(ErrorKind::KeyMissing, "no API key is set")
+        .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
+}
+
+pub(super) fn task_error(error: &JoinError) -> Error {
+    let message = format!("internal error: a background task failed: {error}");
+    Error::new(ErrorKind::Internal, message)
 }
 
 /// The most bodies in the cache: a screenful of neighbours in one view.

@@ -103,21 +103,21 @@ impl FilterHistory {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut kept: Vec<String> = Vec::new();
+        let mut filters: Vec<String> = Vec::new();
         for line in text.lines().rev().filter(|line| !line.is_empty()) {
-            if kept.len() < MAX_FILTERS && !kept.iter().any(|later| later == line) {
-                kept.push(line.to_owned());
+            if filters.len() < MAX_FILTERS && !filters.iter().any(|later| later == line) {
+                filters.push(line.to_owned());
             }
         }
-        kept.reverse();
+        filters.reverse();
         if text.lines().count() > MAX_FILE_LINES {
             let fresh = path.with_extension("new");
             set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
                 .open(&fresh)?
-                .write_all((kept.join("\n") + "\n").as_bytes())?;
+                .write_all((filters.join("\n") + "\n").as_bytes())?;
             fs::rename(fresh, path)?;
         }
-        Ok(kept)
+        Ok(filters)
     }
 
     pub fn append(&self, text: &str) -> io::Result<()> {
@@ -162,9 +162,9 @@ mod tests {
         for n in 0..=MAX_FILE_LINES {
             history.append(&format!("number {n}")).unwrap();
         }
-        let kept = history.load().unwrap();
+        let filters = history.load().unwrap();
         assert_eq!(
-            (kept.len(), kept.last().map(String::as_str)),
+            (filters.len(), filters.last().map(String::as_str)),
             (MAX_FILTERS, Some("number 1000"))
         );
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The hold on the terminal: taken once, given back whatever happens.
+//! `TerminalGuard`: takes the terminal, and restores it on every exit.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -20,30 +20,28 @@ use rustix::termios::{QueueSelector, tcflush, ttyname};
 
 use crate::signals;
 
-/// Whether the terminal is ours now; read by the panic hook, which has no guard to ask.
+/// Whether the terminal is taken; the panic hook reads it, which has no guard.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// How long one look at a terminal that takes no bytes lasts.
+/// How long one poll waits for a terminal that accepts no bytes.
 const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// So many of these looks the last sequences wait before what is queued in front of them is dropped.
+/// Polls before queued output is dropped, so that the last sequences can be written.
 const FINAL_POLLS: u32 = 6;
 
-/// Evidence that the terminal is ours. Dropping it gives the terminal back.
+/// Proof that the terminal is taken. Dropping it restores the terminal.
 #[derive(Debug)]
 pub struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// Takes the terminal: raw mode, the alternate screen, no cursor, and the mouse if wanted.
+    /// Takes the terminal: raw mode, alternate screen, no cursor, mouse capture if `mouse`.
     ///
-    /// # Errors
-    ///
-    /// If the terminal refuses; it is given back before this returns.
+    /// On an error, the terminal is restored.
     pub fn acquire(mouse: bool) -> io::Result<Self> {
-        let hold = Self(());
+        let guard = Self(());
         IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(
@@ -53,7 +51,7 @@ impl TerminalGuard {
             Hide
         )?;
         set_mouse_capture(mouse)?;
-        Ok(hold)
+        Ok(guard)
     }
 }
 
@@ -63,9 +61,9 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Gives the terminal back if it is ours; does nothing otherwise, so it may be called from
-/// anywhere, also twice, also from a panic hook. It never waits long for a terminal that is not
-/// read. Errors are ignored: the terminal may be gone.
+/// Restores the terminal if it is taken; otherwise does nothing, so a panic hook may call it too.
+///
+/// Never waits long for a terminal that accepts no bytes. Ignores errors: the terminal may be gone.
 pub fn restore() {
     if IS_ACTIVE.swap(false, Ordering::SeqCst) {
         let mut last = Vec::new();
@@ -79,7 +77,7 @@ pub fn restore() {
             LeaveAlternateScreen
         );
         if matches!(wait_until_writable(FINAL_POLLS), Ok(false)) {
-            // Nobody reads; what is queued would never be seen, and the modes must not wait for it.
+            // The queued output would not be read, and the modes must not wait for it.
             let _ = tcflush(terminal_fd(), QueueSelector::OFlush);
         }
         let mut rest = last.as_slice();
@@ -90,17 +88,12 @@ pub fn restore() {
     }
 }
 
-/// Takes or frees the mouse.
-///
-/// # Errors
-///
-/// If the terminal cannot be written.
-pub fn set_mouse_capture(ours: bool) -> io::Result<()> {
-    execute!(TerminalWriter, MouseCapture(ours))
+pub fn set_mouse_capture(capture: bool) -> io::Result<()> {
+    execute!(TerminalWriter, MouseCapture(capture))
 }
 
-/// Writes to the terminal while it is ours, and nothing afterwards. A write waits for a terminal
-/// that is not read, but not beyond a signal that ends the process.
+/// Writes to the terminal while it is taken, and nothing afterwards. A write waits for a terminal
+/// that accepts no bytes, until a signal ends the process.
 #[derive(Debug)]
 pub struct TerminalWriter;
 
@@ -123,9 +116,9 @@ impl Write for TerminalWriter {
     }
 }
 
-/// Writes what the terminal takes within so many [`POLL_INTERVAL`]s: zero bytes if it takes none.
-fn try_write(bytes: &[u8], looks: u32) -> io::Result<usize> {
-    if bytes.is_empty() || !wait_until_writable(looks)? {
+/// Writes what the terminal accepts within `polls`; zero bytes if it accepts none.
+fn try_write(bytes: &[u8], polls: u32) -> io::Result<usize> {
+    if bytes.is_empty() || !wait_until_writable(polls)? {
         return Ok(0);
     }
     match rustix::io::write(terminal_fd(), bytes) {
@@ -134,9 +127,9 @@ fn try_write(bytes: &[u8], looks: u32) -> io::Result<usize> {
     }
 }
 
-/// Whether the terminal takes bytes, or an error, within so many [`POLL_INTERVAL`]s.
-fn wait_until_writable(looks: u32) -> io::Result<bool> {
-    for _ in 0..looks {
+/// Whether the terminal accepts bytes, or reports an error, within `polls`.
+fn wait_until_writable(polls: u32) -> io::Result<bool> {
+    for _ in 0..polls {
         match poll(
             &mut [PollFd::new(&terminal_fd(), PollFlags::OUT)],
             Some(&POLL_INTERVAL),
@@ -149,8 +142,8 @@ fn wait_until_writable(looks: u32) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The terminal of stdout, opened a second time so that writes do not block: the flag belongs to
-/// what was opened, and the shell shares the first. Where that is refused, it is stdout itself.
+/// The terminal of stdout, opened again for writes that do not block: the flag belongs to the open
+/// file, which the shell shares. If it cannot be opened, stdout itself.
 fn terminal_fd() -> BorrowedFd<'static> {
     static DEVICE: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let reopen = || {
@@ -167,8 +160,8 @@ fn terminal_fd() -> BorrowedFd<'static> {
         .map_or_else(rustix::stdio::stdout, |device| device.as_fd())
 }
 
-/// Presses, drags and the wheel, in the extended encoding. Crossterm's own command also asks for
-/// every movement of the pointer, which over SSH is a stream of bytes that nobody needs.
+/// Reports of presses, drags and the wheel, in the extended encoding. Crossterm's own command also
+/// turns on reports of every movement, which are a stream of useless bytes over SSH.
 struct MouseCapture(bool);
 
 impl Command for MouseCapture {

@@ -1,4 +1,4 @@
-//! What the tests of the terminal program share: a mailbox in memory that answers effects.
+//! The environment of the tests: a model, and a mailbox in memory that answers effects.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 
-/// The instant at which the tests take place: a Friday.
+/// The time of the tests: a Friday.
 pub const NOW: &str = "2026-11-20T09:42:00Z";
 
 /// [`NOW`] in the zone of the tests.
@@ -39,7 +39,7 @@ pub fn session() -> SessionInfo {
     }
 }
 
-/// Emails, newest first, and what the service still has below and above them.
+/// Emails, newest first, and the pages that the service has above and below them.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     pub rows: Vec<EmailRow>,
@@ -72,7 +72,7 @@ impl Mailbox {
         self.next += 1;
     }
 
-    /// Answers an effect as the world would.
+    /// Answers an effect.
     pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
             Effect::Loop(_) | Effect::SwitchSession(_) => unreachable!("has no answer"),
@@ -88,17 +88,17 @@ impl Mailbox {
                 position,
             } => {
                 let found = self.found(query);
-                let stands_before = |row: &&EmailRow, place| {
+                let is_before = |row: &&EmailRow, position| {
                     if query.sort == SortOrder::Newest {
-                        row.sort_key > place
+                        row.sort_key > position
                     } else {
-                        row.sort_key < place
+                        row.sort_key < position
                     }
                 };
-                let before = position.map(|place| {
+                let before = position.map(|position| {
                     (
-                        place,
-                        found.iter().filter(|row| stands_before(row, place)).count() as u64,
+                        position,
+                        found.iter().filter(|row| is_before(row, position)).count() as u64,
                     )
                 });
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
@@ -123,11 +123,11 @@ impl Mailbox {
                     filter: Node::Term(Term::Recipient(address.clone())),
                     sort: SortOrder::Newest,
                 };
-                let mut tally = RecipientSummary::default();
+                let mut summary = RecipientSummary::default();
                 self.found(&query)
                     .iter()
-                    .for_each(|row| assert!(tally.add(row, address, *fresh_since, *now)));
-                Message::RecipientSummarized(*request, Ok(Arc::new(tally)))
+                    .for_each(|row| assert!(summary.add(row, address, *fresh_since, *now)));
+                Message::RecipientSummarized(*request, Ok(Arc::new(summary)))
             }
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
@@ -153,14 +153,14 @@ impl Mailbox {
             Effect::Refresh(request, _) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Message::Refreshed(*request, Ok(self.news(new)))
+                Message::Refreshed(*request, Ok(self.update(new)))
             }
             Effect::ConfirmStatuses { request, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
                 Message::StatusesConfirmed(
                     *request,
                     Ok(ConfirmResult {
-                        update: self.news(0),
+                        update: self.update(0),
                         requests: 1,
                     }),
                 )
@@ -173,7 +173,7 @@ impl Mailbox {
                     .collect();
                 self.confirm(|row| found.contains(&row.summary.id));
                 let checked = StatusCheckStep {
-                    update: self.news(0),
+                    update: self.update(0),
                     requests: 1,
                     rows: 1,
                     down_to: None,
@@ -207,10 +207,10 @@ impl Mailbox {
         self.older_pages = self.older_pages.saturating_sub(1);
         let oldest = self.rows.last().map_or(0, |row| row.sort_key.micros());
         self.rows.extend((1..=new).map(|n| row(oldest - n)));
-        self.news(new.cast_unsigned())
+        self.update(new.cast_unsigned())
     }
 
-    fn news(&self, new: u64) -> SyncUpdate {
+    fn update(&self, new: u64) -> SyncUpdate {
         let reach = match self.rows.last() {
             Some(oldest) if self.older_pages > 0 => Coverage::Since(oldest.summary.created.clone()),
             _ => Coverage::Complete,
@@ -227,17 +227,22 @@ impl Mailbox {
 
     /// What the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<EmailRow> {
-        let facts = |row: &EmailRow| {
-            let facts = EmailDocument {
+        let is_match = |row: &EmailRow| {
+            let document = EmailDocument {
                 summary: &row.summary,
                 bodies: None,
                 tags: None,
                 seen_change: None,
                 is_missing_upstream: row.missing.is_some(),
             };
-            matches(query, &facts) == Some(true)
+            matches(query, &document) == Some(true)
         };
-        let mut found: Vec<EmailRow> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
+        let mut found: Vec<EmailRow> = self
+            .rows
+            .iter()
+            .filter(|row| is_match(row))
+            .cloned()
+            .collect();
         if query.sort == SortOrder::Oldest {
             found.reverse();
         }
@@ -247,26 +252,31 @@ impl Mailbox {
     fn window(&self, query: &Query, anchor: &WindowAnchor, count: usize) -> RowWindow {
         let found = self.found(query);
         let len = found.len();
-        let down = |row: &EmailRow, place: SortKey| {
+        let down = |row: &EmailRow, position: SortKey| {
             if query.sort == SortOrder::Newest {
-                row.sort_key <= place
+                row.sort_key <= position
             } else {
-                row.sort_key >= place
+                row.sort_key >= position
             }
         };
-        let at = |place: SortKey| found.iter().position(|row| down(row, place)).unwrap_or(len);
+        let at = |position: SortKey| {
+            found
+                .iter()
+                .position(|row| down(row, position))
+                .unwrap_or(len)
+        };
         let start = match anchor {
             WindowAnchor::Newest => 0,
             WindowAnchor::Oldest => len.saturating_sub(count),
-            WindowAnchor::Above(place) => at(*place).saturating_sub(count),
-            WindowAnchor::Below(place) => found
+            WindowAnchor::Above(position) => at(*position).saturating_sub(count),
+            WindowAnchor::Below(position) => found
                 .iter()
-                .position(|row| row.sort_key != *place && down(row, *place))
+                .position(|row| row.sort_key != *position && down(row, *position))
                 .unwrap_or(len),
             WindowAnchor::Around {
-                sort_key: place,
+                sort_key: position,
                 above,
-            } => at(*place).saturating_sub(*above),
+            } => at(*position).saturating_sub(*above),
             WindowAnchor::AtTime(micros) => at(SortKey::from_micros(*micros).unwrap()),
         };
         let end = (start + count).min(len);
@@ -292,13 +302,14 @@ impl Mailbox {
 
 /// Profiles to switch to.
 fn choices() -> Vec<ProfileChoice> {
-    let choice = |target, name: &str, base_url: &str, key_from: &str, kept: &str| ProfileChoice {
-        target,
-        name: name.to_owned(),
-        base_url: base_url.to_owned(),
-        key_source: key_from.to_owned(),
-        storage: kept.to_owned(),
-    };
+    let choice =
+        |target, name: &str, base_url: &str, key_source: &str, storage: &str| ProfileChoice {
+            target,
+            name: name.to_owned(),
+            base_url: base_url.to_owned(),
+            key_source: key_source.to_owned(),
+            storage: storage.to_owned(),
+        };
     let profile = |name: &str| SessionTarget::Profile(name.to_owned());
     vec![
         choice(
@@ -340,7 +351,7 @@ pub fn row(n: i64) -> EmailRow {
     row_of(n, &summary)
 }
 
-/// A row for a summary at the place of email `n`.
+/// A row for a summary at the position of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
     let summary = Summary::from(summary);
     EmailRow {
@@ -403,12 +414,12 @@ pub fn body(email: &Email) -> Body {
     }
 }
 
-/// A model and the world it lives in, with the effects that are under way.
+/// A model with its mailbox and the effects that run.
 pub struct World {
     pub model: Model,
     pub mailbox: Mailbox,
     pub pending: Vec<Effect>,
-    /// Every effect ever asked for.
+    /// Every effect so far.
     pub asked: Vec<Effect>,
     /// Why the program has ended.
     pub exit: Option<ExitReason>,
@@ -430,14 +441,14 @@ impl World {
         }
     }
 
-    /// Starts the program and lets everything come to rest.
+    /// Starts the program and answers everything.
     pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
         let mut world = Self::start((width, height), session(), mailbox);
         world.settle();
         world
     }
 
-    /// Something happens.
+    /// Sends a message to the model.
     pub fn happen(&mut self, msg: Message) {
         for effect in self.model.update(msg) {
             self.asked.push(effect.clone());
@@ -483,7 +494,7 @@ impl World {
         self
     }
 
-    /// Answers the `n`th effect that is under way.
+    /// Answers the `n`th running effect.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
         self.mailbox.clock = self.model.now.timestamp();
@@ -491,7 +502,7 @@ impl World {
         self.happen(msg);
     }
 
-    /// Answers everything but pauses for a refresh, in order, until nothing is under way.
+    /// Answers everything but timers of requests, in order, until nothing else runs.
     pub fn settle(&mut self) -> &mut Self {
         use crate::app::TimerKind;
         let clock = |effect: &Effect| {
@@ -512,7 +523,7 @@ impl World {
         self
     }
 
-    /// Answers what the archive is asked, which takes no time that a person would notice.
+    /// Answers the effects that only read the archive.
     pub fn answer_archive(&mut self) -> &mut Self {
         let archive = |effect: &Effect| {
             matches!(
@@ -529,7 +540,7 @@ impl World {
         self
     }
 
-    /// Lets the pause before the next refresh end.
+    /// Fires the timer of the next refresh, and answers everything.
     pub fn wait_for_refresh(&mut self) -> &mut Self {
         use crate::app::TimerKind;
         if let Some(n) = self.pending.iter().rposition(|effect| {

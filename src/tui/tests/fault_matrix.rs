@@ -226,16 +226,16 @@ async fn screen(row: &Row) {
 }
 
 #[tokio::test]
-async fn list_and_show_end_as_they_should() {
+async fn list_and_show_end_with_expected_error() {
     for_each(&table(), list_and_show).await;
 }
 
 #[tokio::test]
-async fn sync_ends_as_it_should_and_makes_up_for_it_afterwards() {
+async fn sync_ends_with_expected_error_and_recovers() {
     for_each(&table(), sync).await;
 }
 
 #[tokio::test]
-async fn the_screen_goes_on_and_says_what_is_wrong() {
+async fn screen_shows_fault_and_recovers() {
     for_each(&table(), screen).await;
 }

@@ -9,6 +9,7 @@ mod faults;
 mod faulty_server;
 pub mod harness;
 mod output_bytes;
+mod profiles;
 mod program;
 mod readme_screenshot;
 #[path = "../../../tests/suite/harness/service.rs"]

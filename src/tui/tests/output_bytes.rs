@@ -1,4 +1,4 @@
-//! What a screen costs on the wire, in bytes: what people on a slow line feel first.
+//! The bytes that a screen writes, which users on a slow line notice first.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -53,21 +53,21 @@ impl Screen {
 
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
-        let look = RenderCtx {
+        let ctx = RenderCtx {
             theme: Theme::new(Some(Palette::default())),
             glyphs: Glyphs::UNICODE,
             now: NOW.parse().unwrap(),
             zone: TimeZone::UTC,
         };
         self.terminal
-            .draw(|frame| draw(&self.world.model, &look, frame))
+            .draw(|frame| draw(&self.world.model, &ctx, frame))
             .unwrap();
         std::mem::take(&mut *self.line.0.lock().unwrap()).len()
     }
 }
 
 #[test]
-fn a_frame_without_changes_costs_nothing() {
+fn unchanged_frame_writes_no_bytes() {
     let mut screen = Screen::at_rest();
     assert_eq!(screen.cost(), 0);
     screen.world.wait_for_refresh();
@@ -79,7 +79,7 @@ fn a_frame_without_changes_costs_nothing() {
 }
 
 #[test]
-fn a_step_costs_two_rows_and_not_the_screen() {
+fn moving_selection_writes_two_rows() {
     let mut screen = Screen::at_rest();
     let mut costs: Vec<usize> = (0..200)
         .map(|_| {
@@ -98,7 +98,7 @@ fn a_step_costs_two_rows_and_not_the_screen() {
 }
 
 #[test]
-fn many_keys_at_once_cost_one_frame() {
+fn many_keys_at_once_write_one_frame() {
     let mut screen = Screen::at_rest();
     for _ in 0..200 {
         screen.world.press("j");
@@ -109,7 +109,7 @@ fn many_keys_at_once_cost_one_frame() {
 }
 
 #[test]
-fn a_page_costs_about_what_it_shows() {
+fn scrolling_a_page_writes_about_a_page() {
     let mut screen = Screen::at_rest();
     screen.world.press("PgDn").settle();
     screen.world.press("PgDn");
@@ -118,7 +118,7 @@ fn a_page_costs_about_what_it_shows() {
 }
 
 #[test]
-fn a_letter_of_a_filter_costs_what_it_changes() {
+fn typing_a_filter_writes_only_changed_rows() {
     let mut screen = Screen::at_rest();
     screen.world.press("/").settle();
     let opening = screen.cost();

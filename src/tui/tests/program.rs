@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
-use crate::config::{Backfill, clock};
+use crate::config::{HistorySpan, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
 use crate::tui::LoopExit;
@@ -21,7 +21,7 @@ const WIDE: Size = Size {
 };
 
 #[tokio::test]
-async fn it_lists_reads_pages_and_leaves() {
+async fn keys_list_open_page_and_quit() {
     let mut it = TuiHarness::start(WIDE, 350).await;
     assert_eq!(it.position(), (Some(1), Some(100)));
     assert!(it.screen().contains("demo ▸ all mail"), "{}", it.screen());
@@ -48,7 +48,7 @@ async fn it_lists_reads_pages_and_leaves() {
 }
 
 #[tokio::test]
-async fn it_lives_new_emails_arrive_and_statuses_move_on() {
+async fn refresh_shows_new_emails_and_changed_statuses() {
     let mut it = TuiHarness::start(WIDE, 200).await;
     it.press("j j").await;
     let selected = it.selected();
@@ -72,7 +72,7 @@ async fn it_lives_new_emails_arrive_and_statuses_move_on() {
 }
 
 #[tokio::test]
-async fn it_is_a_state_to_be_offline() {
+async fn offline_screen_shows_stored_mail() {
     let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("j").await;
     it.press("k").await;
@@ -96,7 +96,7 @@ async fn it_is_a_state_to_be_offline() {
 }
 
 #[tokio::test]
-async fn each_face_of_a_body_can_be_shown() {
+async fn each_body_view_can_be_shown() {
     let mut it = TuiHarness::start(Size::new(100, 60), 50).await;
     it.press("Enter z").await;
     it.press("Alt-4").await;
@@ -112,7 +112,7 @@ async fn each_face_of_a_body_can_be_shown() {
     assert_eq!(it.open_email(), Some(it.selected()));
 }
 
-/// A mailbox that notes which emails it is asked for.
+/// A mailbox that records the emails it serves.
 struct Noted {
     mailbox: sample::SampleMailbox,
     emails: Arc<Mutex<Vec<String>>>,
@@ -130,7 +130,7 @@ impl EmailSource for Noted {
 }
 
 #[tokio::test]
-async fn no_email_is_fetched_twice_however_one_walks_among_them() {
+async fn moving_back_and_forth_fetches_no_email_twice() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let emails = Arc::new(Mutex::new(Vec::new()));
@@ -162,7 +162,7 @@ async fn no_email_is_fetched_twice_however_one_walks_among_them() {
 }
 
 #[tokio::test]
-async fn many_keys_at_once_are_one_email() {
+async fn many_keys_at_once_load_one_email() {
     let mut it = TuiHarness::start(WIDE, 1_000).await;
     let keys = "j ".repeat(80);
     it.press(&keys).await;
@@ -171,7 +171,7 @@ async fn many_keys_at_once_are_one_email() {
 }
 
 #[tokio::test]
-async fn it_finds_while_one_types_and_looks_further_back() {
+async fn filter_applies_while_typing_and_searches_older_mail() {
     let mut it = TuiHarness::start(WIDE, 600).await;
     let all = it.selected();
     it.press("/ s t a t u s : b o u n c e d").await;
@@ -203,7 +203,7 @@ async fn it_finds_while_one_types_and_looks_further_back() {
 }
 
 #[tokio::test]
-async fn it_shows_all_mail_to_a_recipient() {
+async fn recipient_card_counts_all_mail_to_the_address() {
     let mut it = TuiHarness::start(WIDE, 2_000).await;
     it.press("G").await;
     it.press("G").await;
@@ -211,9 +211,8 @@ async fn it_shows_all_mail_to_a_recipient() {
     it.press("c").await;
     let model = it.program.model();
     let tally = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted")
         .clone();
     assert_eq!(
@@ -233,9 +232,8 @@ async fn it_shows_all_mail_to_a_recipient() {
     it.press("b").await;
     let model = it.program.model();
     let further = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted again");
     assert_eq!(Some(further.total), model.list.total);
     assert!(
@@ -248,7 +246,7 @@ async fn it_shows_all_mail_to_a_recipient() {
 }
 
 #[tokio::test]
-async fn what_is_saved_as_a_view_stands_in_the_configuration() {
+async fn saved_view_is_written_to_the_configuration() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().to_str().unwrap();
     let env = [
@@ -274,7 +272,7 @@ async fn what_is_saved_as_a_view_stands_in_the_configuration() {
 }
 
 #[tokio::test]
-async fn it_goes_to_a_date() {
+async fn date_prompt_jumps_to_the_date() {
     let mut it = TuiHarness::start(WIDE, 600).await;
     it.press("g d y e s t e r d a y Enter").await;
     let (position, total) = it.position();
@@ -302,8 +300,8 @@ async fn it_goes_to_a_date() {
 }
 
 #[tokio::test]
-async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
-    let it = TuiHarness::with_backfill(WIDE, 350, Backfill::All).await;
+async fn backfill_fetches_older_mail_without_a_key_press() {
+    let it = TuiHarness::with_backfill(WIDE, 350, HistorySpan::All).await;
     assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
     assert!(
         it.screen().contains("350 emails, complete"),

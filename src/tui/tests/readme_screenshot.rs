@@ -17,7 +17,7 @@ const FOREGROUND: &str = "#d7dae0";
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a test has no settings to ask")]
-async fn the_picture_in_the_readme_is_the_screen() {
+async fn readme_picture_matches_the_screen() {
     let mut it = TuiHarness::start(Size::new(132, 36), 2_000).await;
     let wanted = |it: &TuiHarness| {
         it.program

@@ -124,7 +124,7 @@ async fn status_of_the_open_email_changes_on_both_screens() {
 }
 
 #[tokio::test]
-async fn older_mail_fetched_by_one_screen_is_counted_on_the_other() {
+async fn older_mail_fetched_elsewhere_is_counted() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = host.screens(folder.path()).await;
     one.press("G").await;
@@ -134,7 +134,7 @@ async fn older_mail_fetched_by_one_screen_is_counted_on_the_other() {
 }
 
 #[tokio::test]
-async fn outage_seen_by_one_screen_shows_on_the_other_until_it_ends() {
+async fn outage_shows_on_both_screens_until_it_ends() {
     let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = host.screens(folder.path()).await;
     host.stop().await;
@@ -166,7 +166,7 @@ async fn failed_request_makes_the_refreshing_screen_try() {
 }
 
 #[tokio::test]
-async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
+async fn removed_archive_is_reported_and_stops_requests() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, _two) = host.screens(folder.path()).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();

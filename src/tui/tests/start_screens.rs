@@ -1,9 +1,4 @@
-//! Setting sentbox up on its screen, and going from one profile to another.
-
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+//! The start screens as models: set-up, login, profiles.
 
 use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
@@ -11,19 +6,8 @@ use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
     Effect, ExitReason, Focus, Message, ProfileChoice, SessionInfo, SessionTarget, StorageMode,
 };
-use crate::config::{Env, SecretInput};
+use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
-use crate::server::sample::SampleMailbox as Sample;
-use crate::tui::LoopExit;
-use crate::tui::tests::harness::TuiHarness;
-use crate::tui::tests::service::{KEY, Service};
-use jiff::Timestamp;
-use ratatui::layout::Size;
-
-const SIZE: Size = Size {
-    width: 120,
-    height: 30,
-};
 
 pub fn welcome() -> SetupInfo {
     SetupInfo {
@@ -40,7 +24,6 @@ pub fn welcome() -> SetupInfo {
     }
 }
 
-/// The set-up screen, as a model.
 pub fn setting_up(width: u16, height: u16) -> World {
     let no_service = Some(Error::new(ErrorKind::KeyMissing, "there is no API key"));
     let session = SessionInfo {
@@ -58,7 +41,7 @@ fn last(world: &World) -> &Effect {
 }
 
 #[test]
-fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
+fn typed_key_appears_in_no_debug_output() {
     let mut world = setting_up(80, 24);
     assert_eq!(world.model.focus(), Focus::Choice);
     world.press("Enter");
@@ -97,7 +80,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
 }
 
 #[test]
-fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
+fn rejected_key_leaves_the_form_open() {
     let mut world = setting_up(80, 24);
     world.press("Enter Enter");
     assert!(
@@ -119,9 +102,9 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
             "the service does not accept the key",
         )),
     ));
-    let hall = world.model.start_screen.as_ref().unwrap();
-    assert_eq!(hall.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
-    let form = hall.form().unwrap();
+    let screen = world.model.start_screen.as_ref().unwrap();
+    assert_eq!(screen.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
+    let form = screen.form().unwrap();
     assert_eq!(
         (form.key.expose(), form.field),
         ("re_x", FormField::Key),
@@ -139,7 +122,7 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
 }
 
 #[test]
-fn whoever_stops_waiting_is_not_taken_anywhere() {
+fn cancelled_login_opens_no_session() {
     let mut world = setting_up(80, 24);
     world.press("Enter").write("re_x").press("Enter");
     let Effect::VerifyKey { request, .. } = last(&world).clone() else {
@@ -169,7 +152,7 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
 }
 
 #[test]
-fn a_door_that_stays_shut_leaves_one_where_one_was() {
+fn failing_to_open_keeps_the_current_profile() {
     let mut world = World::at_rest(80, 24, Mailbox::of(20));
     world.press("j j g p").settle();
     let selected = world.selected();
@@ -211,7 +194,7 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
 }
 
 #[test]
-fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
+fn small_screen_shows_selected_profile_and_error() {
     let mut world = World::at_rest(40, 12, Mailbox::of(3));
     world.press("g p");
     let Effect::LoadProfiles(request) = last(&world).clone() else {
@@ -250,310 +233,8 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     }
 }
 
-/// A home with two profiles of two teams, and a third whose key is missing.
-fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
-    let home = tempfile::tempdir().unwrap();
-    let config = home.path().join(".config/sentbox");
-    let profile = |name: &str, service: &Service| {
-        format!(
-            "[profiles.{name}]\nbase_url = \"{}\"\napi_key_file = \"key\"\nrate = 1000\n",
-            service.base()
-        )
-    };
-    let text = format!(
-        "default_profile = \"acme\"\n{}{}[profiles.third]\napi_key_command = \"echo oh no >&2; exit 1\"\n",
-        profile("acme", teams[0]),
-        profile("other", teams[1])
-    );
-    crate::tui::tests::service::write_config(&config, &text);
-    fs::write(config.join("key"), KEY).unwrap();
-    fs::set_permissions(config.join("key"), fs::Permissions::from_mode(0o600)).unwrap();
-    let env = env(home.path());
-    (home, env)
-}
-
-fn env(home: &Path) -> Env {
-    Env::from_iter([("HOME", home.display().to_string())])
-}
-
-fn team(seed: u64, emails: u32) -> Service {
-    let now: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
-    Service::new(Sample::new(seed, emails, now, Arc::new(move || now)))
-}
-
-/// Files of this process below a folder that are open.
-fn open_below(folder: &Path) -> Vec<String> {
-    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
-    let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
-    targets
-        .filter(|path| path.starts_with(folder))
-        .map(|path| path.display().to_string())
-        .collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn one_goes_to_another_profile_and_nothing_of_the_first_is_left() {
-    let teams = [team(1, 40), team(2, 70)];
-    let (home, env) = home([&teams[0], &teams[1]]);
-    let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().starts_with(" acme ▸ all mail"),
-        "{}",
-        it.screen()
-    );
-    assert_eq!(it.position().1, Some(40));
-    let archives = |name: &str| home.path().join(".local/share/sentbox").join(name);
-    assert!(!open_below(&archives("acme")).is_empty());
-
-    it.press("g p").await;
-    assert!(
-        it.screen().contains("acme (here)") && it.screen().contains("third"),
-        "{}",
-        it.screen()
-    );
-    it.press("j j Enter").await;
-    let screen = it.screen();
-    assert!(
-        screen.contains("the command of profile third failed")
-            && screen.contains("acme ▸ profiles"),
-        "{screen}"
-    );
-    it.press("Esc").await;
-    assert_eq!(it.position().1, Some(40));
-
-    it.press("g p").await;
-    it.press("j Enter").await;
-    assert!(
-        it.screen().starts_with(" other ▸ all mail"),
-        "{}",
-        it.screen()
-    );
-    assert_eq!(it.position(), (Some(1), Some(70)));
-    // What was at work when the profile was left ends by itself, and with it the last file.
-    while !open_below(&archives("acme")).is_empty() {
-        tokio::task::yield_now().await;
-    }
-    let lease = fs::File::open(
-        fs::read_dir(archives("acme"))
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path()
-            .join("archive.sqlite.lease"),
-    )
-    .unwrap();
-    lease
-        .try_lock()
-        .expect("nobody holds the lease of the profile that was left");
-
-    it.press("g p").await;
-    it.press("j j Enter").await;
-    assert!(
-        it.screen().starts_with(" demo ▸ all mail"),
-        "{}",
-        it.screen()
-    );
-    it.press("g p").await;
-    it.press("k k k Enter").await;
-    assert_eq!(it.position().1, Some(40), "{}", it.screen());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn recorded_profile_switch_replays_to_the_same_model() {
-    let teams = [team(1, 40), team(2, 70)];
-    let (_home, env) = home([&teams[0], &teams[1]]);
-    let mut it = TuiHarness::with_env(SIZE, env).await;
-    it.press("j j Enter q").await;
-    it.press("g p").await;
-    it.press("j Enter").await;
-    it.press("j j j").await;
-    let (mut model, messages) = *it.program.recording.clone();
-    assert_eq!(model.session.profile, "acme");
-    let mut switches = 0;
-    for message in messages {
-        let effects = model.update(message);
-        let switch = |effect: &&Effect| matches!(effect, Effect::SwitchSession(_));
-        switches += effects.iter().filter(switch).count();
-    }
-    assert_eq!((model.session.profile.as_str(), switches), ("other", 1));
-    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
-    let teams = [team(1, 40), team(2, 70)];
-    for (keys, emails, name) in [("Enter", 1, "acme"), ("j Enter", 0, "acme")] {
-        let (home, env) = home([&teams[0], &teams[1]]);
-        let archives = home.path().join(".local/share/sentbox/acme");
-        let folders = || fs::read_dir(&archives).unwrap().count();
-        TuiHarness::with_env(SIZE, env.clone())
-            .await
-            .press("q")
-            .await;
-        assert_eq!(folders(), 1);
-        // The service knows one key only, so that nothing can be mixed up by the answer alone.
-        fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
-        let mut it = TuiHarness::with_env(SIZE, env).await;
-        let screen = it.screen();
-        assert!(
-            screen.contains("belongs to another key")
-                && screen.contains("Is the new key of the same team?"),
-            "{screen}"
-        );
-        assert!(
-            screen.contains("archive of 40 emails") && screen.contains("Leave"),
-            "{screen}"
-        );
-        it.press(keys).await;
-        let screen = it.screen();
-        assert!(
-            screen.starts_with(&format!(" {name} ")) && it.program.model().start_screen.is_none(),
-            "{screen}"
-        );
-        assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
-        assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn profiles_that_are_there_are_offered_where_none_is_meant() {
-    let teams = [team(1, 40), team(2, 70)];
-    let (home, env) = home([&teams[0], &teams[1]]);
-    let config = home.path().join(".config/sentbox/config.toml");
-    let text = fs::read_to_string(&config)
-        .unwrap()
-        .replace("default_profile = \"acme\"\n", "");
-    fs::write(&config, text).unwrap();
-    let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().contains("Log in") && it.screen().contains("Open other"),
-        "{}",
-        it.screen()
-    );
-    it.press("j j Enter").await;
-    assert_eq!(it.position().1, Some(70), "{}", it.screen());
-}
-
-/// What befalls a file.
-type Spoil = fn(&Path);
-
-/// The archive's file of the profile `acme`.
-fn file(home: &Path) -> PathBuf {
-    let folder = fs::read_dir(home.join(".local/share/sentbox/acme"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    folder.join("archive.sqlite")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() {
-    let team = team(1, 40);
-    let spoil: [(&str, Spoil); 3] = [
-        ("the archive file is not an archive", |file| {
-            fs::write(file, "Dear Sir or Madam, ".repeat(500)).unwrap();
-        }),
-        ("the archive file is damaged", |file| {
-            let mut bytes = fs::read(file).unwrap();
-            bytes[4096..].fill(0x5a);
-            fs::write(file, bytes).unwrap();
-        }),
-        (
-            "the archive was written by a newer version of sentbox (format 99)",
-            |file| {
-                let connection = rusqlite::Connection::open(file).unwrap();
-                connection.execute_batch("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE").unwrap();
-            },
-        ),
-    ];
-    for (message, spoil) in spoil {
-        let (home, env) = home([&team, &team]);
-        TuiHarness::with_env(SIZE, env.clone())
-            .await
-            .press("q")
-            .await;
-        let file = file(home.path());
-        while fs::exists(file.with_added_extension("wal")).unwrap()
-            || !open_below(home.path()).is_empty()
-        {
-            let _ = rusqlite::Connection::open(&file)
-                .unwrap()
-                .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
-            tokio::task::yield_now().await;
-        }
-        spoil(&file);
-        let before = fs::read(&file).unwrap();
-        let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
-        let screen = it.screen();
-        assert!(
-            screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
-            "{screen}"
-        );
-        assert!(screen.contains(&message[..25]), "{screen}");
-        it.press("j").await;
-        it.press("!").await;
-        assert!(
-            it.screen().contains(message) && it.screen().contains("archive.sqlite"),
-            "{}",
-            it.screen()
-        );
-        it.press("q q").await;
-        drop(it);
-        assert!(
-            fs::read(&file).unwrap() == before,
-            "{message}: the file is another"
-        );
-        // From another profile one comes to it just so.
-        let mut it = TuiHarness::with_env(SIZE, env).await;
-        it.press("g p").await;
-        it.press("j Enter").await;
-        it.press("g p").await;
-        it.press("k Enter").await;
-        assert!(
-            it.screen().starts_with(" acme (not kept) ▸ all mail"),
-            "{}",
-            it.screen()
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn an_archive_that_another_program_holds_is_left_to_it() {
-    let team = team(1, 40);
-    let (home, env) = home([&team, &team]);
-    TuiHarness::with_env(SIZE, env.clone())
-        .await
-        .press("q")
-        .await;
-    while !open_below(home.path()).is_empty() {
-        tokio::task::yield_now().await;
-    }
-    let other = rusqlite::Connection::open(file(home.path())).unwrap();
-    other
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM identity")
-        .unwrap();
-    let it = TuiHarness::with_env(SIZE, env).await;
-    let screen = it.screen();
-    assert!(
-        screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
-        "{screen}"
-    );
-    assert!(
-        screen.contains("the archive is locked by another program, so nothing is kept this time"),
-        "{screen}"
-    );
-    other.execute_batch("ROLLBACK").unwrap();
-    let emails: i64 = other
-        .query_row("SELECT count(*) FROM mail", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(emails, 40);
-}
-
 #[test]
-fn what_is_not_kept_is_not_said_to_be() {
+fn placeholder_says_whether_mail_is_stored() {
     let first = |kept| {
         let world = World::start(
             (100, 24),
@@ -581,73 +262,4 @@ fn what_is_not_kept_is_not_said_to_be() {
             "{screen}"
         );
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn in_memory_nothing_of_the_mail_comes_to_the_disk() {
-    let team = team(1, 40);
-    let (home, env) = home([&team, &team]);
-    let config = home.path().join(".config/sentbox/config.toml");
-    let text = fs::read_to_string(&config).unwrap().replacen(
-        "api_key_file",
-        "archive = \"memory\"\napi_key_file",
-        1,
-    );
-    fs::write(&config, text).unwrap();
-    let mut it = TuiHarness::with_env(SIZE, env).await;
-    assert!(
-        it.screen().starts_with(" acme (not kept) ▸ all mail"),
-        "{}",
-        it.screen()
-    );
-    it.press("/ a Enter g p").await;
-    assert!(it.screen().contains("nothing is kept"), "{}", it.screen());
-    assert!(!home.path().join(".local").exists());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
-    let team = team(3, 25);
-    let home = tempfile::tempdir().unwrap();
-    let mut it = TuiHarness::with_env(SIZE, env(home.path())).await;
-    assert!(
-        it.screen()
-            .contains("~/.config/sentbox/keys/default, for you alone"),
-        "{}",
-        it.screen()
-    );
-    it.press("Enter Tab Ctrl-u").await;
-    it.paste(&team.base()).await;
-    it.press("Tab").await;
-    it.paste("re_wrong\n").await;
-    it.press("Enter").await;
-    assert!(
-        it.screen().contains("the key was not stored"),
-        "{}",
-        it.screen()
-    );
-    assert!(!home.path().join(".config").exists());
-    it.press("Ctrl-u").await;
-    it.paste(KEY).await;
-    assert!(
-        it.screen().contains("20 characters") && !it.screen().contains("canary"),
-        "{}",
-        it.screen()
-    );
-    it.press("Enter").await;
-    assert!(
-        it.screen().starts_with(" default ▸ all mail")
-            && it.screen().contains("the key may read, send and delete"),
-        "{}",
-        it.screen()
-    );
-    assert_eq!(it.position().1, Some(25));
-    let key = home.path().join(".config/sentbox/keys/default");
-    assert_eq!(fs::read_to_string(&key).unwrap(), format!("{KEY}\n"));
-    assert_eq!(
-        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
-    it.press("q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
 }

@@ -1,0 +1,391 @@
+//! The program with real profiles: switching, archives that cannot be used, a new key.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ratatui::layout::Size;
+
+use crate::app::{Effect, ExitReason};
+use crate::config::Env;
+use crate::server::sample::SampleMailbox;
+use crate::tui::LoopExit;
+use crate::tui::tests::harness::TuiHarness;
+use crate::tui::tests::service::{KEY, Service};
+
+const SIZE: Size = Size {
+    width: 120,
+    height: 30,
+};
+
+/// A home with two profiles of two teams, and a third whose key is missing.
+fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join(".config/sentbox");
+    let profile = |name: &str, service: &Service| {
+        format!(
+            "[profiles.{name}]\nbase_url = \"{}\"\napi_key_file = \"key\"\nrate = 1000\n",
+            service.base()
+        )
+    };
+    let text = format!(
+        "default_profile = \"acme\"\n{}{}[profiles.third]\napi_key_command = \"echo oh no >&2; exit 1\"\n",
+        profile("acme", teams[0]),
+        profile("other", teams[1])
+    );
+    crate::tui::tests::service::write_config(&config, &text);
+    fs::write(config.join("key"), KEY).unwrap();
+    fs::set_permissions(config.join("key"), fs::Permissions::from_mode(0o600)).unwrap();
+    let env = env(home.path());
+    (home, env)
+}
+
+fn env(home: &Path) -> Env {
+    Env::from_iter([("HOME", home.display().to_string())])
+}
+
+fn team(seed: u64, emails: u32) -> Service {
+    let now: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
+    Service::new(SampleMailbox::new(seed, emails, now, Arc::new(move || now)))
+}
+
+/// The open files of this process below a folder.
+fn open_below(folder: &Path) -> Vec<String> {
+    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+    targets
+        .filter(|path| path.starts_with(folder))
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn switching_profile_closes_the_first_archive() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (home, env) = home([&teams[0], &teams[1]]);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    assert!(
+        it.screen().starts_with(" acme ▸ all mail"),
+        "{}",
+        it.screen()
+    );
+    assert_eq!(it.position().1, Some(40));
+    let archives = |name: &str| home.path().join(".local/share/sentbox").join(name);
+    assert!(!open_below(&archives("acme")).is_empty());
+
+    it.press("g p").await;
+    assert!(
+        it.screen().contains("acme (here)") && it.screen().contains("third"),
+        "{}",
+        it.screen()
+    );
+    it.press("j j Enter").await;
+    let screen = it.screen();
+    assert!(
+        screen.contains("the command of profile third failed")
+            && screen.contains("acme ▸ profiles"),
+        "{screen}"
+    );
+    it.press("Esc").await;
+    assert_eq!(it.position().1, Some(40));
+
+    it.press("g p").await;
+    it.press("j Enter").await;
+    assert!(
+        it.screen().starts_with(" other ▸ all mail"),
+        "{}",
+        it.screen()
+    );
+    assert_eq!(it.position(), (Some(1), Some(70)));
+    // Running tasks of the first profile end, and close its last file.
+    while !open_below(&archives("acme")).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let lock = fs::File::open(
+        fs::read_dir(archives("acme"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path()
+            .join("archive.sqlite.lease"),
+    )
+    .unwrap();
+    lock.try_lock()
+        .expect("the first archive is not locked any more");
+
+    it.press("g p").await;
+    it.press("j j Enter").await;
+    assert!(
+        it.screen().starts_with(" demo ▸ all mail"),
+        "{}",
+        it.screen()
+    );
+    it.press("g p").await;
+    it.press("k k k Enter").await;
+    assert_eq!(it.position().1, Some(40), "{}", it.screen());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn recorded_profile_switch_replays_to_the_same_model() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (_home, env) = home([&teams[0], &teams[1]]);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    it.press("j j Enter q").await;
+    it.press("g p").await;
+    it.press("j Enter").await;
+    it.press("j j j").await;
+    let (mut model, messages) = *it.program.recording.clone();
+    assert_eq!(model.session.profile, "acme");
+    let mut switches = 0;
+    for message in messages {
+        let effects = model.update(message);
+        let switch = |effect: &&Effect| matches!(effect, Effect::SwitchSession(_));
+        switches += effects.iter().filter(switch).count();
+    }
+    assert_eq!((model.session.profile.as_str(), switches), ("other", 1));
+    assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn new_key_asks_before_using_another_keys_archive() {
+    let teams = [team(1, 40), team(2, 70)];
+    for (keys, emails, name) in [("Enter", 1, "acme"), ("j Enter", 0, "acme")] {
+        let (home, env) = home([&teams[0], &teams[1]]);
+        let archives = home.path().join(".local/share/sentbox/acme");
+        let folders = || fs::read_dir(&archives).unwrap().count();
+        TuiHarness::with_env(SIZE, env.clone())
+            .await
+            .press("q")
+            .await;
+        assert_eq!(folders(), 1);
+        // The service accepts one key only, so the answer alone mixes nothing up.
+        fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
+        let mut it = TuiHarness::with_env(SIZE, env).await;
+        let screen = it.screen();
+        assert!(
+            screen.contains("belongs to another key")
+                && screen.contains("Is the new key of the same team?"),
+            "{screen}"
+        );
+        assert!(
+            screen.contains("archive of 40 emails") && screen.contains("Leave"),
+            "{screen}"
+        );
+        it.press(keys).await;
+        let screen = it.screen();
+        assert!(
+            screen.starts_with(&format!(" {name} ")) && it.program.model().start_screen.is_none(),
+            "{screen}"
+        );
+        assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
+        assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn setup_offers_existing_profiles() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (home, env) = home([&teams[0], &teams[1]]);
+    let config = home.path().join(".config/sentbox/config.toml");
+    let text = fs::read_to_string(&config)
+        .unwrap()
+        .replace("default_profile = \"acme\"\n", "");
+    fs::write(&config, text).unwrap();
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    assert!(
+        it.screen().contains("Log in") && it.screen().contains("Open other"),
+        "{}",
+        it.screen()
+    );
+    it.press("j j Enter").await;
+    assert_eq!(it.position().1, Some(70), "{}", it.screen());
+}
+
+/// Makes a file unusable.
+type Damage = fn(&Path);
+
+/// The archive file of the profile `acme`.
+fn file(home: &Path) -> PathBuf {
+    let folder = fs::read_dir(home.join(".local/share/sentbox/acme"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    folder.join("archive.sqlite")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn unusable_archive_file_is_left_unchanged() {
+    let team = team(1, 40);
+    let damages: [(&str, Damage); 3] = [
+        ("the archive file is not an archive", |file| {
+            fs::write(file, "Dear Sir or Madam, ".repeat(500)).unwrap();
+        }),
+        ("the archive file is damaged", |file| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes[4096..].fill(0x5a);
+            fs::write(file, bytes).unwrap();
+        }),
+        (
+            "the archive was written by a newer version of sentbox (format 99)",
+            |file| {
+                let connection = rusqlite::Connection::open(file).unwrap();
+                connection.execute_batch("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE").unwrap();
+            },
+        ),
+    ];
+    for (message, damage) in damages {
+        let (home, env) = home([&team, &team]);
+        TuiHarness::with_env(SIZE, env.clone())
+            .await
+            .press("q")
+            .await;
+        let file = file(home.path());
+        while fs::exists(file.with_added_extension("wal")).unwrap()
+            || !open_below(home.path()).is_empty()
+        {
+            let _ = rusqlite::Connection::open(&file)
+                .unwrap()
+                .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+            tokio::task::yield_now().await;
+        }
+        damage(&file);
+        let before = fs::read(&file).unwrap();
+        let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
+        let screen = it.screen();
+        assert!(
+            screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
+            "{screen}"
+        );
+        assert!(screen.contains(&message[..25]), "{screen}");
+        it.press("j").await;
+        it.press("!").await;
+        assert!(
+            it.screen().contains(message) && it.screen().contains("archive.sqlite"),
+            "{}",
+            it.screen()
+        );
+        it.press("q q").await;
+        drop(it);
+        assert!(
+            fs::read(&file).unwrap() == before,
+            "{message}: the file has changed"
+        );
+        // Switching to the profile opens it in the same way.
+        let mut it = TuiHarness::with_env(SIZE, env).await;
+        it.press("g p").await;
+        it.press("j Enter").await;
+        it.press("g p").await;
+        it.press("k Enter").await;
+        assert!(
+            it.screen().starts_with(" acme (not kept) ▸ all mail"),
+            "{}",
+            it.screen()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn locked_archive_is_left_to_its_holder() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    TuiHarness::with_env(SIZE, env.clone())
+        .await
+        .press("q")
+        .await;
+    while !open_below(home.path()).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let other = rusqlite::Connection::open(file(home.path())).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM identity")
+        .unwrap();
+    let it = TuiHarness::with_env(SIZE, env).await;
+    let screen = it.screen();
+    assert!(
+        screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("the archive is locked by another program, so nothing is kept this time"),
+        "{screen}"
+    );
+    other.execute_batch("ROLLBACK").unwrap();
+    let emails: i64 = other
+        .query_row("SELECT count(*) FROM mail", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(emails, 40);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn in_memory_profile_writes_no_mail_to_disk() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    let config = home.path().join(".config/sentbox/config.toml");
+    let text = fs::read_to_string(&config).unwrap().replacen(
+        "api_key_file",
+        "archive = \"memory\"\napi_key_file",
+        1,
+    );
+    fs::write(&config, text).unwrap();
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    assert!(
+        it.screen().starts_with(" acme (not kept) ▸ all mail"),
+        "{}",
+        it.screen()
+    );
+    it.press("/ a Enter g p").await;
+    assert!(it.screen().contains("nothing is kept"), "{}", it.screen());
+    assert!(!home.path().join(".local").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn pasted_key_is_verified_stored_privately_and_used() {
+    let team = team(3, 25);
+    let home = tempfile::tempdir().unwrap();
+    let mut it = TuiHarness::with_env(SIZE, env(home.path())).await;
+    assert!(
+        it.screen()
+            .contains("~/.config/sentbox/keys/default, for you alone"),
+        "{}",
+        it.screen()
+    );
+    it.press("Enter Tab Ctrl-u").await;
+    it.paste(&team.base()).await;
+    it.press("Tab").await;
+    it.paste("re_wrong\n").await;
+    it.press("Enter").await;
+    assert!(
+        it.screen().contains("the key was not stored"),
+        "{}",
+        it.screen()
+    );
+    assert!(!home.path().join(".config").exists());
+    it.press("Ctrl-u").await;
+    it.paste(KEY).await;
+    assert!(
+        it.screen().contains("20 characters") && !it.screen().contains("canary"),
+        "{}",
+        it.screen()
+    );
+    it.press("Enter").await;
+    assert!(
+        it.screen().starts_with(" default ▸ all mail")
+            && it.screen().contains("the key may read, send and delete"),
+        "{}",
+        it.screen()
+    );
+    assert_eq!(it.position().1, Some(25));
+    let key = home.path().join(".config/sentbox/keys/default");
+    assert_eq!(fs::read_to_string(&key).unwrap(), format!("{KEY}\n"));
+    assert_eq!(
+        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    it.press("q").await;
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+}
