@@ -211,19 +211,18 @@ pub(super) fn log_attempt(
 ) {
     let (endpoint, status, attempt) = (details.endpoint, details.status, details.attempts);
     let request_id = details.request_id.as_deref();
-    match error.map(RequestError::code) {
-        Some(error) => {
-            warn!(
-                endpoint,
-                status,
-                request_id,
-                attempt,
-                ?duration,
-                error,
-                "request failed"
-            );
-        }
-        None => debug!(endpoint, status, request_id, attempt, ?duration, "response"),
+    if let Some(error) = error.map(RequestError::code) {
+        warn!(
+            endpoint,
+            status,
+            request_id,
+            attempt,
+            ?duration,
+            error,
+            "request failed"
+        );
+    } else {
+        debug!(endpoint, status, request_id, attempt, ?duration, "response");
     }
 }
 
