@@ -21,8 +21,7 @@ use bucket::{SharedBucket, TokenBucket, TokenDemand};
 
 pub(super) use limiter::{Denied, RateLimiter};
 
-use super::request::Priority;
-use super::retry::DEFAULT_PAUSE;
+use super::request::{DEFAULT_PAUSE, Priority};
 use crate::config::Rate;
 
 /// The rate budget as a status line shows it.

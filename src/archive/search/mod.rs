@@ -32,7 +32,8 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use self::scan::{Scan, continue_while};
-use super::window::{Direction, EmailRow, TOP, read_window};
+use super::listing::{Direction, TOP};
+use super::window::{EmailRow, read_window};
 use super::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
