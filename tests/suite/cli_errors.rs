@@ -1,7 +1,5 @@
 //! Errors of the commands: exit code, message and hint.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::cli::{files, two_emails};
 use crate::harness::process::{Sentbox, serve_once};
 use crate::harness::service::KEY;
