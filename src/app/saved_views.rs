@@ -1,4 +1,4 @@
-//! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
+//! Saved views: showing one by its number or from a list, saving the filter as one, deleting one.
 
 use super::chooser::{Chooser, ChooserKind};
 use super::commands::{Command, require};
@@ -9,20 +9,16 @@ use super::search::Filter;
 use crate::config::SavedView;
 use crate::error::Error;
 
-/// The number and the name in a line such as `3 Trouble`.
+/// Parses the number and the name of a view, as in `3 Trouble`.
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     let line = line.trim();
-    let number = line
-        .chars()
-        .next()?
-        .to_digit(10)
-        .filter(|number| *number > 0)?;
-    let name = line[1..].strip_prefix(char::is_whitespace)?.trim();
-    Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
+    let (number, name) = line.split_once(char::is_whitespace)?;
+    let number = number.parse().ok().filter(|_| number.len() == 1)?;
+    (number > 0).then(|| (number, name.trim()))
 }
 
 impl Model {
-    /// The view that the list shows, if what it shows is one.
+    /// The saved view with the current filter.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter.text();
         self.session
@@ -118,7 +114,7 @@ impl Model {
         Ok(())
     }
 
-    /// Asks for a number and a name for what is shown.
+    /// Opens the prompt for the number and the name of a view.
     pub(super) fn open_save_view_prompt(&mut self) {
         let text = match self.shown_view() {
             Some((number, view)) => format!("{number} {}", view.name),
@@ -133,7 +129,7 @@ impl Model {
         ));
     }
 
-    /// Saves what is shown. What has no number and no name stays in the line.
+    /// Saves the filter as a view; a line without number and name stays in the prompt.
     pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
@@ -148,7 +144,7 @@ impl Model {
         self.write_view(number, Some(view));
     }
 
-    /// Takes where the views are kept, or why they are not.
+    /// Adds to the notice where the view was stored, or why not.
     pub(super) fn apply_view_saved(
         &mut self,
         request: RequestId,
@@ -157,17 +153,16 @@ impl Model {
         if !self.view_save.finish(request) {
             return;
         }
-        let words = match result {
+        let stored = match result {
             Ok(Some(file)) => format!("written to {file}"),
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
-            Err(failure) => format!("until you leave: {}", failure.message),
+            Err(error) => format!("until you leave: {}", error.message),
         };
-        let said = self
-            .notice
-            .take()
-            .map(|said| format!("{said}; "))
-            .unwrap_or_default();
-        self.notice = Some(said + &words);
+        let text = match self.notice.take() {
+            Some(notice) => format!("{notice}; {stored}"),
+            None => stored,
+        };
+        self.notify(text);
     }
 }
 
@@ -176,7 +171,7 @@ mod tests {
     use super::parse_numbered_name;
 
     #[test]
-    fn a_view_is_saved_under_a_number_and_a_name() {
+    fn view_needs_number_and_name() {
         for (line, read) in [
             ("3 Trouble", Some((3, "Trouble"))),
             (" 9  Late  mail ", Some((9, "Late  mail"))),
