@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::query::{Completion, SortOrder};
 
 /// The state of the terminal program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Model {
     pub session: SessionInfo,
     pub list: List,
@@ -93,39 +93,15 @@ impl Model {
     /// The first state, with its effects in the outbox.
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
         let mut model = Self {
-            list: List::default(),
-            reader: Reader::default(),
             service: ServiceStatus::new(&session),
-            prompt: None,
-            recipient_card: None,
-            load_older: None,
-            help: None,
-            error_details: None,
-            pending_keys: Vec::new(),
+            freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),
-            full_times: false,
             mouse: true,
-            outbox: Effects::new(),
-            size,
-            panes: PaneSettings::default(),
-            reader_open: false,
-            dragging_divider: false,
-            freshness: Freshness::new(now.timestamp()),
-            status_check: None,
-            now,
-            rate_budget: None,
-            countdown: Pending::default(),
-            prefetch: Prefetch::default(),
-            suggestions: Pending::default(),
-            history_save: Pending::default(),
-            history: NavHistory::default(),
-            view_chooser: None,
-            view_save: Pending::default(),
-            count_request: Pending::default(),
-            user_acted: false,
-            announce_refresh: false,
             session,
+            size,
+            now,
+            ..Self::default()
         };
         let filtered = model
             .list

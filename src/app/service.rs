@@ -20,7 +20,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 
 /// How it stands with the service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceStatus {
     pub unavailable: Option<Error>,
     pub is_refused: bool,
@@ -53,23 +53,13 @@ impl ServiceStatus {
     pub fn new(session: &SessionInfo) -> Self {
         Self {
             unavailable: session.service_error.clone(),
-            is_refused: false,
-            error: None,
-            failing_since: None,
             as_of: session.as_of,
-            has_answered: false,
             refresh_interval: session.refresh,
-            failures: 0,
-            refresh_request: Pending::default(),
-            is_background_refresh: false,
-            refresh_timer: Pending::default(),
-            older_request: Pending::default(),
-            older_timer: Pending::default(),
-            backfill: BackfillState::new(session.backfill),
-            reach: None,
-            is_behind: false,
-            exhausted: false,
-            unreadable: 0,
+            backfill: BackfillState {
+                setting: session.backfill,
+                ..BackfillState::default()
+            },
+            ..Self::default()
         }
     }
 
@@ -353,7 +343,7 @@ impl ServiceStatus {
 }
 
 /// How far it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BackfillState {
     setting: Backfill,
     pub(super) request: Pending<()>,
@@ -364,15 +354,6 @@ pub(super) struct BackfillState {
 }
 
 impl BackfillState {
-    fn new(wanted: Backfill) -> Self {
-        Self {
-            setting: wanted,
-            request: Pending::default(),
-            active: false,
-            paused: false,
-        }
-    }
-
     /// Whether it is being done.
     const fn is_active(&self) -> bool {
         self.active
