@@ -63,10 +63,6 @@ pub enum ErrorKind {
     ///
     /// Change `base_url` if the service has moved.
     Redirected,
-    /// The awaited change did not happen in the time allowed.
-    ///
-    /// Try again, or allow more time.
-    TimedOut,
     /// The archive cannot be used.
     ///
     /// Run `sentbox doctor`; `sentbox archive repair` recovers a damaged archive.
@@ -103,7 +99,6 @@ impl ErrorKind {
             Self::Unreachable => "unreachable",
             Self::NotTheApi => "not_the_api",
             Self::Redirected => "redirected",
-            Self::TimedOut => "timed_out",
             Self::Archive => "archive",
             Self::Config => "config",
             Self::Io => "io",
@@ -121,7 +116,6 @@ impl ErrorKind {
             Self::NotFound => 4,
             Self::Server | Self::Unreachable | Self::NotTheApi | Self::Redirected => 5,
             Self::RateLimited | Self::Quota => 6,
-            Self::TimedOut => 7,
             Self::Archive | Self::Config => 8,
             Self::Internal => 101,
         }
@@ -195,20 +189,27 @@ impl Error {
         }
     }
 
-    #[must_use]
+    /// Creates the error of a file or stream that the system refuses: `PATH cannot be read: REASON`.
+    pub(crate) fn cannot(
+        action: &str,
+        kind: ErrorKind,
+        subject: impl fmt::Display,
+        reason: &dyn fmt::Display,
+    ) -> Self {
+        Self::new(kind, format!("{subject} cannot be {action}: {reason}"))
+    }
+
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    #[must_use]
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
 
     /// Adds the request that failed, unless it was never sent.
-    #[must_use]
     pub(crate) fn with_details(mut self, details: RequestDetails) -> Self {
         self.details = (details.attempts > 0).then(|| Box::new(details));
         self

@@ -22,10 +22,12 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Opens the terminal UI on the selected profile, or with its setup.
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
-    let settings = cli::resolve_settings(context.global, context.env, context.out)?;
-    if settings.is_unconfigured && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+    let settings = context.resolve_settings()?;
+    if settings.credentials.is_unconfigured
+        && !(io::stdin().is_terminal() && io::stdout().is_terminal())
+    {
         // Without a terminal there is no setup: the error is the missing key.
-        settings.key.as_ref().map_err(Clone::clone)?;
+        settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
     let sessions = build_session_factory(context, (DEFAULT_EMAILS, 1))?;
     run_tui(&sessions, context, || {
@@ -48,7 +50,7 @@ fn build_session_factory(
 ) -> Result<SessionFactory, Error> {
     // Without a usable configuration file, the keys are the default ones.
     let changes = Profiles::load_with_errors(context.env)
-        .map(|profiles| profiles.keys().to_vec())
+        .map(|profiles| profiles.file.keys)
         .unwrap_or_default();
     let (keymap, errors) = Keymap::with_overrides(&changes);
     if let Some(message) = errors.into_iter().next() {
@@ -79,7 +81,7 @@ fn run_tui(
     let clock = sessions.clock.clone();
     let palette = context.out.colour.then(|| {
         Profiles::load_with_errors(env)
-            .map(|profiles| profiles.palette())
+            .map(|profiles| profiles.file.palette)
             .unwrap_or_default()
     });
     let zone = sessions.flags.zone.clone();

@@ -2,11 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-use tokio::signal::unix::SignalKind;
 
 use crate::app::Keymap;
 use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
@@ -91,9 +90,9 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             let result = out.write_data(&text).and_then(|()| out.flush());
             (out, result)
         }
-        ParsedArgs::Invalid { failure, json } => (
+        ParsedArgs::Invalid { error, json } => (
             Output::before_parsing(json),
-            Err(CommandExit::Failed(failure)),
+            Err(CommandExit::Failed(error)),
         ),
     };
     match result {
@@ -162,13 +161,7 @@ fn raise_descriptor_limit() -> Result<(), Error> {
 }
 
 /// Makes a write beyond the file size limit fail like one to a full disk; by default its signal ends the
-/// process. The handler stays after the runtime that installed it is gone.
+/// process.
 fn ignore_sigxfsz() {
-    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
-        let _guard = runtime.enter();
-        let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
-    }
+    let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
 }

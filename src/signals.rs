@@ -4,17 +4,14 @@
 //! that does not read, or by an archive that another process has locked.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinSet;
 
 /// The signals that end a command in an orderly way.
 pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -54,24 +51,17 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Installs handlers for `signals` in place of their default action.
-    pub(crate) fn listen(signals: &'static [Signal]) -> io::Result<Self> {
+    pub(crate) fn listen(signals: &[Signal]) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
-        let (ready, installed) = mpsc::channel();
+        let numbers = signals.iter().map(|signal| signal.as_raw());
+        let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
         let forward = sender.clone();
-        thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || match install_handlers(signals) {
-                Ok((runtime, mut handlers)) => {
-                    let _ = ready.send(Ok(()));
-                    if let Some(Ok(Some(number))) = runtime.block_on(handlers.join_next()) {
-                        begin_shutdown(number, &forward);
-                    }
-                }
-                Err(error) => drop(ready.send(Err(error))),
-            })?;
-        installed
-            .recv()
-            .unwrap_or_else(|_| Err(io::Error::other("the signal thread has ended")))?;
+        spawn_thread("signals", move || {
+            let number = handlers.forever().next();
+            if let Some(Ok(number)) = number.map(u8::try_from) {
+                begin_shutdown(number, &forward);
+            }
+        })?;
         Ok(Self { receiver, sender })
     }
 
@@ -81,13 +71,10 @@ impl Signals {
     /// closed descriptor.
     pub(crate) fn watch_terminal_hangup(&self) -> io::Result<()> {
         let forward = self.sender.clone();
-        thread::Builder::new()
-            .name("hang-up".to_owned())
-            .spawn(move || {
-                wait_for_hangup();
-                begin_shutdown(signal_number(Signal::HUP), &forward);
-            })?;
-        Ok(())
+        spawn_thread("hang-up", move || {
+            wait_for_hangup();
+            begin_shutdown(signal_number(Signal::HUP), &forward);
+        })
     }
 
     /// Waits for the first signal and returns its number. Safe to cancel.
@@ -121,20 +108,9 @@ pub fn signal_number(signal: Signal) -> u8 {
     u8::try_from(signal.as_raw()).expect("a signal number is small")
 }
 
-fn install_handlers(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
-    let mut handlers = JoinSet::new();
-    {
-        let _guard = runtime.enter();
-        for kind in signals {
-            let mut handler = signal(SignalKind::from_raw(kind.as_raw()))?;
-            let number = signal_number(*kind);
-            handlers.spawn(async move { handler.recv().await.map(|()| number) });
-        }
-    }
-    Ok((runtime, handlers))
+fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.spawn(work).map(drop)
 }
 
 /// Starts the end of the process, and enforces it after [`GRACE_PERIOD`].

@@ -52,8 +52,8 @@ pub struct ClientConfig {
 impl From<&Settings> for ClientConfig {
     fn from(settings: &Settings) -> Self {
         Self {
-            base_url: settings.base_url.clone(),
-            key: settings.key.clone(),
+            base_url: settings.credentials.base_url.clone(),
+            key: settings.credentials.key.clone(),
             ca_file: settings.ca_file.clone(),
             rate: settings.rate,
             rate_file: match &settings.archive {

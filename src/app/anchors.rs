@@ -1,4 +1,4 @@
-//! Rows by their emails: how the list finds its place again when one window replaces another.
+//! Anchors: how the list finds its rows again by their emails when one window replaces another.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::archive::{EmailRow, RowWindow, SortKey};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 
-/// Where the selection goes when the awaited window is there.
+/// Where the selection goes when the loading window arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JumpTarget {
     /// It stays on its email.
@@ -16,66 +16,62 @@ pub enum JumpTarget {
     First,
     /// To the last email.
     Last,
-    /// To the first email that is not before this time, in microseconds since 1970, in the list's order.
+    /// To the first email at or after this time, in microseconds since 1970.
     Time(i64),
-    /// To where the person was before the filter, if it lets that email through; else to the first.
+    /// To the email before the filter, if it matches; else to the first.
     Anchor,
 }
 
-/// An email and the topmost visible one when a filter began to change.
+/// The selected email and the topmost visible one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListAnchor {
-    /// The selected email.
     pub cursor: RowAnchor,
-    /// The topmost visible one.
     pub top: RowAnchor,
 }
 
-/// What a window says about itself, kept while the next one replaces it.
+/// The anchors of a window, kept while the next one replaces it.
 pub struct WindowAnchors {
     /// The selected row.
     pub cursor: Option<RowAnchor>,
     /// The topmost visible row.
     pub top: Option<RowAnchor>,
+    /// Each row with the number of emails before it.
     offsets: Vec<(SortKey, u64)>,
 }
 
-/// A row, by its email, and by its place for when the email is gone.
+/// A row by its email, and by its sort key in case the email is deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowAnchor {
     id: EmailId,
-    /// Where it stands.
     pub sort_key: SortKey,
 }
 
 impl WindowAnchors {
-    /// Of these rows, of which the first has this rank.
-    pub fn new(rows: &[EmailRow], cursor: usize, top: usize, first_rank: Option<u64>) -> Self {
-        let mark = |n: usize| {
+    /// `offset` is the number of emails before the first row.
+    pub fn new(rows: &[EmailRow], cursor: usize, top: usize, offset: Option<u64>) -> Self {
+        let anchor = |n: usize| {
             rows.get(n).map(|row| RowAnchor {
                 id: row.summary.id.clone(),
                 sort_key: row.sort_key,
             })
         };
-        let ranked = |rank: u64| {
-            rows.iter()
-                .enumerate()
-                .map(|(n, row)| (row.sort_key, rank + n as u64))
-                .collect()
-        };
+        let offsets = offset.into_iter().flat_map(|offset| {
+            let keys = rows.iter().map(|row| row.sort_key);
+            keys.zip(offset..)
+        });
         Self {
-            cursor: mark(cursor),
-            top: mark(top),
-            offsets: first_rank.map_or_else(Vec::new, ranked),
+            cursor: anchor(cursor),
+            top: anchor(top),
+            offsets: offsets.collect(),
         }
     }
 
-    /// The rank of the first row of `window`, if a row of it was known before.
+    /// The number of emails before the first row of `window`, if a row of it was known before.
     pub fn offset_in(&self, window: &RowWindow, sort: SortOrder) -> Option<u64> {
         window.rows.iter().enumerate().find_map(|(n, row)| {
             let at = self
                 .offsets
-                .binary_search_by(|(place, _)| compare_in_order(row.sort_key, *place, sort))
+                .binary_search_by(|(key, _)| compare_in_order(row.sort_key, *key, sort))
                 .ok()?;
             self.offsets[at].1.checked_sub(n as u64)
         })
@@ -100,7 +96,7 @@ impl RowAnchor {
     }
 }
 
-/// How two places compare, so that what stands further down a list of this order is less.
+/// Compares two sort keys; what is further down a list of this order is less.
 fn compare_in_order(one: SortKey, other: SortKey, sort: SortOrder) -> Ordering {
     match sort {
         SortOrder::Newest => one.cmp(&other),

@@ -71,10 +71,7 @@ impl Model {
             RequestKind::Refresh => self.service.refresh_request.is_current(request),
             RequestKind::ConfirmStatuses => self.freshness.confirm_request.is_current(request),
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
-            RequestKind::CheckStatuses => self
-                .status_check
-                .as_ref()
-                .is_some_and(|check| check.request.is_current(request)),
+            RequestKind::CheckStatuses => self.check_request.is_current(request),
         }
     }
 
@@ -94,10 +91,7 @@ impl Model {
             RequestKind::Backfill => &mut self.service.backfill.request,
             RequestKind::ConfirmStatuses => &mut self.freshness.confirm_request,
             RequestKind::RecheckStatuses => &mut self.freshness.recheck_request,
-            RequestKind::CheckStatuses => match &mut self.status_check {
-                Some(check) => &mut check.request,
-                None => return,
-            },
+            RequestKind::CheckStatuses => &mut self.check_request,
         };
         pending.finish(request);
     }

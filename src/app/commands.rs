@@ -129,6 +129,15 @@ pub struct CommandSpec {
     pub run: fn(&mut Model),
 }
 
+/// `Ok` if a command is possible, or else the error to show.
+pub fn require(is_possible: bool, error: &str) -> Result<(), String> {
+    if is_possible {
+        Ok(())
+    } else {
+        Err(error.to_owned())
+    }
+}
+
 impl Command {
     pub fn spec(self) -> &'static CommandSpec {
         &COMMANDS[self as usize]
@@ -440,7 +449,7 @@ impl Model {
             Focus::List if empty => hints::EMPTY_LIST,
             Focus::List => hints::LIST,
             Focus::Reader if self.reader.find_text().is_some() => hints::FINDING,
-            Focus::Reader if self.reader.has_wide_block() => hints::WIDE_READER,
+            Focus::Reader if self.reader.overflow() > 0 => hints::WIDE_READER,
             Focus::Reader => hints::READER,
             Focus::Help => hints::HELP,
             Focus::Prompt => hints::PROMPT,

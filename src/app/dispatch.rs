@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::commands::{Command, Direction, Focus, Motion};
+use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::{Arrangement, Layout, PaneSettings};
@@ -86,18 +86,12 @@ impl Model {
     }
 
     pub(super) fn check_selected(&self) -> Result<(), String> {
-        match self.list.selected() {
-            Some(_) => Ok(()),
-            None => Err("no email is selected".to_owned()),
-        }
+        require(self.list.selected().is_some(), "no email is selected")
     }
 
     pub(super) fn check_wide_block(&self) -> Result<(), String> {
-        if self.reader.has_wide_block() {
-            Ok(())
-        } else {
-            Err("nothing here is wider than the screen".to_owned())
-        }
+        let error = "nothing here is wider than the screen";
+        require(self.reader.overflow() > 0, error)
     }
 
     pub(super) fn check_error(&self) -> Result<(), String> {

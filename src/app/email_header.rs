@@ -1,4 +1,4 @@
-//! The lines above a body: who, what, when and what became of it, as far as the pane has room.
+//! The header of an email as lines, as far as they fit into the pane.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -7,17 +7,16 @@ use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
 use crate::text::wrap::wrap;
 
-/// One line of the head. How it looks is the view's business; that it is one line is settled here,
-/// so that scrolling knows how many lines there are.
+/// One line of the header. The view draws it; that it is one line is decided here, because
+/// scrolling needs the number of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderLine {
-    /// The subject.
     Subject(SafeText),
     /// A label and a line of addresses; the label is empty on further lines of the same field.
     Addresses(&'static str, String),
-    /// When it was accepted.
+    /// The time at which it was accepted.
     Sent(ApiTime),
-    /// When it is to be sent.
+    /// The time at which it is to be sent.
     Scheduled(ApiTime),
     /// The status, and its meaning as far as it fits on the line.
     Status {
@@ -26,38 +25,36 @@ pub enum HeaderLine {
         is_stale: bool,
         meaning: String,
     },
-    /// A label and a line of words; the label is empty on further lines of the same field.
+    /// A label and a line of text; the label is empty on further lines of the same field.
     Text(&'static str, String),
-    /// That the service does not have it any more.
+    /// The service no longer has the email.
     Gone(MissingUpstream),
-    /// What was seen to become of it, and when, oldest first.
+    /// The observed statuses, oldest first.
     History(Vec<ObservedStatus>),
-    /// Labels.
     Tags(Vec<Tag>),
-    /// A label and a text, such as an id or a field that nobody knows.
+    /// A label and a text, such as an id or an unknown field.
     Field(SafeText, SafeText),
-    /// So many more fields; the raw view has them all.
+    /// The number of fields that only the raw view shows.
     MoreFields(usize),
-    /// The faces of the body, one of them shown, and how many lines of the head are folded away.
+    /// The tabs of the body views, with the number of folded header lines.
     ViewBar(usize),
 }
 
-/// Panes lower than this get the few lines that matter most.
+/// Panes lower than this have a folded header by default.
 const LOW_PANE_HEIGHT: u16 = 16;
-/// Fields that nobody knows are shown up to this number.
+/// The most unknown fields.
 const MAX_EXTRA_FIELDS: usize = 3;
-/// Why it bounced is shown to this many lines.
+/// The most lines of the reason of a bounce.
 const MAX_REASON_LINES: usize = 4;
-/// A recipient list is shown to this many lines.
+/// The most lines of a list of addresses.
 const MAX_ADDRESS_LINES: usize = 4;
 
-/// Whether a pane of this height gets a folded head if nobody says otherwise.
+/// Whether a pane of this height has a folded header by default.
 pub const fn is_low_pane(height: u16) -> bool {
     height < LOW_PANE_HEIGHT
 }
 
-/// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
-/// opened email knows comes when it is there.
+/// Builds the header of `row`, whole or folded to its main lines; some lines need the opened email.
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
@@ -85,33 +82,23 @@ fn field_lines(
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
-    // The row names the first recipients only.
-    let named = opened.map_or(summary, |opened| &opened.email.summary);
-    push_addresses(&mut lines, "to", &named.to, width);
-    if !low {
-        push_addresses(&mut lines, "cc", &named.cc, width);
-        push_addresses(&mut lines, "bcc", &named.bcc, width);
-    }
+    // The row has only the first recipients, and no reason of a bounce.
+    let full = opened.map_or(summary, |opened| &opened.email.summary);
+    push_addresses(&mut lines, "to", &full.to, width);
     if low {
-        // Who sent it is the team itself: where every line counts, one is enough.
+        // The sender is the team itself: one line is enough.
         lines.push(HeaderLine::Text("from", summary.from.to_string()));
     } else {
-        push_addresses(
-            &mut lines,
-            "from",
-            std::slice::from_ref(&summary.from),
-            width,
-        );
+        let from = std::slice::from_ref(&summary.from);
+        push_addresses(&mut lines, "cc", &full.cc, width);
+        push_addresses(&mut lines, "bcc", &full.bcc, width);
+        push_addresses(&mut lines, "from", from, width);
         push_addresses(&mut lines, "reply-to", &summary.reply_to, width);
     }
     lines.push(HeaderLine::Sent(summary.created.clone()));
-    if let Some(stamp) = &summary.scheduled {
-        lines.push(HeaderLine::Scheduled(stamp.clone()));
-    }
+    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
     push_status(&mut lines, &summary.status, is_stale, width, low);
-    // What was read tells more than what was listed.
-    let told = opened.map_or(summary, |opened| &opened.email.summary);
-    if let Some(reason) = told.bounce_reason() {
+    if let Some(reason) = full.bounce_reason() {
         push_text(&mut lines, "why", &reason, width);
     }
     lines.extend(row.missing.map(HeaderLine::Gone));
@@ -142,15 +129,10 @@ fn field_lines(
                 summary.message_id.clone(),
             ));
         }
-        let extra = opened.map_or(&summary.extra, |opened| &opened.email.summary.extra);
-        lines.extend(
-            extra
-                .iter()
-                .take(MAX_EXTRA_FIELDS)
-                .map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())),
-        );
-        if extra.len() > MAX_EXTRA_FIELDS {
-            lines.push(HeaderLine::MoreFields(extra.len() - MAX_EXTRA_FIELDS));
+        let extra = full.extra.iter().take(MAX_EXTRA_FIELDS);
+        lines.extend(extra.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
+        if full.extra.len() > MAX_EXTRA_FIELDS {
+            lines.push(HeaderLine::MoreFields(full.extra.len() - MAX_EXTRA_FIELDS));
         }
     }
     lines
@@ -183,7 +165,7 @@ fn push_status(
     lines.extend(rest.map(|line| HeaderLine::Text("", line)));
 }
 
-/// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
+/// Adds a label with a wrapped text; the last allowed line has all the rest.
 fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width: u16) {
     let mut texts = wrap(text, value_width(width));
     if texts.len() > MAX_REASON_LINES {
@@ -194,10 +176,10 @@ fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width
     lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
 }
 
-/// As many addresses on each line as fit after the label; one that does not fit is broken at a blank
-/// or before its domain, because who got an email is what people look at.
+/// Adds as many addresses to each line as fit; one that does not fit is broken at a space or before
+/// its domain, so that all of it can be read.
 fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Address], width: u16) {
-    let room = value_width(width);
+    let columns = value_width(width);
     let mut texts: Vec<String> = Vec::new();
     for (n, address) in all.iter().enumerate() {
         if texts.len() >= MAX_ADDRESS_LINES {
@@ -207,11 +189,11 @@ fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Addre
         let comma = if n + 1 < all.len() { "," } else { "" };
         let text = format!("{address}{comma}");
         match texts.last_mut() {
-            Some(last) if last.width() + 1 + text.width() <= room => {
+            Some(last) if last.width() + 1 + text.width() <= columns => {
                 last.push(' ');
                 last.push_str(&text);
             }
-            _ => texts.extend(break_address(&text, room)),
+            _ => texts.extend(break_address(&text, columns)),
         }
     }
     let labelled = label_first(label, texts);
@@ -233,15 +215,15 @@ fn label_first(
         .zip(texts)
 }
 
-/// `text` in lines of at most `room` columns, as far as it can be broken.
-fn break_address(text: &str, room: usize) -> Vec<String> {
+/// Breaks an address into lines of at most `columns`, as far as possible.
+fn break_address(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let domain = |word: &str| word.find('@').filter(|_| word.width() > room).unwrap_or(0);
+    let split = |word: &str| word.find('@').filter(|_| word.width() > columns);
     for word in text.split_inclusive(' ') {
-        let (local, domain) = word.split_at(domain(word));
+        let (local, domain) = word.split_at(split(word).unwrap_or(0));
         for piece in [local, domain] {
             let last = lines.len() - 1;
-            if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > room {
+            if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > columns {
                 lines.push(String::new());
             }
             let last = lines.len() - 1;
@@ -280,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_it_is_wrapped_and_not_cut() {
+    fn meaning_of_status_is_wrapped() {
         let delivered = |width, low| {
             let mut lines = Vec::new();
             push_status(&mut lines, &Status::Delivered, false, width, low);
@@ -314,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_wrapped_and_its_end_is_on_the_last_line() {
+    fn last_line_of_long_reason_has_the_rest() {
         let reason = "550 5.1.1 the account does not exist ".repeat(9);
         let mut lines = Vec::new();
         push_text(&mut lines, "why", reason.trim(), LABEL_WIDTH + 30);
@@ -330,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_got_it_is_wrapped_and_not_cut() {
+    fn addresses_are_wrapped() {
         let owned = |lines: &[(&'static str, &str)]| {
             lines
                 .iter()

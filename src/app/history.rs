@@ -1,11 +1,11 @@
 //! Navigation history: the locations that were left, to go back to them and forward again.
 //!
-//! One history serves two pairs of commands: `u` and `U` undo and redo a change of what the list
-//! shows and keep the selected email where they can; `g [` and `g ]` go to each place with the email
-//! that was selected there.
+//! One history serves two pairs of commands: `u` and `U` undo and redo a change of the filter and
+//! keep the selected email where they can; `g [` and `g ]` go to each location with the email that
+//! was selected there.
 
 use super::anchors::ListAnchor;
-use super::commands::Direction;
+use super::commands::{Direction, require};
 use super::model::Model;
 use super::search::Filter;
 
@@ -44,47 +44,50 @@ const MAX_ENTRIES: usize = 200;
 
 impl NavHistory {
     /// Adds a location that is left for a new one.
-    pub fn push(&mut self, spot: HistoryEntry) {
+    pub fn push(&mut self, entry: HistoryEntry) {
         self.forward.clear();
-        if self.back.last() != Some(&spot) {
-            self.back.push(spot);
+        if self.back.last() != Some(&entry) {
+            self.back.push(entry);
             let surplus = self.back.len().saturating_sub(MAX_ENTRIES);
             self.back.drain(..surplus);
         }
     }
 
-    /// The nearest wanted entry in this direction; all entries between it and `here` move to the
-    /// other side. Without one, the history stays as it is.
+    /// Returns the nearest entry in this direction that differs from `here`, and moves all entries
+    /// between them to the other side. Without one, the history stays as it is.
     fn go(
         &mut self,
-        side: Direction,
+        direction: Direction,
         here: HistoryEntry,
-        wanted: impl Fn(&HistoryEntry, &HistoryEntry) -> bool,
+        differs: Difference,
     ) -> Option<HistoryEntry> {
-        let (from, to) = match side {
+        let (from, to) = match direction {
             Direction::Left => (&mut self.back, &mut self.forward),
             Direction::Right => (&mut self.forward, &mut self.back),
         };
-        let at = from.iter().rposition(|entry| wanted(entry, &here))?;
+        let at = from.iter().rposition(|entry| differs(entry, &here))?;
         to.push(here);
         to.extend(from.drain(at + 1..).rev());
         from.pop()
     }
 
     /// Whether [`Self::go`] would find an entry.
-    fn can_go(&self, direction: Direction, wanted: impl Fn(&HistoryEntry) -> bool) -> bool {
+    fn can_go(&self, direction: Direction, here: &HistoryEntry, differs: Difference) -> bool {
         let from = match direction {
             Direction::Left => &self.back,
             Direction::Right => &self.forward,
         };
-        from.iter().any(wanted)
+        from.iter().any(|entry| differs(entry, here))
     }
 
-    /// The nearest earlier entry that is wanted.
-    pub fn find_latest(&self, wanted: impl Fn(&HistoryEntry) -> bool) -> Option<&HistoryEntry> {
-        self.back.iter().rfind(|spot| wanted(spot))
+    /// The nearest earlier entry for which `test` is true.
+    pub fn find_latest(&self, test: impl Fn(&HistoryEntry) -> bool) -> Option<&HistoryEntry> {
+        self.back.iter().rfind(|entry| test(entry))
     }
 }
+
+/// How two entries may differ.
+type Difference = fn(&HistoryEntry, &HistoryEntry) -> bool;
 
 impl Model {
     /// The current location.
@@ -98,62 +101,58 @@ impl Model {
 
     pub(super) fn check_undo(&self, direction: Direction) -> Result<(), String> {
         let here = self.history_entry();
-        if self
+        let is_possible = self
             .history
-            .can_go(direction, |entry| entry.has_other_filter(&here))
-        {
-            return Ok(());
-        }
-        Err(match direction {
-            Direction::Left => "nothing to undo".to_owned(),
-            Direction::Right => "nothing to redo".to_owned(),
-        })
+            .can_go(direction, &here, HistoryEntry::has_other_filter);
+        let error = match direction {
+            Direction::Left => "nothing to undo",
+            Direction::Right => "nothing to redo",
+        };
+        require(is_possible, error)
     }
 
     /// Undoes the last change of the filter, or redoes it.
     pub(super) fn undo(&mut self, direction: Direction) {
         let here = self.history_entry();
-        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.has_other_filter(here);
-        if let Some(entry) = self.history.go(direction, here, wanted) {
+        let differs = HistoryEntry::has_other_filter;
+        if let Some(entry) = self.history.go(direction, here, differs) {
             self.set_filter(entry.filter);
         }
     }
 
     pub(super) fn check_history(&self, direction: Direction) -> Result<(), String> {
         let here = self.history_entry();
-        if self
+        let is_possible = self
             .history
-            .can_go(direction, |entry| entry.is_elsewhere(&here))
-        {
-            return Ok(());
-        }
-        Err(match direction {
-            Direction::Left => "start of the history".to_owned(),
-            Direction::Right => "end of the history".to_owned(),
-        })
+            .can_go(direction, &here, HistoryEntry::is_elsewhere);
+        let error = match direction {
+            Direction::Left => "start of the history",
+            Direction::Right => "end of the history",
+        };
+        require(is_possible, error)
     }
 
     /// Goes to the previous location, or forward again.
     pub(super) fn go_history(&mut self, direction: Direction) {
         let here = self.history_entry();
-        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.is_elsewhere(here);
-        if let Some(entry) = self.history.go(direction, here, wanted) {
+        let differs = HistoryEntry::is_elsewhere;
+        if let Some(entry) = self.history.go(direction, here, differs) {
             self.restore_entry(entry);
         }
     }
 
     /// Shows a location as it was left.
-    pub(super) fn restore_entry(&mut self, spot: HistoryEntry) {
-        self.reader_open = spot.reader_open;
-        let changes = spot.filter.text() != self.list.filter.text();
-        let asked = self
+    pub(super) fn restore_entry(&mut self, entry: HistoryEntry) {
+        self.reader_open = entry.reader_open;
+        let has_other_filter = entry.filter.text() != self.list.filter.text();
+        let request = self
             .list
-            .restore(spot.filter.reparsed(&self.now), spot.anchor);
-        if changes {
+            .restore(entry.filter.reparsed(&self.now), entry.anchor);
+        if has_other_filter {
             self.load_older = None;
             self.count_request.reset();
         }
-        self.outbox.push(asked);
+        self.outbox.push(request);
     }
 
     /// Shows another filter and adds the old location to the history.
@@ -171,11 +170,11 @@ impl Model {
     }
 
     pub(super) fn set_filter(&mut self, filter: Filter) {
-        let asked = self.list.set_filter(filter.reparsed(&self.now));
-        if asked.is_some() {
+        let request = self.list.set_filter(filter.reparsed(&self.now));
+        if request.is_some() {
             self.load_older = None;
             self.count_request.reset();
         }
-        self.outbox.extend(asked);
+        self.outbox.extend(request);
     }
 }

@@ -1,8 +1,8 @@
-//! Where everything lies on a screen of a given size: one function, asked by `update` and by `draw`.
+//! The areas of a screen of a given size, for `update` and for `draw`.
 
 use ratatui::layout::{Rect, Size};
 
-/// How the two panes lie.
+/// The arrangement of the two panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Arrangement {
     /// List left, reader right.
@@ -14,7 +14,7 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// What suits a screen of this size if nobody says otherwise.
+    /// The default for a screen of this size.
     pub const fn for_size(size: Size) -> Self {
         if size.width >= WIDE {
             Self::Beside
@@ -25,7 +25,7 @@ impl Arrangement {
         }
     }
 
-    /// The next one, for cycling by hand.
+    /// The next one in a cycle.
     pub const fn next(self) -> Self {
         match self {
             Self::Beside => Self::Below,
@@ -35,87 +35,73 @@ impl Arrangement {
     }
 }
 
-/// From this many columns on, list and reader lie side by side.
+/// From this many columns on, list and reader are side by side.
 const WIDE: u16 = 120;
-/// From this many columns on, and [`TALL`] rows, they lie one above the other.
+/// From this many columns on, and [`TALL`] rows, they are one above the other.
 const MEDIUM: u16 = 60;
-/// The fewest rows in which two panes one above the other are of use.
+/// The fewest rows in which two panes one above the other are useful.
 const TALL: u16 = 16;
 /// Below this many columns, a row of the list takes two lines.
 const NARROW: u16 = 56;
-/// Neither pane is made smaller than this, in columns or rows.
+/// The smallest pane, in columns or rows.
 const MIN_PANE: (u16, u16) = (24, 3);
 
-/// What the person chose about the panes; forgotten when the screen changes its class.
+/// The user's changes of the panes; reset when the default arrangement changes with the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PaneSettings {
-    /// Overrides what suits the size.
+    /// Replaces the default for the size.
     pub arrangement: Option<Arrangement>,
-    /// Columns or rows that the list has more than its default.
+    /// Columns or rows that the list has more than by default.
     pub divider_shift: i16,
-    /// The reader has everything.
+    /// Whether the reader covers the list.
     pub full_reader: bool,
 }
 
 /// The areas of one screen. An area that does not fit is empty, never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// How the panes lie.
     pub arrangement: Arrangement,
-    /// The line with profile, reach and state; empty on very low screens.
+    /// The title bar; empty on very low screens.
     pub title: Rect,
-    /// Everything between title and bottom: the panes and what divides them.
+    /// The panes with their divider.
     pub main: Rect,
     /// The recipient card above the list; empty if there is none.
     pub card: Rect,
-    /// The list; empty if the reader has everything.
+    /// The list; empty if only the reader is shown.
     pub list: Rect,
     /// The line between the panes; empty if one is shown alone.
     pub divider: Rect,
-    /// The reader; empty if the list is shown alone.
+    /// The reader; empty if only the list is shown.
     pub reader: Rect,
-    /// Position, work and messages, and the keys that matter now; empty on very low screens.
+    /// The status bar; empty on very low screens.
     pub bottom: Rect,
-    /// Lines that a row of the list takes.
+    /// The lines of a row of the list.
     pub row_height: u16,
 }
 
 impl Layout {
-    /// Divides `size`. `reading` says which pane is shown where there is room for one only, `card`
+    /// Divides `size`. Where only one pane fits, it is the reader if `reader_open`; `card` is
     /// whether there is a recipient card.
-    pub fn new(size: Size, panes: PaneSettings, reading: bool, card: bool) -> Self {
+    pub fn new(size: Size, panes: PaneSettings, reader_open: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);
         let (title, rest) = split_top(all, u16::from(size.height >= 6));
         let (main, bottom) = split_bottom(rest, u16::from(size.height >= 3));
+        let card_height = if card { card_height(main) } else { 0 };
         let empty = Rect::ZERO;
         let (list, divider, reader) = match arrangement {
             _ if panes.full_reader => (empty, empty, main),
-            Arrangement::Single if reading => (empty, empty, main),
+            Arrangement::Single if reader_open => (empty, empty, main),
             Arrangement::Single => (main, empty, empty),
             Arrangement::Beside => split_beside(main, panes.divider_shift),
-            // The card takes of the reader, not of the list, which is low enough.
-            Arrangement::Below if card => split_below(
-                main,
-                panes
-                    .divider_shift
-                    .saturating_add(card_height(main).cast_signed() - 1),
-            ),
-            Arrangement::Below => split_below(main, panes.divider_shift),
+            // The card takes its rows from the reader, not from the list, which is low already.
+            Arrangement::Below => {
+                let more = if card_height > 0 { card_height - 1 } else { 0 };
+                split_below(main, panes.divider_shift.saturating_add_unsigned(more))
+            }
         };
-        let (card, list) = split_top(
-            list,
-            if card && !list.is_empty() {
-                card_height(main)
-            } else {
-                0
-            },
-        );
-        let row_height = if list.width < NARROW && list.height >= 4 {
-            2
-        } else {
-            1
-        };
+        let (card, list) = split_top(list, if list.is_empty() { 0 } else { card_height });
+        let row_height = 1 + u16::from(list.width < NARROW && list.height >= 4);
         Self {
             arrangement,
             title,
@@ -129,13 +115,13 @@ impl Layout {
         }
     }
 
-    /// How many emails the list shows at once.
+    /// The number of rows that fit into the list.
     pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))
     }
 }
 
-/// Lines of the card with the rule below it: all there is to say where there is room for it.
+/// The lines of the card with the rule below it.
 const fn card_height(main: Rect) -> u16 {
     match main.height {
         0..=5 => 0,
@@ -179,7 +165,7 @@ fn split_below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     (list, divider, reader)
 }
 
-/// `size + shift`, so that both sides keep at least `least` where the whole allows it.
+/// `size + shift`, but both panes keep at least `least` if `whole` is large enough.
 fn clamp_shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
     let most = whole.saturating_sub(least + 1).max(whole / 2);
     size.saturating_add_signed(shift)
@@ -225,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_decides_how_the_panes_lie() {
+    fn size_decides_the_arrangement() {
         assert_eq!(of(160, 45).arrangement, Arrangement::Beside);
         assert_eq!(of(100, 30).arrangement, Arrangement::Below);
         assert_eq!(of(80, 24).arrangement, Arrangement::Below);
@@ -235,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_reader_leaves_no_list() {
+    fn full_reader_leaves_no_list() {
         let layout = Layout::new(
             Size::new(160, 45),
             PaneSettings {

@@ -1,8 +1,8 @@
-//! The list: a window of rows around what is visible, and a selection that is an email, not a position.
+//! The list: a window of rows around the visible ones; an email is selected, not a position.
 
 use std::collections::BTreeSet;
 
-use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
+use super::anchors::{JumpTarget, ListAnchor, RowAnchor, WindowAnchors};
 use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
@@ -12,15 +12,15 @@ use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 
-/// Rows kept around the visible ones, at least: enough for a held key to outrun a few queries.
+/// Rows of a window: enough for a held key to outrun a few queries.
 const WINDOW_ROWS: usize = 256;
-/// Rows of the very first window: a screen and a half, so that it is there at once.
+/// Rows of the first window: a screen and a half, so that it loads at once.
 const FIRST_WINDOW_ROWS: usize = 96;
 
-/// The rows that are known to the screen, the selected one and the topmost visible one.
+/// A window of rows with the selected one and the topmost visible one.
 ///
-/// Only a window is held: a million emails cost no more than fifty. Both marks move with their
-/// emails when a newer window replaces this one.
+/// A million emails cost no more than fifty. Both positions follow their emails when a newer
+/// window replaces this one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
     window: Pending<RowWindow>,
@@ -36,26 +36,26 @@ pub struct List {
     on_load_more_row: bool,
     /// Moves beyond the edge of the window; they apply when rows arrive.
     pending_moves: isize,
-    /// The archive changed while a jump was under way, so its window may be old already.
+    /// Whether the archive changed during a jump, so that the jump may load old rows.
     outdated: bool,
-    /// How many emails stand before the first row of the window, where that is known.
+    /// The number of emails before the first row of the window, if known.
     offset: Option<u64>,
-    /// Emails that the filter lets through, where that is known.
+    /// The number of emails that match the filter, if known.
     pub total: Option<u64>,
-    /// There are more of them than were counted.
+    /// Whether more emails match than were counted.
     pub is_capped: bool,
-    /// Emails in the archive, where that is known.
+    /// The number of emails in the archive, if known.
     pub archive_total: Option<u64>,
-    /// Emails whose bodies and tags are known, where the filter hangs on it.
+    /// The number of emails with known bodies and tags, if the filter needs them.
     pub bodies_known: Option<u64>,
-    /// Emails that arrived above what is visible.
+    /// The number of new emails above the visible rows.
     pub unseen_above: u64,
-    /// Emails whose status changed and that were not looked at since.
+    /// Emails whose status changed since they were selected last.
     changed: BTreeSet<EmailId>,
 }
 
 impl List {
-    /// Asks for the first rows, for the first screen.
+    /// Requests the first rows.
     pub fn load_first(&mut self) -> Effect {
         self.jump_target = JumpTarget::First;
         self.load_window(WindowAnchor::Newest, FIRST_WINDOW_ROWS)
@@ -63,27 +63,23 @@ impl List {
 
     /// Sets the filter and requests its rows, unless it is the same query.
     ///
-    /// The selection stays on its email where the filter lets it through, and comes back to it when
-    /// a later one does.
+    /// The selection stays on its email if it matches, and returns to it when a later filter
+    /// matches it.
     pub fn set_filter(&mut self, filter: Filter) -> Option<Effect> {
         if filter.query() == self.filter.query() {
             self.filter = filter;
             return None;
         }
-        let home = self.anchor.take().or_else(|| self.current_anchor());
-        Some(self.load_anchored(filter, home))
+        let anchor = self.anchor.take().or_else(|| self.current_anchor());
+        Some(self.restore(filter, anchor))
     }
 
-    /// Shows a filter again with the email that was selected then.
-    pub fn restore(&mut self, filter: Filter, home: Option<ListAnchor>) -> Effect {
-        self.load_anchored(filter, home)
-    }
-
-    fn load_anchored(&mut self, filter: Filter, home: Option<ListAnchor>) -> Effect {
+    /// Shows a filter with the email that was selected then.
+    pub fn restore(&mut self, filter: Filter, anchor: Option<ListAnchor>) -> Effect {
         if filter.query() != self.filter.query() {
             (self.total, self.is_capped, self.offset) = (None, false, None);
             if self.rows().is_empty() {
-                // What was not found of the one says nothing about the other.
+                // No result of one filter says nothing about the other.
                 self.window.reset();
             }
         }
@@ -93,20 +89,20 @@ impl List {
             self.outdated,
             self.on_load_more_row,
         ) = (0, 0, false, false);
-        (self.filter, self.anchor) = (filter, home);
-        let Some(place) = self.anchor.as_ref().map(|home| home.cursor.sort_key) else {
+        (self.filter, self.anchor) = (filter, anchor);
+        let Some(sort_key) = self.anchor.as_ref().map(|anchor| anchor.cursor.sort_key) else {
             return self.load_first();
         };
         self.jump_target = JumpTarget::Anchor;
-        self.load_around(place)
+        self.load_around(sort_key)
     }
 
     /// The current position.
     pub fn current_anchor(&self) -> Option<ListAnchor> {
-        let marks = self.window_anchors();
+        let anchors = self.window_anchors();
         Some(ListAnchor {
-            cursor: marks.cursor?,
-            top: marks.top?,
+            cursor: anchors.cursor?,
+            top: anchors.top?,
         })
     }
 
@@ -130,7 +126,7 @@ impl List {
         self.window.is_pending()
     }
 
-    /// The rows on the screen, and which of them is selected.
+    /// The visible rows, each with whether it is selected.
     pub fn visible_rows(&self, height: usize) -> impl Iterator<Item = (bool, &EmailRow)> {
         let cursor = Some(self.cursor).filter(|_| !self.on_load_more_row);
         self.rows()
@@ -141,8 +137,8 @@ impl List {
             .map(move |(n, row)| (Some(n) == cursor, row))
     }
 
-    /// The line below the last row, if it is on the screen: how many rows are above it there, and
-    /// whether the person is on it.
+    /// The line below the last row, if visible: the number of visible rows above it, and whether it
+    /// is selected.
     pub fn load_more_row(&self, height: usize) -> Option<(usize, bool)> {
         let above = self.rows().len() - self.top.min(self.rows().len());
         (self.has_load_more_row() && above < height).then_some((above, self.on_load_more_row))
@@ -153,10 +149,10 @@ impl List {
         self.on_load_more_row && self.has_load_more_row()
     }
 
-    /// Takes note whether looking further back may bring more rows.
-    pub fn set_offers_load_more(&mut self, bottomless: bool) {
-        self.offers_load_more = bottomless;
-        self.on_load_more_row &= bottomless;
+    /// Sets whether older mail may add rows below the last one.
+    pub fn set_offers_load_more(&mut self, offers: bool) {
+        self.offers_load_more = offers;
+        self.on_load_more_row &= offers;
     }
 
     fn has_load_more_row(&self) -> bool {
@@ -167,30 +163,30 @@ impl List {
                 .is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
-    /// Position of the selected email among all, counted from 1, where that is known.
+    /// The position of the selected email among all, from 1, if known.
     pub fn position(&self) -> Option<u64> {
         self.selected()?;
-        self.offset.map(|rank| rank + self.cursor as u64 + 1)
+        self.offset.map(|offset| offset + self.cursor as u64 + 1)
     }
 
-    /// Whether the status of this email changed since it was last looked at.
+    /// Whether the status of this email changed since it was selected last.
     pub fn has_changed(&self, id: &EmailId) -> bool {
         self.changed.contains(id)
     }
 
-    /// Whether the first window has not come yet.
+    /// Whether the first window is loading.
     pub fn is_loading(&self) -> bool {
         self.window.value().is_none() && self.window.error().is_none()
     }
 
-    /// Why there are no rows, if the archive could not be read.
+    /// The error, if the archive could not be read.
     pub fn error(&self) -> Option<&Error> {
         self.window.error()
     }
 
     /// Whether the selection is so near the oldest known email that more should be fetched.
     pub fn is_near_end(&self, height: usize) -> bool {
-        // While rows are on their way, the end that is known may not be the end any more.
+        // While rows are loading, the known end may not be the end any more.
         !self.window.is_pending()
             && self.window.value().is_some_and(|window| {
                 !window.more_below && self.cursor + 2 * height >= window.rows.len()
@@ -203,17 +199,17 @@ impl List {
             self.outdated = true;
             return None;
         }
-        let Some(place) = self.rows().get(self.top).map(|row| row.sort_key) else {
-            return Some(self.load_first());
-        };
-        Some(self.load_around(place))
+        Some(match self.rows().get(self.top) {
+            Some(row) => self.load_around(row.sort_key),
+            None => self.load_first(),
+        })
     }
 
     fn is_jumping(&self) -> bool {
         self.jump_target != JumpTarget::Keep && self.window.is_pending()
     }
 
-    /// Asks how many emails there are, and how many above this window.
+    /// Counts the matching emails, and those above this window.
     pub fn count_emails(&self, request: RequestId) -> Effect {
         Effect::CountEmails {
             request,
@@ -222,22 +218,21 @@ impl List {
         }
     }
 
-    /// Takes the result of a count. The window may be another by now; the row that was asked
-    /// about tells how far it has moved.
+    /// Stores counts. The window may have changed since the request; the counted row shows how far
+    /// it has moved.
     pub fn apply_counts(&mut self, counts: ListCounts) {
         self.total = Some(counts.total);
         self.is_capped = counts.is_capped;
         self.archive_total = Some(counts.archive_total);
         self.bodies_known = counts.bodies_known;
-        let Some((place, before)) = counts.rows_before else {
-            return;
-        };
-        if let Some(n) = self.rows().iter().position(|row| row.sort_key == place) {
+        if let Some((sort_key, before)) = counts.rows_before
+            && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
+        {
             self.offset = before.checked_sub(n as u64);
         }
     }
 
-    /// Takes a window; the selection stays on its email, unless a jump was asked for.
+    /// Stores a window; the selection stays on its email, unless a jump is under way.
     pub fn apply_window(
         &mut self,
         request: RequestId,
@@ -253,7 +248,7 @@ impl List {
         let last = window.rows.len().saturating_sub(1);
         self.offset = match before.offset_in(window, sort) {
             _ if !window.more_above => Some(0),
-            Some(rank) => Some(rank),
+            Some(offset) => Some(offset),
             None if !window.more_below && !self.is_capped => self
                 .total
                 .map(|total| total.saturating_sub(window.rows.len() as u64)),
@@ -265,51 +260,46 @@ impl List {
                 (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)));
             }
             JumpTarget::Keep => {
-                self.cursor = before
-                    .cursor
-                    .map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
-                self.top = before
-                    .top
-                    .map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
+                let find = |anchor: Option<RowAnchor>| {
+                    anchor.map_or(0, |anchor| anchor.find_or_nearest(&window.rows, sort))
+                };
+                (self.cursor, self.top) = (find(before.cursor), find(before.top));
             }
             JumpTarget::Time(micros) => {
-                let reached = |row: &EmailRow| {
-                    if sort == SortOrder::Newest {
-                        row.sort_key.micros() <= micros
-                    } else {
-                        row.sort_key.micros() >= micros
-                    }
+                let is_reached = |row: &EmailRow| match sort {
+                    SortOrder::Newest => row.sort_key.micros() <= micros,
+                    SortOrder::Oldest => row.sort_key.micros() >= micros,
                 };
-                self.cursor = window.rows.iter().position(reached).unwrap_or(last);
+                self.cursor = window.rows.iter().position(is_reached).unwrap_or(last);
                 self.top = self.cursor;
             }
             JumpTarget::Anchor => {
-                let home = self.anchor.as_ref();
-                let found = home.and_then(|home| home.cursor.position(&window.rows));
+                let anchor = self.anchor.as_ref();
+                let found = anchor.and_then(|anchor| anchor.cursor.position(&window.rows));
                 self.cursor = found.unwrap_or(0);
-                self.top = home
+                self.top = anchor
                     .filter(|_| found.is_some())
-                    .map_or(0, |home| home.top.find_or_nearest(&window.rows, sort));
+                    .map_or(0, |anchor| anchor.top.find_or_nearest(&window.rows, sort));
                 if found.is_none() && window.more_above {
                     return Some(self.load_first());
                 }
             }
         }
         if self.on_load_more_row && self.cursor < last {
-            // Who waits below the last row waits for what comes there.
+            // The first new row takes the place of the selected line.
             self.on_load_more_row = false;
             self.cursor += 1;
         }
-        let owed = std::mem::take(&mut self.pending_moves);
-        let asked = if owed == 0 {
+        let moves = std::mem::take(&mut self.pending_moves);
+        let request = if moves == 0 {
             self.scroll_to_selection(height)
         } else {
-            self.move_rows(owed, height)
+            self.move_rows(moves, height)
         };
         if std::mem::take(&mut self.outdated) {
             self.reload()
         } else {
-            asked
+            request
         }
     }
 
@@ -317,34 +307,32 @@ impl List {
         WindowAnchors::new(self.rows(), self.cursor, self.top, self.offset)
     }
 
-    /// Takes note of what the service brought.
+    /// Adds new and changed emails.
     pub fn note_update(&mut self, new: u64, changed: Vec<EmailId>) {
-        /// More marks than a person looks at; the oldest of them are dropped by starting afresh.
-        const MOST: usize = 5_000;
+        /// More marks than a user can see; all are dropped beyond that.
+        const MAX_CHANGED: usize = 5_000;
         self.unseen_above += new;
-        if self.changed.len() > MOST {
+        if self.changed.len() > MAX_CHANGED {
             self.changed.clear();
         }
         self.changed.extend(changed);
     }
 
-    /// Takes note that the selected email is being looked at.
+    /// Removes the mark of a change.
     pub fn mark_seen(&mut self, id: &EmailId) {
         self.changed.remove(id);
     }
 
-    /// Moves the selection; asks for other rows where this needs them.
-    pub fn move_selection(&mut self, step: Motion, height: usize) -> Option<Effect> {
+    /// Moves the selection; requests other rows if this needs them.
+    pub fn move_selection(&mut self, motion: Motion, height: usize) -> Option<Effect> {
         let page = height.max(1).cast_signed();
+        let half = (page / 2).max(1);
         self.clear_anchor();
-        if matches!(step, Motion::First | Motion::Last) {
-            self.on_load_more_row = false;
-        }
-        match step {
+        match motion {
             Motion::Down => self.move_rows(1, height),
             Motion::Up => self.move_rows(-1, height),
-            Motion::HalfDown => self.move_rows((page / 2).max(1), height),
-            Motion::HalfUp => self.move_rows(-(page / 2).max(1), height),
+            Motion::HalfDown => self.move_rows(half, height),
+            Motion::HalfUp => self.move_rows(-half, height),
             Motion::PageDown => self.move_page(page, height),
             Motion::PageUp => self.move_page(-page, height),
             Motion::First => self.jump_to_end(JumpTarget::First, height),
@@ -352,7 +340,7 @@ impl List {
         }
     }
 
-    /// Goes to the first email that is not before this time, in microseconds since 1970.
+    /// Goes to the first email at or after this time, in microseconds since 1970.
     pub fn jump_to_time(&mut self, micros: i64) -> Effect {
         self.clear_anchor();
         self.pending_moves = 0;
@@ -360,7 +348,7 @@ impl List {
         self.load_window(WindowAnchor::AtTime(micros), WINDOW_ROWS)
     }
 
-    /// Selects the row that is `offset` rows below the topmost visible one, if there is one.
+    /// Selects the visible row at `offset`, if there is one.
     pub fn select_visible(&mut self, offset: usize, height: usize) -> Option<Effect> {
         let target = self.top + offset;
         self.jump_target = JumpTarget::Keep;
@@ -369,11 +357,6 @@ impl List {
         if target < self.rows().len() {
             self.cursor = target;
         }
-        self.scroll_to_selection(height)
-    }
-
-    /// Makes the visible rows fit a new height.
-    pub fn fit_height(&mut self, height: usize) -> Option<Effect> {
         self.scroll_to_selection(height)
     }
 
@@ -421,42 +404,32 @@ impl List {
         self.scroll_to_selection(height)
     }
 
-    fn jump_to_end(&mut self, aim: JumpTarget, height: usize) -> Option<Effect> {
+    fn jump_to_end(&mut self, target: JumpTarget, height: usize) -> Option<Effect> {
+        self.on_load_more_row = false;
         let window = self.window.value()?;
-        let here = if aim == JumpTarget::Last {
-            !window.more_below
+        let (anchor, end, more) = if target == JumpTarget::Last {
+            let last = window.rows.len().saturating_sub(1);
+            (WindowAnchor::Oldest, last, window.more_below)
         } else {
-            !window.more_above
+            (WindowAnchor::Newest, 0, window.more_above)
         };
         self.pending_moves = 0;
-        // Rows of another filter are on their way while it jumps: the end of these is not the end of those.
-        if here && !self.is_jumping() {
-            self.cursor = if aim == JumpTarget::Last {
-                window.rows.len().saturating_sub(1)
-            } else {
-                0
-            };
+        // During a jump, rows of another filter may be loading, whose end is another one.
+        if !more && !self.is_jumping() {
+            self.cursor = end;
             return self.scroll_to_selection(height);
         }
-        self.jump_target = aim;
-        Some(self.load_window(
-            if aim == JumpTarget::Last {
-                WindowAnchor::Oldest
-            } else {
-                WindowAnchor::Newest
-            },
-            WINDOW_ROWS,
-        ))
+        self.jump_target = target;
+        Some(self.load_window(anchor, WINDOW_ROWS))
     }
 
-    /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
+    /// Scrolls by pages until the selection is visible, and requests rows before the edge is reached.
     ///
     /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
-    fn scroll_to_selection(&mut self, height: usize) -> Option<Effect> {
-        let (more_above, more_below, len) = self
-            .window
-            .value()
-            .map(|window| (window.more_above, window.more_below, window.rows.len()))?;
+    pub fn scroll_to_selection(&mut self, height: usize) -> Option<Effect> {
+        let window = self.window.value()?;
+        let (more_above, more_below) = (window.more_above, window.more_below);
+        let len = window.rows.len();
         let line = self.cursor + usize::from(self.on_load_more_row);
         if line < self.top {
             self.top = (line + 1).saturating_sub(height.max(1));
@@ -472,23 +445,18 @@ impl List {
         if self.window.is_pending() || !(near_top || near_bottom || self.pending_moves != 0) {
             return None;
         }
-        let place = self.rows().get(self.top)?.sort_key;
-        Some(self.load_around(place))
+        let sort_key = self.rows().get(self.top)?.sort_key;
+        Some(self.load_around(sort_key))
     }
 
-    /// Lines of the list: its rows, and what may be below them.
+    /// The number of rows with the line below the last one.
     fn line_count(&self) -> usize {
         self.rows().len() + usize::from(self.has_load_more_row())
     }
 
-    fn load_around(&mut self, place: SortKey) -> Effect {
-        self.load_window(
-            WindowAnchor::Around {
-                sort_key: place,
-                above: WINDOW_ROWS / 2,
-            },
-            WINDOW_ROWS,
-        )
+    fn load_around(&mut self, sort_key: SortKey) -> Effect {
+        let above = WINDOW_ROWS / 2;
+        self.load_window(WindowAnchor::Around { sort_key, above }, WINDOW_ROWS)
     }
 
     fn load_window(&mut self, anchor: WindowAnchor, rows: usize) -> Effect {

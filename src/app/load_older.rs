@@ -5,15 +5,14 @@ use super::message::SyncUpdate;
 use super::model::Model;
 use crate::archive::Coverage;
 
-/// How far it is.
+/// A running search of older mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOlder {
-    /// It ends when so many emails are found; unknown until what was there at first is counted.
+    /// The number of matching emails at which it ends; unknown until they are counted first.
     target_total: Option<u64>,
+    /// The number of loaded emails, matching or not.
     pub loaded: u64,
 }
-
-impl LoadOlder {}
 
 impl Model {
     /// Whether older mail may match the filter.
@@ -26,22 +25,15 @@ impl Model {
         self.service.has_older() && !self.covers_filter()
     }
 
-    /// Whether the archive is complete from before the time on that the filter begins with.
+    /// Whether the archive is complete since the oldest time that the filter matches.
     fn covers_filter(&self) -> bool {
-        let reach = self.service.reach.as_ref().and_then(|reach| {
-            if let Coverage::Since(stamp) = reach {
-                stamp.parsed
-            } else {
-                None
-            }
-        });
-        self.list
-            .filter
-            .query()
-            .time_bounds()
-            .oldest
-            .zip(reach)
-            .is_some_and(|(since, reach)| reach < since)
+        let Some(Coverage::Since(reach)) = &self.service.reach else {
+            return false;
+        };
+        let oldest = self.list.filter.query().time_bounds().oldest;
+        oldest
+            .zip(reach.parsed)
+            .is_some_and(|(oldest, reach)| reach < oldest)
     }
 
     /// An error if there is no older mail that could match, or no connection to the service.
@@ -93,12 +85,12 @@ impl Model {
     }
 
     /// Counts the emails of a page; `None` if the request failed.
-    pub(super) fn apply_older_page(&mut self, news: Option<&SyncUpdate>) {
-        let Some(look_back) = &mut self.load_older else {
+    pub(super) fn apply_older_page(&mut self, update: Option<&SyncUpdate>) {
+        let Some(search) = &mut self.load_older else {
             return;
         };
-        if let Some(news) = news {
-            look_back.loaded += news.new;
+        if let Some(update) = update {
+            search.loaded += update.new;
         } else {
             self.load_older = None;
             self.notify("the search of older mail has stopped: no response from the service");
@@ -109,14 +101,14 @@ impl Model {
     pub(super) fn continue_load_older(&mut self, counted: bool) {
         let screen = self.list_height() as u64;
         let total = self.list.total.unwrap_or_default();
-        let Some(look_back) = &mut self.load_older else {
+        let Some(search) = &mut self.load_older else {
             return;
         };
         if self.service.is_loading_older() {
             return;
         }
-        let goal = *look_back.target_total.get_or_insert(total + screen);
-        if !counted || total >= goal || self.list.is_capped {
+        let target = *search.target_total.get_or_insert(total + screen);
+        if !counted || total >= target || self.list.is_capped {
             self.load_older = None;
             return;
         }

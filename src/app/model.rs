@@ -1,5 +1,7 @@
 //! `Model`: the state of the terminal program, and `update`, the only method that changes it.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 use ratatui::layout::Size;
 
@@ -15,7 +17,7 @@ use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
-use super::recipient_card::RecipientCard;
+use super::recipient::RecipientSummary;
 use super::search::Filter;
 use super::service::ServiceStatus;
 use super::session::SessionInfo;
@@ -24,7 +26,7 @@ use super::status_check::StatusCheck;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::query::{Completion, SortOrder};
+use crate::query::{Completion, SearchText, SortOrder};
 
 /// The state of the terminal program.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +38,8 @@ pub struct Model {
     /// The line that is being typed.
     pub prompt: Option<Prompt>,
     /// The card above the list, if the filter is one recipient.
-    pub recipient_card: Option<RecipientCard>,
+    pub recipient_card: Option<SearchText>,
+    pub recipient_summary: Pending<Arc<RecipientSummary>>,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     /// Scroll position of the help, while it is shown.
@@ -67,6 +70,7 @@ pub struct Model {
     pub(super) freshness: Freshness,
     /// The check of all emails that the filter may match.
     pub status_check: Option<StatusCheck>,
+    pub(super) check_request: Pending<()>,
     /// Suggestions at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) history_save: Pending<()>,
@@ -190,7 +194,7 @@ impl Model {
                 }
             }
             Message::RecipientSummarized(request, result) => {
-                self.apply_recipient_summary(request, result);
+                self.recipient_summary.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
@@ -297,7 +301,7 @@ impl Model {
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
         let height = self.list_height();
-        self.outbox.extend(self.list.fit_height(height));
+        self.outbox.extend(self.list.scroll_to_selection(height));
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));

@@ -1,4 +1,4 @@
-//! The reader: one email, always the selected one, as lines that can be scrolled.
+//! The reader: the selected email as lines that can be scrolled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::mail::EmailId;
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
 
-/// How long the selection rests before its email is requested, so that a held key costs one
-/// request and not one for each row it passes.
+/// The selection rests for this time before its email is requested, so that a held key costs one
+/// request and not one for each row.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
-/// Lines of text longer than this tire the eye, however wide the pane is.
+/// Longer lines are hard to read, however wide the pane is.
 const MAX_TEXT_COLUMNS: u16 = 100;
-/// Columns left free at the left of the text.
+/// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
 
 /// What the reader shows.
@@ -43,7 +43,7 @@ pub struct Reader {
     /// The text to find in the email, instead of the terms of the filter.
     find: Option<FindState>,
     matches: Pending<Vec<TextMatch>>,
-    /// What the marks are of, and in which body.
+    /// The body and the pattern of the matches.
     searched: Option<(Arc<Body>, SearchPattern)>,
     /// The index of the match that was visited last.
     pub current_match: Option<usize>,
@@ -61,34 +61,34 @@ struct FindState {
     text: SearchText,
     /// The scroll position at the start of the search, where it begins.
     start_line: usize,
-    /// Whether what is found first is still to be gone to. In the next email it is not: one begins
-    /// to read that at its start.
+    /// Whether to scroll to the first match when it is found. Not in the next email, which is read
+    /// from its start.
     jump_to_first: bool,
 }
 
-/// How far the reader is with its email. Each is a screen of its own.
+/// The state of the reader; each has its own screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReaderState<'a> {
     /// Nothing is selected.
     Empty,
-    /// The selection has not come to rest yet; nothing is shown, least of all another email.
+    /// The selection still moves; nothing is shown.
     Debouncing,
     /// The email is loading.
     Loading,
     /// The email could not be loaded.
     Failed(&'a Error),
-    /// It is there, its body perhaps still being laid out.
+    /// The email is loaded; its body may still be in layout.
     Ready(&'a OpenedEmail, Option<&'a Body>),
 }
 
 impl Reader {
-    /// How far the reader is with the email `selected`, the only one it may show.
+    /// The state for the email `selected`, the only one that may be shown.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
             return ReaderState::Debouncing;
         }
-        if let Some(failure) = self.email.error().or(self.body.error()) {
-            return ReaderState::Failed(failure);
+        if let Some(error) = self.email.error().or(self.body.error()) {
+            return ReaderState::Failed(error);
         }
         match self.email.value() {
             Some(opened) if opened.email.summary.id == *selected => {
@@ -111,24 +111,20 @@ impl Reader {
             self.view_scrolls.clear();
             self.reset_match();
         }
-        let id = id?;
+        id?;
         // Opening it raises the priority of the preview, and retries after an error.
-        let pressing = at_once
+        let is_urgent = at_once
             && ((self.is_preview && self.email.is_pending()) || self.email.error().is_some());
-        let needed = self.email.value().is_none()
+        let is_missing = self.email.value().is_none()
             && !self.email.is_pending()
             && self.email.error().is_none();
-        if !needed && !pressing {
+        if !is_missing && !is_urgent {
             return None;
         }
         if at_once {
             self.debounce.reset();
             self.is_preview = false;
-            return Some(Effect::LoadEmail {
-                request: self.email.start(),
-                id: id.clone(),
-                priority: Priority::Interactive,
-            });
+            return self.reload();
         }
         (!self.debounce.is_pending()).then(|| Effect::Timer {
             request: self.debounce.start(),
@@ -137,10 +133,10 @@ impl Reader {
         })
     }
 
-    /// The selection stood still.
+    /// Loads the email after the pause of the selection.
     pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
-        let current = self.debounce.finish(request);
-        let id = self.id.clone().filter(|_| current)?;
+        let is_current = self.debounce.finish(request);
+        let id = self.id.clone().filter(|_| is_current)?;
         self.is_preview = priority.is_background();
         Some(Effect::LoadEmail {
             request: self.email.start(),
@@ -149,7 +145,7 @@ impl Reader {
         })
     }
 
-    /// Asks again for the email: after a failure, or because its status changed.
+    /// Loads the email again: after an error, or because its status changed.
     pub fn reload(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
         Some(Effect::LoadEmail {
@@ -159,17 +155,17 @@ impl Reader {
         })
     }
 
-    /// Whether the email of this attempt is still waited for.
+    /// Whether this request is the running one.
     pub const fn is_email_current(&self, request: RequestId) -> bool {
         self.email.is_current(request)
     }
 
-    /// Whether the email could not be had.
+    /// Whether the email could not be loaded.
     pub fn has_failed(&self) -> bool {
         self.email.error().is_some() || self.body.error().is_some()
     }
 
-    /// Takes the email.
+    /// Stores the email and starts the layout of its body.
     pub fn apply_email(
         &mut self,
         request: RequestId,
@@ -181,7 +177,7 @@ impl Reader {
         self.render_body()
     }
 
-    /// Takes the laid-out body.
+    /// Stores the laid-out body.
     pub fn apply_body(
         &mut self,
         request: RequestId,
@@ -189,9 +185,7 @@ impl Reader {
         row: Option<&EmailRow>,
     ) {
         if self.body.resolve(request, result) {
-            if let Some(wanted) = self.pending_scroll.take() {
-                self.scroll = wanted;
-            }
+            self.scroll = self.pending_scroll.take().unwrap_or(self.scroll);
             self.clamp_scroll(row);
         }
     }
@@ -201,16 +195,13 @@ impl Reader {
         if view == self.view {
             return None;
         }
-        let here = self.pending_scroll.unwrap_or(self.scroll);
-        self.view_scrolls.retain(|(face, _)| *face != self.view);
-        self.view_scrolls.push((self.view, here));
-        let left = self
-            .view_scrolls
-            .iter()
-            .find(|(face, _)| *face == view)
-            .map(|(_, scroll)| *scroll);
-        let head = row.map_or(0, |row| self.header(row).len());
-        self.pending_scroll = Some(left.unwrap_or(here.min(head)));
+        let scroll = self.pending_scroll.unwrap_or(self.scroll);
+        self.view_scrolls.retain(|(other, _)| *other != self.view);
+        self.view_scrolls.push((self.view, scroll));
+        let mut scrolls = self.view_scrolls.iter();
+        let last = scrolls.find(|(other, _)| *other == view);
+        let header = row.map_or(0, |row| self.header(row).len());
+        self.pending_scroll = Some(last.map_or(scroll.min(header), |(_, scroll)| *scroll));
         self.view = view;
         self.pan = 0;
         self.body.reset();
@@ -219,17 +210,19 @@ impl Reader {
 
     /// Folds the header to its main lines, or unfolds it.
     pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
-        self.is_header_folded = Some(
-            !self
-                .is_header_folded
-                .unwrap_or(email_header::is_low_pane(self.height)),
-        );
+        self.is_header_folded = Some(!self.is_folded());
         self.clamp_scroll(row);
     }
 
-    /// Takes the size of the pane; the body is laid out again if the width is another.
+    fn is_folded(&self) -> bool {
+        self.is_header_folded
+            .unwrap_or(email_header::is_low_pane(self.height))
+    }
+
+    /// Sets the size of the pane; lays out the body again if the width changed.
     pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Option<Effect> {
-        let before = std::mem::replace(&mut self.width, text_width(width));
+        let width = width.saturating_sub(2 * MARGIN).min(MAX_TEXT_COLUMNS);
+        let before = std::mem::replace(&mut self.width, width);
         self.height = height;
         self.clamp_scroll(row);
         (before != self.width).then(|| self.render_body()).flatten()
@@ -243,9 +236,9 @@ impl Reader {
     }
 
     /// Moves wide blocks sideways.
-    pub fn pan_blocks(&mut self, side: Direction) {
+    pub fn pan_blocks(&mut self, direction: Direction) {
         const COLUMNS: u16 = 8;
-        self.pan = match side {
+        self.pan = match direction {
             Direction::Left => self.pan.saturating_sub(COLUMNS),
             Direction::Right if self.overflow() > self.pan => self.pan + COLUMNS,
             Direction::Right => self.pan,
@@ -258,37 +251,19 @@ impl Reader {
             .email
             .value()
             .filter(|opened| opened.email.summary.id == row.summary.id);
-        email_header::header_lines(
-            row,
-            opened,
-            self.width,
-            self.is_header_folded
-                .unwrap_or(email_header::is_low_pane(self.height)),
-            self.is_stale,
-        )
+        email_header::header_lines(row, opened, self.width, self.is_folded(), self.is_stale)
     }
 
-    /// Lines of head and body together.
+    /// The number of lines of header and body together.
     pub fn line_count(&self, row: &EmailRow) -> usize {
         self.header(row).len() + self.body.value().map_or(0, |body| body.lines.len())
     }
 
-    /// Whether there is a block that is wider than the pane.
-    pub fn has_wide_block(&self) -> bool {
-        self.overflow() > 0
-    }
-
-    /// Columns by which the widest line does not fit.
-    fn overflow(&self) -> u16 {
-        let widest = |body: &Body| {
-            body.lines
-                .iter()
-                .filter(|line| line.wide)
-                .map(super::line_width)
-                .max()
-                .unwrap_or(0)
-        };
-        let widest = self.body.value().map_or(0, |body| widest(body));
+    /// The columns by which the widest line does not fit.
+    pub fn overflow(&self) -> u16 {
+        let lines = self.body.value().map_or(&[][..], |body| &body.lines);
+        let wide = lines.iter().filter(|line| line.wide);
+        let widest = wide.map(super::line_width).max().unwrap_or(0);
         u16::try_from(widest)
             .unwrap_or(u16::MAX)
             .saturating_sub(self.width)
@@ -309,7 +284,7 @@ impl Reader {
 
     fn clamp_scroll(&mut self, row: Option<&EmailRow>) {
         if self.pending_scroll.is_some() {
-            // How long the text will be is not known yet.
+            // The number of lines is not known yet.
             return;
         }
         let lines = row.map_or(0, |row| self.line_count(row));
@@ -318,15 +293,12 @@ impl Reader {
             .min(lines.saturating_sub(usize::from(self.height)));
     }
 
-    /// Searches text in the email from here on; without text, the terms of the filter.
+    /// Searches text from the current line on; without text, the terms of the filter.
     pub fn set_find_text(&mut self, text: &str) {
-        let from = self
-            .find
-            .as_ref()
-            .map_or(self.scroll, |find| find.start_line);
-        self.find = SearchText::new(text).map(|needle| FindState {
-            text: needle,
-            start_line: from,
+        let start_line = self.find.as_ref().map(|find| find.start_line);
+        self.find = SearchText::new(text).map(|text| FindState {
+            text,
+            start_line: start_line.unwrap_or(self.scroll),
             jump_to_first: true,
         });
     }
@@ -358,7 +330,7 @@ impl Reader {
         }
     }
 
-    /// The text that is looked for.
+    /// The searched text.
     pub fn find_text(&self) -> Option<&str> {
         self.find.as_ref().map(|find| find.text.text())
     }
@@ -369,24 +341,21 @@ impl Reader {
             Some(find) => SearchPattern::Text(find.text.clone()),
             None => SearchPattern::Filter(query.clone()),
         };
-        let wanted = self.body.value().filter(|_| !pattern.is_empty());
-        let same = match (&self.searched, wanted) {
-            (Some((body, before)), Some(wanted)) => Arc::ptr_eq(body, wanted) && *before == pattern,
+        let body = self.body.value().filter(|_| !pattern.is_empty());
+        let is_same = match (&self.searched, body) {
+            (Some((other, before)), Some(body)) => Arc::ptr_eq(other, body) && *before == pattern,
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        if same {
+        if is_same {
             return None;
         }
-        let other_text = self
-            .searched
-            .as_ref()
-            .is_none_or(|(_, before)| *before != pattern);
-        self.searched = wanted.map(|body| (body.clone(), pattern));
-        self.matches.reset();
-        if other_text {
+        let before = self.searched.as_ref().map(|(_, before)| before);
+        if before != Some(&pattern) {
             self.current_match = None;
         }
+        self.searched = body.map(|body| (body.clone(), pattern));
+        self.matches.reset();
         let (body, pattern) = self.searched.clone()?;
         Some(Effect::FindMatches {
             request: self.matches.start(),
@@ -399,10 +368,10 @@ impl Reader {
     pub fn apply_matches(
         &mut self,
         request: RequestId,
-        marks: Vec<TextMatch>,
+        matches: Vec<TextMatch>,
         row: Option<&EmailRow>,
     ) {
-        if !self.matches.resolve(request, Ok(marks)) {
+        if !self.matches.resolve(request, Ok(matches)) {
             return;
         }
         self.current_match = self.current_match.filter(|at| *at < self.matches().len());
@@ -410,14 +379,12 @@ impl Reader {
             return;
         };
         find.jump_to_first = false;
-        let from = find.start_line;
-        let head = row.map_or(0, |row| self.header(row).len());
-        self.scroll = from;
+        let start = find.start_line;
+        let header = row.map_or(0, |row| self.header(row).len());
+        self.scroll = start;
         if !self.matches().is_empty() {
-            let below = self
-                .matches()
-                .iter()
-                .position(|mark| head + mark.first_line() >= from);
+            let mut matches = self.matches().iter();
+            let below = matches.position(|found| header + found.first_line() >= start);
             self.scroll_to_match(below.unwrap_or(0), row);
         }
         self.clamp_scroll(row);
@@ -429,7 +396,7 @@ impl Reader {
     }
 
     pub fn matches(&self) -> &[TextMatch] {
-        self.matches.value().map_or(&[], |marks| marks)
+        self.matches.value().map_or(&[], |matches| matches)
     }
 
     /// Whether the matches of a text or of the filter were requested.
@@ -444,20 +411,17 @@ impl Reader {
         direction: Direction,
         row: Option<&EmailRow>,
     ) -> Option<(usize, usize)> {
-        let last = self.matches().len().checked_sub(1)?;
-        if self.is_searching() {
+        let count = self.matches().len();
+        if self.is_searching() || count == 0 {
             return None;
         }
         let at = match (self.current_match, direction) {
             (None, Direction::Right) => 0,
-            (None, Direction::Left) => last,
-            (Some(at), Direction::Right) if at >= last => 0,
-            (Some(at), Direction::Right) => at + 1,
-            (Some(0), Direction::Left) => last,
-            (Some(at), Direction::Left) => at - 1,
+            (Some(at), Direction::Right) => (at + 1) % count,
+            (at, Direction::Left) => (at.unwrap_or(0) + count - 1) % count,
         };
         self.scroll_to_match(at, row);
-        Some((at + 1, last + 1))
+        Some((at + 1, count))
     }
 
     fn scroll_to_match(&mut self, at: usize, row: Option<&EmailRow>) {
@@ -468,15 +432,5 @@ impl Reader {
             self.scroll = line.saturating_sub(height / 3);
             self.clamp_scroll(row);
         }
-    }
-}
-
-/// Columns for the text in a pane of this width.
-const fn text_width(pane: u16) -> u16 {
-    let inner = pane.saturating_sub(2 * MARGIN);
-    if inner > MAX_TEXT_COLUMNS {
-        MAX_TEXT_COLUMNS
-    } else {
-        inner
     }
 }

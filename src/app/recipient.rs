@@ -1,58 +1,57 @@
-//! `Tally`: what became of the emails to one address, in figures.
+//! The recipient card: the status of all mail to one address, above the list.
+//!
+//! The card is shown while the filter names one whole address (`recipient:ana@example.com`), typed
+//! or not; so its filter can be extended, undone and saved as a view.
 
 use jiff::Timestamp;
 
+use super::commands::Command;
+use super::effect::Effect;
+use super::model::Model;
+use super::search::Filter;
+use super::status_check::StatusCheck;
 use crate::archive::EmailRow;
-use crate::mail::{ApiTime, EmailId, Finality, SafeText, Status};
-use crate::query::SearchText;
+use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status};
 use crate::query::normalize::normalize;
+use crate::query::{Node, Query, SearchText, SortOrder, Term};
 
 /// The figures of a recipient card.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RecipientSummary {
-    /// The name beside the address, as the newest email that has one spells it; else empty.
+    /// The name of the recipient in the newest email that has one, or else empty.
     pub name: SafeText,
-    /// How many emails.
     pub total: u64,
-    /// There are more of them; counting ended there.
+    /// Whether more emails exist than were counted.
     pub is_capped: bool,
-    /// How many of each status, in the natural order of statuses.
+    /// The number of emails of each status, in the natural order of statuses.
     pub statuses: Vec<(Status, u64)>,
-    /// The newest email.
     pub newest: Option<EmailRef>,
-    /// When the oldest one was accepted, of those that were counted.
+    /// The time of the oldest counted email.
     pub oldest_at: Option<ApiTime>,
-    /// How many are final, or were confirmed by the check of them.
+    /// The number of emails that are final or were confirmed by the status check.
     pub checked: u64,
-    /// When the status that was confirmed longest ago was, of those that are not final; `None` if there is
-    /// none, or if one was never confirmed.
+    /// The oldest confirmation of a status that is not final.
     pub as_of: Option<Timestamp>,
-    /// How many that are not final were never confirmed.
-    pub unconfirmed: u64,
-    /// The newest one that bounced, was complained about, or the like.
+    /// The newest email that bounced or has another problem.
     pub newest_problem: Option<EmailRef>,
 }
 
 /// An email on a card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmailRef {
-    /// Which.
     pub id: EmailId,
-    /// What became of it.
     pub status: Status,
-    /// When it was accepted.
     pub created: ApiTime,
-    /// Its subject.
     pub subject: SafeText,
-    /// Why, if the service says so.
+    /// The reason of a bounce, if known.
     pub reason: Option<SafeText>,
 }
 
-/// A customer has fewer; an address that gets everything is counted so far.
+/// More emails than a customer gets; an address that gets all mail is counted up to this number.
 const MAX_COUNTED: u64 = 10_000;
 
 impl RecipientSummary {
-    /// Takes the next older email to `address`; says whether it wants more.
+    /// Adds the next older email to `address`; false if the limit is reached.
     pub fn add(
         &mut self,
         row: &EmailRow,
@@ -69,12 +68,12 @@ impl RecipientSummary {
         if self.name.is_empty() {
             let named = summary
                 .recipients()
-                .find(|one| !one.name.is_empty() && normalize(&one.email) == address.normalized());
-            self.name = named.map(|one| one.name.clone()).unwrap_or_default();
+                .find(|to| !to.name.is_empty() && normalize(&to.email) == address.normalized());
+            self.name = named.map(|to| to.name.clone()).unwrap_or_default();
         }
         self.count_status(&summary.status);
         self.add_freshness(row, fresh_since, now);
-        let mention = || EmailRef {
+        let email = || EmailRef {
             id: summary.id.clone(),
             status: summary.status.clone(),
             created: summary.created.clone(),
@@ -82,10 +81,10 @@ impl RecipientSummary {
             reason: summary.bounce_reason(),
         };
         if self.newest_problem.is_none() && summary.status.is_problem() {
-            self.newest_problem = Some(mention());
+            self.newest_problem = Some(email());
         }
         if self.newest.is_none() {
-            self.newest = Some(mention());
+            self.newest = Some(email());
         }
         self.oldest_at = Some(summary.created.clone());
         true
@@ -95,10 +94,8 @@ impl RecipientSummary {
         let confirmed = row.confirmed_at.filter(|at| *at <= now);
         let is_final = row.finality(now) == Finality::Final;
         self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
-        match confirmed {
-            _ if is_final => {}
-            Some(at) => self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at))),
-            None => self.unconfirmed += 1,
+        if let Some(at) = confirmed.filter(|_| !is_final) {
+            self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at)));
         }
     }
 
@@ -115,5 +112,117 @@ impl RecipientSummary {
                 .unwrap_or(usize::MAX)
         };
         self.statuses.sort_by_key(|(status, _)| order(status));
+    }
+}
+
+/// The address of a query that requires exactly one whole address.
+fn recipient_address(query: &Query) -> Option<&SearchText> {
+    let nodes = if let Node::And(nodes) = &query.filter {
+        nodes
+    } else {
+        std::slice::from_ref(&query.filter)
+    };
+    let mut addresses = nodes.iter().filter_map(|node| {
+        if let Node::Term(Term::Recipient(address)) = node {
+            Some(address)
+        } else {
+            None
+        }
+    });
+    addresses.next().filter(|_| addresses.next().is_none())
+}
+
+impl Model {
+    /// Shows the card of the first recipient of the selected email, or of the next recipient.
+    pub(super) fn show_recipient_card(&mut self) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let mut addresses: Vec<&Address> = Vec::new();
+        for address in row.summary.recipients() {
+            if addresses
+                .iter()
+                .all(|known| normalize(&known.email) != normalize(&address.email))
+            {
+                addresses.push(address);
+            }
+        }
+        let shown = self.recipient_card.as_ref().and_then(|address| {
+            addresses
+                .iter()
+                .position(|to| normalize(&to.email) == address.normalized())
+        });
+        let next = shown.map_or(0, |nth| (nth + 1) % addresses.len());
+        let address = addresses
+            .get(next)
+            .and_then(|address| SearchText::new(&address.email));
+        let Some(address) = address.filter(|_| shown != Some(next)) else {
+            self.notify(if shown.is_some() {
+                "this email has no other recipient"
+            } else {
+                "this email has no recipient"
+            });
+            return;
+        };
+        if addresses.len() > 1 {
+            let text = format!("recipient {} of {}", next + 1, addresses.len());
+            self.notify_with(&text, Command::RecipientSummary, "shows the next");
+        }
+        self.list.clear_anchor();
+        let filter = Filter::from_query(
+            Query {
+                filter: Node::Term(Term::Recipient(address)),
+                sort: SortOrder::Newest,
+            },
+            &self.now,
+        );
+        self.show_filter(filter);
+        self.reader_open = false;
+        self.panes.full_reader = false;
+    }
+
+    /// Goes back to the location before the card, or to all mail.
+    pub(super) fn close_recipient_card(&mut self) {
+        let before = self
+            .history
+            .find_latest(|entry| recipient_address(entry.filter.query()).is_none())
+            .cloned();
+        let Some(before) = before else {
+            return self.show_filter(Filter::default());
+        };
+        let card = self.history_entry();
+        self.restore_entry(before);
+        self.record_history(card);
+    }
+
+    /// Shows or hides the card for another filter, unless that is being typed.
+    pub(super) fn update_recipient_card(&mut self) {
+        if self.prompt.is_some() {
+            return;
+        }
+        let address = recipient_address(self.list.filter.query());
+        if address == self.recipient_card.as_ref() {
+            return;
+        }
+        self.recipient_card = address.cloned();
+        self.recipient_summary.reset();
+        self.request_recipient_summary();
+    }
+
+    /// Requests the summary of the card again, if there is a card.
+    pub(super) fn request_recipient_summary(&mut self) {
+        let now = self.now.timestamp();
+        let fresh_since = self
+            .status_check
+            .as_ref()
+            .map_or(now, StatusCheck::fresh_since);
+        if let Some(address) = &self.recipient_card {
+            self.outbox.push(Effect::SummarizeRecipient {
+                request: self.recipient_summary.start(),
+                address: address.clone(),
+                fresh_since,
+                now,
+            });
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
-use super::commands::{Command, Direction};
+use super::commands::{Command, Direction, require};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
@@ -116,11 +116,7 @@ impl Model {
     }
 
     pub(super) fn check_delete_view(&self) -> Result<(), String> {
-        if self.is_choosing_view() {
-            Ok(())
-        } else {
-            Err("select a saved view to delete it".to_owned())
-        }
+        require(self.is_choosing_view(), "select a saved view to delete it")
     }
 
     pub(super) fn delete_view(&mut self) {

@@ -1,4 +1,4 @@
-//! What is known about the service, and when it is asked again.
+//! The state of the service, when it is asked again, and how the model applies its updates.
 
 use std::time::Duration;
 
@@ -6,50 +6,66 @@ use jiff::Timestamp;
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::SyncUpdate;
-use super::session::SessionInfo;
+use super::model::Model;
+use super::reader::ReaderState;
+use super::session::{SessionInfo, StorageMode};
 use crate::api::Priority;
 use crate::archive::Coverage;
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::Error;
+use crate::mail::EmailId;
 
-/// The pause before the first new attempt after a failure; it doubles up to [`MAX_RETRY_DELAY`].
+/// The pause before the first retry after an error; it doubles up to [`MAX_RETRY_DELAY`].
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
-/// The longest pause between attempts, unless the service asks for a longer one.
+/// The longest pause between retries, unless the service sets a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
-/// The same while there is no way to it: trying costs it nothing, and its return is to be noticed soon.
+/// The same while offline: a retry costs nothing, and the list should be live again soon.
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 
-/// How it stands with the service.
+/// The state of the service.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceStatus {
+    /// Why no request is possible.
     pub unavailable: Option<Error>,
+    /// Whether the service has rejected the key; then only the user retries.
     pub is_refused: bool,
+    /// The error of the last request.
     pub error: Option<Error>,
-    /// When the trouble began.
+    /// The time of the first of the current errors.
     pub failing_since: Option<Timestamp>,
-    /// When it answered last, to this process or another one.
+    /// The time of the last refresh, by this process or another one.
     pub as_of: Option<Timestamp>,
     pub has_answered: bool,
     refresh_interval: Duration,
     failures: u32,
     pub(super) refresh_request: Pending<()>,
-    /// Whether nobody waits for the refresh.
     is_background_refresh: bool,
     refresh_timer: Pending<()>,
     pub(super) older_request: Pending<()>,
     older_timer: Pending<()>,
     pub(super) backfill: BackfillState,
+    /// How far back the archive is complete, if known.
     pub reach: Option<Coverage>,
-    /// The last refresh did not get to the end of what is new.
+    /// Whether the last refresh left a gap below the newest emails.
     is_behind: bool,
-    /// The service had nothing older to give, although it did not say that this was all.
+    /// Whether the service gave no older emails, although it did not report the end.
     exhausted: bool,
-    /// The most emails without an id that one answer had.
+    /// The most emails without an id in one response.
     unreadable: u64,
 }
 
+/// The state of the backfill.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct BackfillState {
+    setting: HistorySpan,
+    pub(super) request: Pending<()>,
+    /// Whether there is more to fetch.
+    is_active: bool,
+    /// Paused until the next refresh: the service failed, or another process does the backfill.
+    is_paused: bool,
+}
+
 impl ServiceStatus {
-    /// A service that has not been asked yet, or cannot be.
     pub fn new(session: &SessionInfo) -> Self {
         Self {
             unavailable: session.service_error.clone(),
@@ -63,36 +79,31 @@ impl ServiceStatus {
         }
     }
 
-    /// Whether what is new is not all there yet: at the first start, or after a long absence.
+    /// Whether new emails are still missing: at the first start, or after a long absence.
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
     }
 
-    /// Whether older emails are on their way.
-    pub const fn is_loading_older(&self) -> bool {
-        self.older_request.is_pending()
-    }
-
-    /// Whether older emails are fetched because the profile wants them.
-    pub const fn is_backfilling(&self) -> bool {
-        self.backfill.is_active()
-    }
-
-    /// Whether it is being asked for what is new.
     pub const fn is_refreshing(&self) -> bool {
         self.refresh_request.is_pending()
     }
 
-    /// Whether the service is known to have emails older than those in the archive, and can be asked.
-    pub fn has_older(&self) -> bool {
-        self.unavailable.is_none()
-            && self
-                .reach
-                .as_ref()
-                .is_some_and(|reach| *reach != Coverage::Complete)
+    /// Whether older emails are loading because the user needs them.
+    pub const fn is_loading_older(&self) -> bool {
+        self.older_request.is_pending()
     }
 
-    /// Whether statuses can be confirmed: it has answered, and not failed since.
+    /// Whether older emails are loading in the background.
+    pub const fn is_backfilling(&self) -> bool {
+        self.backfill.is_active
+    }
+
+    /// Whether the service has older emails than the archive, and a request is possible.
+    pub fn has_older(&self) -> bool {
+        self.unavailable.is_none() && self.reach.is_some() && self.reach != Some(Coverage::Complete)
+    }
+
+    /// Whether statuses can be confirmed: the service has answered, without an error since.
     pub const fn can_confirm(&self) -> bool {
         self.unavailable.is_none()
             && self.error.is_none()
@@ -100,37 +111,27 @@ impl ServiceStatus {
             && !self.refresh_request.is_pending()
     }
 
-    /// Another request has failed: the next refresh finds out whether it is away.
-    pub fn record_error(&mut self, failure: Error, now: Timestamp) {
+    /// Stores the error of another request than a refresh; the next refresh may clear it.
+    pub fn record_error(&mut self, error: Error, now: Timestamp) {
         self.failures += 1;
         self.failing_since.get_or_insert(now);
-        self.error = Some(failure);
+        self.error = Some(error);
     }
 
-    /// Whether there are more emails that cannot be read than in any answer before.
-    pub const fn record_unreadable(&mut self, count: u64) -> bool {
-        let has_more = count > self.unreadable;
-        if has_more {
-            self.unreadable = count;
-        }
-        has_more
-    }
-
-    /// Asks for what is new, unless that is being done already as urgently.
+    /// Requests the newest page, unless an equally urgent request is running.
     pub fn request_refresh(&mut self, priority: Priority) -> Option<Effect> {
-        let unasked = priority.is_background();
+        let in_background = priority.is_background();
         if self.unavailable.is_some()
-            || (self.refresh_request.is_pending() && (unasked || !self.is_background_refresh))
+            || (self.refresh_request.is_pending() && (in_background || !self.is_background_refresh))
         {
             return None;
         }
         self.refresh_timer.reset();
-        self.is_background_refresh = unasked;
+        self.is_background_refresh = in_background;
         Some(Effect::Refresh(self.refresh_request.start(), priority))
     }
 
-    /// Asks because a person wants it, even if the service has refused the key: it may have been
-    /// allowed again, or something in front of the service has thought better of it.
+    /// Refreshes for the user, even after the service has rejected the key: it may accept it now.
     pub fn request_manual_refresh(&mut self) -> Option<Effect> {
         if self.is_refused {
             (self.unavailable, self.is_refused) = (None, false);
@@ -138,39 +139,36 @@ impl ServiceStatus {
         self.request_refresh(Priority::Interactive)
     }
 
-    /// Takes how far back the archive is complete, and when the newest page was requested last, from an
-    /// answer to another request or to another process.
+    /// Stores coverage and time of the last refresh, from another request or another process.
     pub fn update_reach(&mut self, reach: Coverage, head_at: Option<Timestamp>) {
         self.reach = Some(reach);
         self.as_of = self.as_of.max(head_at);
     }
 
-    /// Sends no request any more.
-    pub fn disable(&mut self, why: Error) {
-        (self.unavailable, self.is_refused) = (Some(why), false);
+    /// Stops all requests.
+    fn disable(&mut self, reason: Error) {
+        (self.unavailable, self.is_refused) = (Some(reason), false);
         self.refresh_request.reset();
         self.refresh_timer.reset();
         self.older_request.reset();
         self.older_timer.reset();
-        self.backfill.stop();
+        self.stop_backfill();
     }
 
-    /// The pause between two refreshes is over.
     pub fn refresh_timer_fired(&mut self, request: RequestId) -> Option<Effect> {
-        if self.refresh_timer.finish(request) {
-            self.request_refresh(Priority::Refresh)
-        } else {
-            None
-        }
+        let is_current = self.refresh_timer.finish(request);
+        is_current
+            .then(|| self.request_refresh(Priority::Refresh))
+            .flatten()
     }
 
-    /// It has answered something else: if it was out of reach, what is new can be had again.
+    /// Refreshes if the last request failed, because the service has answered another one.
     pub fn refresh_if_failing(&mut self) -> Option<Effect> {
         self.error.as_ref()?;
         self.request_refresh(Priority::Refresh)
     }
 
-    /// Takes what is new, and rests until the next time.
+    /// Stores the result of a refresh and starts the timer for the next one.
     pub fn apply_refresh(
         &mut self,
         request: RequestId,
@@ -180,38 +178,32 @@ impl ServiceStatus {
         if !self.refresh_request.finish(request) {
             return (None, None);
         }
-        let news = self.apply_outcome(result, now);
-        if news.is_some() {
+        let update = self.apply_result(result, now);
+        if update.is_some() {
             self.exhausted = false;
-            self.backfill.resume();
+            self.backfill.is_paused = false;
         }
         if self.unavailable.is_some() {
-            return (news, None);
+            return (update, None);
         }
-        self.is_behind = news.as_ref().is_some_and(|news| news.unfinished);
-        let at_once = news
-            .as_ref()
-            .is_some_and(|news| news.unfinished && news.new > 0);
-        let pause = if at_once {
-            Duration::ZERO
-        } else {
-            self.retry_delay()
+        self.is_behind = update.as_ref().is_some_and(|update| update.unfinished);
+        let pause = match &update {
+            Some(update) if update.unfinished && update.new > 0 => Duration::ZERO,
+            _ => self.retry_delay(),
         };
-        let rest = Effect::Timer {
+        let timer = Effect::Timer {
             request: self.refresh_timer.start(),
             kind: TimerKind::Refresh,
             pause,
         };
-        (news, Some(rest))
+        (update, Some(timer))
     }
 
-    /// Asks for older emails, unless there are none, or that is being done or rested from.
+    /// Requests older emails, unless there are none, a request is running, or the last one failed
+    /// just now.
     pub fn request_older(&mut self) -> Option<Effect> {
-        let idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
-        if !idle || !self.may_have_older() {
-            return None;
-        }
-        Some(Effect::LoadOlder(self.older_request.start()))
+        let is_idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
+        (is_idle && self.may_have_older()).then(|| Effect::LoadOlder(self.older_request.start()))
     }
 
     fn may_have_older(&self) -> bool {
@@ -221,7 +213,7 @@ impl ServiceStatus {
             && self.reach != Some(Coverage::Complete)
     }
 
-    /// Takes older emails; after a failure it rests before the next attempt.
+    /// Stores the result of a request for older emails; after an error, starts a timer.
     pub fn apply_older(
         &mut self,
         request: RequestId,
@@ -232,173 +224,236 @@ impl ServiceStatus {
             return (None, None);
         }
         let before = self.reach.clone();
-        let Some(news) = self.apply_outcome(result, now) else {
-            let pause = self.retry_delay();
-            return (
-                None,
-                Some(Effect::Timer {
-                    request: self.older_timer.start(),
-                    kind: TimerKind::LoadOlder,
-                    pause,
-                }),
-            );
-        };
-        self.exhausted = news.new == 0 && self.reach == before;
-        (Some(news), None)
+        let update = self.apply_result(result, now);
+        if let Some(update) = &update {
+            self.exhausted = update.new == 0 && self.reach == before;
+        }
+        let timer = update.is_none().then(|| Effect::Timer {
+            request: self.older_timer.start(),
+            kind: TimerKind::LoadOlder,
+            pause: self.retry_delay(),
+        });
+        (update, timer)
     }
 
-    /// The pause after a failed attempt to extend is over.
     pub fn older_timer_fired(&mut self, request: RequestId) {
         self.older_timer.finish(request);
     }
 
-    /// Asks for older emails because the profile wants them, if nobody asks for them anyway.
+    /// Requests the next page of the backfill, unless a more urgent request needs the service.
     pub fn request_backfill(&mut self, now: Timestamp) -> Option<Effect> {
-        let quiet = self.error.is_none() && !self.is_behind && !self.older_request.is_pending();
         if !self.may_have_older() {
-            self.backfill.pause();
+            self.pause_backfill();
             return None;
         }
-        if quiet {
-            self.backfill.next_request(self.reach.as_ref(), now)
-        } else {
-            None
+        let backfill = &mut self.backfill;
+        if self.error.is_some()
+            || self.is_behind
+            || self.older_request.is_pending()
+            || backfill.request.is_pending()
+            || backfill.is_paused
+        {
+            return None;
         }
+        backfill.is_active = match (backfill.setting, &self.reach) {
+            (HistorySpan::Off, _) | (_, None | Some(Coverage::Complete)) => false,
+            (HistorySpan::All, Some(_)) | (HistorySpan::Last(_), Some(Coverage::Unknown)) => true,
+            // A time that cannot be parsed ends the backfill.
+            (HistorySpan::Last(span), Some(Coverage::Since(time))) => time
+                .parsed
+                .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
+        };
+        backfill
+            .is_active
+            .then(|| Effect::Backfill(backfill.request.start()))
     }
 
-    /// Takes what came of that.
+    /// Stores the result of a page of the backfill.
     pub fn apply_backfill(
         &mut self,
         request: RequestId,
         result: Result<Option<SyncUpdate>, Error>,
         now: Timestamp,
     ) -> Option<SyncUpdate> {
-        if !self.backfill.finish(request) {
+        if !self.backfill.request.finish(request) {
             return None;
         }
         let before = self.reach.clone();
-        let news = match result {
-            Ok(Some(news)) => self.apply_outcome(Ok(news), now),
-            Ok(None) => None,
-            Err(failure) => self.apply_outcome(Err(failure), now),
-        };
-        match &news {
-            Some(news) => self.exhausted = news.new == 0 && self.reach == before,
-            None => self.backfill.pause(),
+        let result = result.transpose();
+        let update = result.and_then(|result| self.apply_result(result, now));
+        match &update {
+            Some(update) => self.exhausted = update.new == 0 && self.reach == before,
+            None => self.pause_backfill(),
         }
-        news
+        update
     }
 
-    /// Whether this attempt to fill is still wanted: not while a person looks further back.
+    /// Whether the page of the backfill is still wanted: not while the user loads older emails.
     pub const fn is_backfill_current(&self, request: RequestId) -> bool {
-        self.backfill.is_current(request) && !self.older_request.is_pending()
+        self.backfill.request.is_current(request)
+            && self.backfill.is_active
+            && !self.older_request.is_pending()
     }
 
-    /// Fills no more; says whether it did.
-    pub fn stop_backfill(&mut self) -> bool {
-        self.backfill.stop()
+    const fn pause_backfill(&mut self) {
+        (self.backfill.is_active, self.backfill.is_paused) = (false, true);
     }
 
-    fn apply_outcome(
+    /// Ends the backfill; returns whether it was active.
+    pub const fn stop_backfill(&mut self) -> bool {
+        self.backfill.setting = HistorySpan::Off;
+        std::mem::replace(&mut self.backfill.is_active, false)
+    }
+
+    fn apply_result(
         &mut self,
         result: Result<SyncUpdate, Error>,
         now: Timestamp,
     ) -> Option<SyncUpdate> {
         match result {
-            Ok(news) => {
-                (self.error, self.failing_since, self.as_of) =
-                    (None, None, Some(news.head_at.unwrap_or(now)));
-                self.failures = 0;
+            Ok(update) => {
+                (self.error, self.failing_since, self.failures) = (None, None, 0);
+                self.as_of = Some(update.head_at.unwrap_or(now));
                 self.has_answered = true;
-                self.reach = Some(news.reach.clone());
-                Some(news)
+                self.reach = Some(update.reach.clone());
+                Some(update)
             }
-            Err(failure) => {
+            Err(error) if error.kind.is_key_error() => {
                 self.failures += 1;
-                if failure.kind.is_key_error() {
-                    (self.unavailable, self.is_refused) = (Some(failure), true);
-                } else {
-                    self.error = Some(failure);
-                    self.failing_since.get_or_insert(now);
-                }
+                (self.unavailable, self.is_refused) = (Some(error), true);
+                None
+            }
+            Err(error) => {
+                self.record_error(error, now);
                 None
             }
         }
     }
 
     fn retry_delay(&self) -> Duration {
-        let Some(trouble) = &self.error else {
+        let Some(error) = &self.error else {
             return self.refresh_interval;
         };
-        let longest = if trouble.is_offline() {
+        let max = if error.is_offline() {
             MAX_OFFLINE_RETRY_DELAY
         } else {
             MAX_RETRY_DELAY
         };
-        let own = MIN_RETRY_DELAY
-            .saturating_mul(1 << self.failures.saturating_sub(1).min(8))
-            .min(longest);
-        trouble.cooldown().max(own)
+        let backoff = MIN_RETRY_DELAY.saturating_mul(1 << self.failures.saturating_sub(1).min(8));
+        error.cooldown().max(backoff.min(max))
     }
 }
 
-/// How far it is.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct BackfillState {
-    setting: Backfill,
-    pub(super) request: Pending<()>,
-    /// There was something to fetch the last time that was asked.
-    active: bool,
-    /// Nothing more until the next refresh: the service failed, or another process does it.
-    paused: bool,
-}
-
-impl BackfillState {
-    /// Whether it is being done.
-    const fn is_active(&self) -> bool {
-        self.active
-    }
-
-    /// The next page, unless it is on its way, or the archive reaches far enough.
-    fn next_request(&mut self, reach: Option<&Coverage>, now: Timestamp) -> Option<Effect> {
-        if self.request.is_pending() || self.paused {
-            return None;
-        }
-        self.active = match (self.setting, reach) {
-            (Backfill::Off, _) | (_, None | Some(Coverage::Complete)) => false,
-            (Backfill::All, Some(_)) => true,
-            // Of a time that cannot be read nobody knows whether it is far enough.
-            (Backfill::Last(span), Some(Coverage::Since(stamp))) => stamp
-                .parsed
-                .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
-            (Backfill::Last(_), Some(Coverage::Unknown)) => true,
+impl SyncUpdate {
+    /// Formats the result of a refresh: `3 new, 1 changed`.
+    pub fn summary_text(&self) -> String {
+        let mut text = match (self.new, self.changed.len()) {
+            (0, 0) => "nothing new".to_owned(),
+            (new, 0) => format!("{new} new"),
+            (0, changed) => format!("{changed} changed"),
+            (new, changed) => format!("{new} new, {changed} changed"),
         };
-        self.active.then(|| Effect::Backfill(self.request.start()))
+        if let Some(unreadable) = self.unreadable_text() {
+            text = format!("{text}; {unreadable}");
+        }
+        text
     }
 
-    /// Whether this attempt is waited for.
-    const fn is_current(&self, request: RequestId) -> bool {
-        self.request.is_current(request) && self.active
+    fn unreadable_text(&self) -> Option<String> {
+        match self.unreadable {
+            0 => None,
+            1 => Some("1 email of the service cannot be read: it has no id".to_owned()),
+            count => Some(format!(
+                "{count} emails of the service cannot be read: they have no id"
+            )),
+        }
+    }
+}
+
+impl Model {
+    /// Reports emails that cannot be read, if there are more than in any response before.
+    pub(super) fn report_unreadable(&mut self, update: Option<&SyncUpdate>) {
+        if let Some(update) = update.filter(|update| update.unreadable > self.service.unreadable) {
+            self.service.unreadable = update.unreadable;
+            self.notice = update.unreadable_text();
+        }
     }
 
-    /// The attempt is over; false if it was not the current one.
-    fn finish(&mut self, request: RequestId) -> bool {
-        self.request.finish(request)
+    /// Shows older emails, which arrive below the list.
+    pub(super) fn apply_older(&mut self, update: &SyncUpdate) {
+        self.apply_update(0, update.changed.clone());
+        self.reload_list();
     }
 
-    /// Nothing more until the next refresh.
-    const fn pause(&mut self) {
-        (self.active, self.paused) = (false, true);
+    /// Loads rows, counts and recipient card again.
+    fn reload_list(&mut self) {
+        self.outbox.extend(self.list.reload());
+        self.request_counts();
+        self.request_recipient_summary();
     }
 
-    /// The service answers.
-    const fn resume(&mut self) {
-        self.paused = false;
+    /// Shows confirmed statuses. Rows are loaded again even without a change: they have another time
+    /// of confirmation.
+    pub(super) fn apply_confirmed(&mut self, update: SyncUpdate) {
+        self.service.update_reach(update.reach, update.head_at);
+        let has_changes = !update.changed.is_empty() || update.new > 0;
+        self.apply_update(update.new, update.changed);
+        if !has_changes {
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
+        }
     }
 
-    /// Nothing more at all; says whether there was something to be stopped.
-    const fn stop(&mut self) -> bool {
-        self.setting = Backfill::Off;
-        std::mem::replace(&mut self.active, false)
+    /// Reloads list and reader for new and changed emails; false if nothing needs it.
+    pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
+        let is_empty = self.list.rows().is_empty();
+        let has_filter = !self.list.filter.is_empty();
+        if new == 0 && changed.is_empty() && (!is_empty || has_filter) {
+            return false;
+        }
+        let is_open_changed = self
+            .reader
+            .id
+            .as_ref()
+            .is_some_and(|id| changed.contains(id));
+        let unseen = if is_empty || has_filter { 0 } else { new };
+        self.list.note_update(unseen, changed);
+        self.reload_list();
+        if is_open_changed {
+            self.outbox.extend(self.reader.reload());
+        }
+        true
+    }
+
+    /// Shows the changes by another process, without a request.
+    pub(super) fn apply_archive_change(&mut self, result: Result<SyncUpdate, Error>) {
+        // The next read of the archive reports the error.
+        let Ok(update) = result else {
+            return;
+        };
+        self.service.update_reach(update.reach, update.head_at);
+        if !self.apply_update(update.new, update.changed) {
+            // A change below the newest rows, a body, or a removal.
+            self.reload_list();
+        }
+    }
+
+    /// Continues without an archive: stores nothing and sends no request.
+    pub(super) fn apply_archive_lost(&mut self, error: Error) {
+        self.notify(format!("{}; {}", error.message, error.hint));
+        self.service.disable(error.clone());
+        self.session.storage = StorageMode::Unavailable(error);
+    }
+
+    /// Loads the email again if the status of its row has changed. Its body is in the archive, so
+    /// this is no request.
+    pub(super) fn reload_if_outdated(&mut self) {
+        if let Some(row) = self.list.selected()
+            && let ReaderState::Ready(opened, _) = self.reader.state(&row.summary.id)
+            && row.has_body
+            && opened.email.summary.status != row.summary.status
+        {
+            self.outbox.extend(self.reader.reload());
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::keymap::Keymap;
-use crate::config::{Backfill, SavedViews, SecretInput};
+use crate::config::{HistorySpan, SavedViews, SecretInput};
 use crate::error::Error;
 
 /// An open profile, as the screens need it.
@@ -20,7 +20,7 @@ pub struct SessionInfo {
     /// The interval between two refreshes.
     pub refresh: Duration,
     /// How far back mail is loaded in the background.
-    pub backfill: Backfill,
+    pub backfill: HistorySpan,
     /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
     pub keymap: Arc<Keymap>,

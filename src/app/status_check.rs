@@ -1,11 +1,12 @@
-//! A query by status is confirmed over its candidates: every email that it may find once its status is
-//! another. What it finds says nothing about the rest until those were confirmed.
+//! Status checks: a query by status is right only when the statuses of all its candidates are.
+//!
+//! The candidates are the emails that match with any status. They are confirmed from the newest on.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, Pending, RequestId};
+use super::effect::{Effect, RequestId};
 use super::message::StatusCheckStep;
 use super::model::Model;
 use crate::api::Priority;
@@ -15,23 +16,23 @@ use crate::query::Query;
 
 /// Requests until a check pauses.
 const MAX_REQUESTS: u32 = 100;
-/// Requests until the check of a recipient's emails pauses, and how many emails it takes at a time.
+/// Requests and emails until the check of one recipient pauses.
 const RECIPIENT_MAX_REQUESTS: u32 = 20;
 const RECIPIENT_MAX_ROWS: u32 = 50;
-/// Requests of one effect: the list follows what they bring.
+/// Requests of one effect; the list is updated after each effect.
 const REQUESTS_PER_STEP: u32 = 4;
-/// What was confirmed so long before the check began counts as confirmed by it.
+/// A status confirmed so shortly before the start counts as confirmed by the check.
 const FRESH_BEFORE_START: SignedDuration = SignedDuration::from_secs(30);
-/// A check of few requests is made again after this time, while its list is looked at.
+/// A check of few requests is repeated after this time while a user is active.
 const REPEAT_AFTER: SignedDuration = SignedDuration::from_mins(5);
 const REPEAT_MAX_REQUESTS: u32 = 10;
 
-/// How far a check is.
+/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
-    /// It goes on by itself.
+    /// It continues by itself.
     Running,
-    /// It has used up its requests, was stopped, or the service failed: it goes on when a user wants it.
+    /// It has used up its requests, was stopped, or failed; the user can continue it.
     Paused,
     /// Every candidate is final or confirmed.
     Done,
@@ -51,100 +52,89 @@ pub struct StatusCheck {
     rows: u32,
     max_rows: u32,
     pub state: CheckState,
-    /// Whether the newest page was asked for.
+    /// Whether the newest page was requested.
     head_requested: bool,
-    pub(super) request: Pending<()>,
 }
 
 impl StatusCheck {
-    fn new(query: &Arc<Query>, is_card: bool, now: Timestamp) -> Self {
-        let (allowed, allowed_rows) = if is_card {
-            (RECIPIENT_MAX_REQUESTS, RECIPIENT_MAX_ROWS)
-        } else {
-            (MAX_REQUESTS, u32::MAX)
-        };
-        Self {
+    fn new(query: &Arc<Query>, is_recipient: bool, now: Timestamp) -> Self {
+        let mut check = Self {
             query: Arc::clone(query),
             candidates: Arc::new(query.without_status()),
-            is_recipient: is_card,
+            is_recipient,
             started: now,
             checked_down_to: None,
             requests: 0,
-            max_requests: allowed,
+            max_requests: 0,
             rows: 0,
-            max_rows: allowed_rows,
+            max_rows: 0,
             state: CheckState::Running,
             head_requested: false,
-            request: Pending::default(),
-        }
+        };
+        check.resume();
+        check
     }
 
-    /// The time of the oldest email that it has come to; `None` if it has come to none.
+    /// Continues until the next pause.
+    const fn resume(&mut self) {
+        if self.is_recipient {
+            self.max_requests = self.requests + RECIPIENT_MAX_REQUESTS;
+            self.max_rows = self.rows + RECIPIENT_MAX_ROWS;
+        } else {
+            self.max_requests = self.requests + MAX_REQUESTS;
+            self.max_rows = u32::MAX;
+        }
+        self.state = CheckState::Running;
+    }
+
+    /// The time of the oldest checked email, if there is one.
     pub fn checked_back_to(&self) -> Option<Timestamp> {
         Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()
     }
 
-    /// What was confirmed at this time or later counts as confirmed by the check.
+    /// A status confirmed at this time or later counts as confirmed by the check.
     pub fn fresh_since(&self) -> Timestamp {
         self.started
             .checked_sub(FRESH_BEFORE_START)
             .unwrap_or(Timestamp::MIN)
     }
 
-    fn next_step(&mut self) -> Option<Effect> {
-        if self.state != CheckState::Running || self.request.is_pending() {
-            return None;
-        }
-        Some(Effect::CheckStatuses {
-            request: self.request.start(),
+    fn next_step(&self, request: RequestId) -> Effect {
+        Effect::CheckStatuses {
+            request,
             query: Arc::clone(&self.candidates),
             below: self.checked_down_to,
             fresh_since: self.fresh_since(),
             max_requests: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
             max_rows: self.max_rows - self.rows,
-        })
-    }
-
-    fn resume(&mut self) {
-        let (more, more_rows) = if self.is_recipient {
-            (RECIPIENT_MAX_REQUESTS, RECIPIENT_MAX_ROWS)
-        } else {
-            (MAX_REQUESTS, 0)
-        };
-        self.max_requests = self.requests + more;
-        self.max_rows = if self.is_recipient {
-            self.rows + more_rows
-        } else {
-            u32::MAX
-        };
-        self.state = CheckState::Running;
+        }
     }
 }
 
 impl Model {
-    /// Lets the check follow the filter, but not each letter while that is typed.
+    /// Starts a check for another filter, unless that is being typed, and requests its next step.
     pub(super) fn update_status_check(&mut self) {
         let now = self.now.timestamp();
         if self.prompt.is_some() || self.start_screen.is_some() {
             return;
         }
-        let query = self.list.filter.query();
-        let is_card = self.recipient_card.is_some();
-        if !is_card && !query.depends_on_status() {
-            self.status_check = None;
+        let query = Arc::clone(self.list.filter.query());
+        let is_recipient = self.recipient_card.is_some();
+        if !is_recipient && !query.depends_on_status() {
+            self.set_status_check(None);
             return;
         }
         let is_other = self
             .status_check
             .as_ref()
-            .is_none_or(|check| check.query != *query);
+            .is_none_or(|check| check.query != query);
         let is_old = self.status_check.as_ref().is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS
                 && now.duration_since(check.started) >= REPEAT_AFTER
         });
         if is_other || (is_old && self.freshness.is_user_active(now)) {
-            self.status_check = Some(StatusCheck::new(query, is_card, now));
+            self.set_status_check(Some(StatusCheck::new(&query, is_recipient, now)));
         }
         if !self.service.can_confirm() {
             return;
@@ -152,7 +142,7 @@ impl Model {
         let Some(check) = &mut self.status_check else {
             return;
         };
-        // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
+        // New emails may be candidates, too: the newest page comes first.
         let is_behind = self.service.as_of.is_none_or(|at| at < check.fresh_since());
         if check.state == CheckState::Running
             && is_behind
@@ -162,87 +152,85 @@ impl Model {
                 .extend(self.service.request_refresh(Priority::Interactive));
             return;
         }
-        self.outbox.extend(check.next_step());
+        if check.state == CheckState::Running && !self.check_request.is_pending() {
+            self.outbox
+                .push(check.next_step(self.check_request.start()));
+        }
     }
 
-    /// Takes what a step brought.
+    fn set_status_check(&mut self, check: Option<StatusCheck>) {
+        self.status_check = check;
+        self.check_request.reset();
+    }
+
+    /// Stores the result of a step.
     pub(super) fn apply_status_check_step(
         &mut self,
         request: RequestId,
         result: Result<StatusCheckStep, Error>,
     ) {
-        let now = self.now.timestamp();
-        let Some(check) = self
-            .status_check
-            .as_mut()
-            .filter(|check| check.request.is_current(request))
-        else {
+        let is_current = self.check_request.finish(request);
+        let Some(check) = self.status_check.as_mut().filter(|_| is_current) else {
             return;
         };
-        check.request.finish(request);
         match result {
-            Ok(StatusCheckStep {
-                update: news,
-                requests,
-                rows,
-                down_to,
-                is_done,
-            }) => {
-                check.requests += requests;
-                check.rows += rows;
-                check.checked_down_to = down_to.or(check.checked_down_to);
-                if is_done {
+            Ok(step) => {
+                check.requests += step.requests;
+                check.rows += step.rows;
+                check.checked_down_to = step.down_to.or(check.checked_down_to);
+                if step.is_done {
                     check.state = CheckState::Done;
                 } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
                     check.state = CheckState::Paused;
                 }
-                self.apply_confirmed(news);
+                self.apply_confirmed(step.update);
             }
-            Err(failure) => {
+            Err(error) => {
                 check.state = CheckState::Paused;
-                self.service.record_error(failure, now);
+                self.service.record_error(error, self.now.timestamp());
             }
         }
     }
 
-    /// Goes on with a check that has paused; says whether there was one.
-    pub(super) fn resume_status_check(&mut self) -> bool {
-        match &mut self.status_check {
-            Some(check) if check.state == CheckState::Paused => {
-                check.resume();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Begins the check anew, because the user wants to know how it is now.
-    pub(super) fn restart_status_check(&mut self) {
-        let now = self.now.timestamp();
-        if let Some(check) = &mut self.status_check {
-            *check = StatusCheck {
-                started: now,
-                ..StatusCheck::new(&check.query.clone(), check.is_recipient, now)
-            };
-        }
-    }
-
-    /// Stops a check; says whether one was running.
-    pub(super) fn stop_status_check(&mut self) -> bool {
-        match &mut self.status_check {
-            Some(check) if check.state == CheckState::Running => {
-                check.state = CheckState::Paused;
-                check.request.reset();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether a check waits for the user to go on.
-    pub fn is_status_check_paused(&self) -> bool {
+    /// The check, if it is in this state.
+    fn check_in(&mut self, state: CheckState) -> Option<&mut StatusCheck> {
         self.status_check
-            .as_ref()
-            .is_some_and(|check| check.state == CheckState::Paused)
+            .as_mut()
+            .filter(|check| check.state == state)
+    }
+
+    /// Continues a paused check; false if there is none.
+    pub(super) fn resume_status_check(&mut self) -> bool {
+        self.check_in(CheckState::Paused)
+            .map(StatusCheck::resume)
+            .is_some()
+    }
+
+    /// Starts the check again, because the user refreshes.
+    pub(super) fn restart_status_check(&mut self) {
+        if let Some(StatusCheck {
+            query,
+            is_recipient,
+            ..
+        }) = &self.status_check
+        {
+            let check = StatusCheck::new(query, *is_recipient, self.now.timestamp());
+            self.set_status_check(Some(check));
+        }
+    }
+
+    /// Stops a running check; false if there is none.
+    pub(super) fn stop_status_check(&mut self) -> bool {
+        let Some(check) = self.check_in(CheckState::Running) else {
+            return false;
+        };
+        check.state = CheckState::Paused;
+        self.check_request.reset();
+        true
+    }
+
+    pub fn is_status_check_paused(&self) -> bool {
+        let check = self.status_check.as_ref();
+        check.is_some_and(|check| check.state == CheckState::Paused)
     }
 }

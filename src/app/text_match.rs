@@ -1,4 +1,4 @@
-//! Where what is looked for stands in a body, so that it can be marked and walked.
+//! The matches of a search in a body, as lines and bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use crate::query::normalize::is_unspaced_script;
 use crate::query::{Field, Query, SearchText, find_substrings, find_word_runs};
 use crate::render::{Body, BodyLine};
 
-/// What is looked for in a body.
+/// What to search in a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchPattern {
-    /// What a filter looks for in bodies: beginnings of words, as the archive finds them.
+    /// The words of a filter: starts of words, as the archive finds them.
     Filter(Arc<Query>),
-    /// This text, wherever it stands.
+    /// A text anywhere, also inside words.
     Text(SearchText),
 }
 
 impl SearchPattern {
-    /// Whether there is nothing to look for.
+    /// Whether nothing can match.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Filter(query) => query.highlight_terms().is_empty(),
@@ -25,17 +25,15 @@ impl SearchPattern {
         }
     }
 
-    /// Where it stands in `text`, in order and without overlaps.
+    /// The matches in `text`, in order and without overlaps.
     fn find_in(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = match self {
-            Self::Text(needle) => find_substrings(needle, text),
+            Self::Text(term) => find_substrings(term, text),
             Self::Filter(query) => {
-                let sought = query.highlight_terms();
-                let of_bodies = sought
-                    .into_iter()
-                    .filter(|(field, _)| matches!(field, None | Some(Field::Body)));
-                of_bodies
-                    .flat_map(|(_, needle)| find_word_runs(needle, text))
+                let terms = query.highlight_terms().into_iter();
+                let terms = terms.filter(|(field, _)| matches!(field, None | Some(Field::Body)));
+                terms
+                    .flat_map(|(_, term)| find_word_runs(term, text))
                     .collect()
             }
         };
@@ -45,35 +43,34 @@ impl SearchPattern {
     }
 }
 
-/// A place in a body: a line and bytes of its text, and of the lines below it if it was wrapped.
+/// A match: one range of bytes in each line that it touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMatch {
-    /// Top to bottom; never empty.
+    /// From the top to the bottom; never empty.
     pub parts: Vec<(usize, Range<usize>)>,
 }
 
 impl TextMatch {
-    /// The line on which it begins.
+    /// The line on which it starts.
     pub fn first_line(&self) -> usize {
         self.parts.first().map_or(0, |(line, _)| *line)
     }
 }
 
-/// More marks than anybody walks.
+/// More matches than a user steps through.
 const MAX_MATCHES: usize = 1_000;
 
-/// So many bytes of text are looked through at once, as far as they end in a blank line: to know
-/// where folded text came from takes many times its size.
+/// The size from which a text is searched at the next blank line: a normalised text with the
+/// offsets of its origin takes many times its size.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
-/// It ends early when nobody wants it any more.
+/// Finds all matches from the top to the bottom, also across line ends; stops if not `is_wanted`.
 pub fn find_matches(
     body: &Body,
-    sought: &SearchPattern,
+    pattern: &SearchPattern,
     is_wanted: impl Fn() -> bool,
 ) -> Vec<TextMatch> {
-    let mut marks = Vec::new();
+    let mut matches = Vec::new();
     let mut joined = JoinedText::default();
     let last = body.lines.len().saturating_sub(1);
     for (nth, line) in body.lines.iter().enumerate() {
@@ -81,34 +78,32 @@ pub fn find_matches(
         let is_enough = joined.text.len() >= CHUNK_BYTES
             && (line.spans.is_empty() || joined.text.len() >= 4 * CHUNK_BYTES);
         if nth == last || is_enough {
-            let found = sought.find_in(&joined.text);
-            marks.extend(
-                found
-                    .into_iter()
-                    .map(|range| joined.to_match(range))
-                    .filter(|mark| !mark.parts.is_empty()),
-            );
+            let ranges = pattern.find_in(&joined.text).into_iter();
+            let found = ranges.map(|range| joined.to_match(range));
+            matches.extend(found.filter(|found| !found.parts.is_empty()));
             joined = JoinedText::default();
-            if marks.len() >= MAX_MATCHES || !is_wanted() {
+            if matches.len() >= MAX_MATCHES || !is_wanted() {
                 break;
             }
         }
     }
-    marks.truncate(MAX_MATCHES);
-    marks
+    matches.truncate(MAX_MATCHES);
+    matches
 }
 
-/// The lines of a body as one text.
+/// Lines of a body as one text.
 #[derive(Default)]
 struct JoinedText {
     text: String,
     spans: Vec<JoinedSpan>,
 }
 
-/// A span of a line: where it stands in the one text and in its line.
+/// A span of a line in the joined text.
 struct JoinedSpan {
+    /// Its bytes in the joined text.
     range: Range<usize>,
     line: usize,
+    /// Its first byte in the line.
     offset: usize,
 }
 
@@ -129,7 +124,7 @@ impl JoinedText {
     fn push(&mut self, text: &str, line: usize, at: usize, begun: usize) {
         let first_of_line = self.text.len() == begun;
         let (before, first) = (self.text.chars().next_back(), text.chars().next());
-        // A script without blanks is wrapped anywhere; everything else where a blank was.
+        // A script without spaces wraps anywhere; everything else wraps at a space.
         if first_of_line
             && begun > 0
             && !(before.is_some_and(is_unspaced_script) && first.is_some_and(is_unspaced_script))
@@ -149,23 +144,20 @@ impl JoinedText {
         let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
         let first = self
             .spans
-            .partition_point(|piece| piece.range.end <= range.start);
-        for piece in self.spans[first..]
-            .iter()
-            .take_while(|piece| piece.range.start < range.end)
-        {
-            let (start, end) = (
-                range.start.max(piece.range.start),
-                range.end.min(piece.range.end),
-            );
-            let within = piece.offset + (start - piece.range.start)
-                ..piece.offset + (end - piece.range.start);
+            .partition_point(|span| span.range.end <= range.start);
+        for span in &self.spans[first..] {
+            if span.range.start >= range.end {
+                break;
+            }
+            let start = range.start.max(span.range.start) - span.range.start;
+            let end = range.end.min(span.range.end) - span.range.start;
+            let in_line = span.offset + start..span.offset + end;
             match parts.last_mut() {
-                Some((line, before)) if *line == piece.line && before.end == within.start => {
-                    before.end = within.end;
+                Some((line, before)) if *line == span.line && before.end == in_line.start => {
+                    before.end = in_line.end;
                 }
-                _ if within.is_empty() => {}
-                _ => parts.push((piece.line, within)),
+                _ if in_line.is_empty() => {}
+                _ => parts.push((span.line, in_line)),
             }
         }
         TextMatch { parts }
@@ -200,22 +192,18 @@ mod tests {
     }
 
     fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
-        let marked = find_matches(
-            body,
-            &SearchPattern::Text(SearchText::new(text).unwrap()),
-            || true,
-        );
+        let pattern = SearchPattern::Text(SearchText::new(text).unwrap());
         let part = |(line, range): &(usize, Range<usize>)| {
             (*line, body.lines[*line].text()[range.clone()].to_owned())
         };
-        marked
+        find_matches(body, &pattern, || true)
             .iter()
-            .map(|mark| mark.parts.iter().map(part).collect())
+            .map(|found| found.parts.iter().map(part).collect())
             .collect()
     }
 
     #[test]
-    fn text_is_found_anywhere_and_across_the_ends_of_lines() {
+    fn text_is_found_anywhere_and_across_lines() {
         let body = body(&[
             &[
                 (SpanRole::Indent, "> "),
@@ -271,23 +259,23 @@ mod tests {
     }
 
     #[test]
-    fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
-        let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
+    fn long_body_is_searched_in_chunks_while_wanted() {
+        let text = format!("a line {} and a needle...", "of many words ".repeat(20));
         let line: &[(SpanRole, &str)] = &[(SpanRole::Text, &text)];
         let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400)
             .flatten()
             .collect();
         let body = body(&lines);
-        let sought = SearchPattern::Text(SearchText::new("needle... a line").unwrap());
-        let found = find_matches(&body, &sought, || true);
-        assert!(found.iter().all(|mark| mark.parts.len() == 2));
+        let pattern = SearchPattern::Text(SearchText::new("needle... a line").unwrap());
+        let found = find_matches(&body, &pattern, || true);
+        assert!(found.iter().all(|found| found.parts.len() == 2));
         let within_pairs = found
             .iter()
-            .filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0)
+            .filter(|found| found.parts[0].0 + 1 == found.parts[1].0)
             .count();
-        assert_eq!(within_pairs, 400, "no piece ends within a paragraph");
-        let given_up = find_matches(&body, &sought, || false).len();
-        assert!((1..found.len() / 2).contains(&given_up), "{given_up}");
+        assert_eq!(within_pairs, 400, "no chunk ends within a paragraph");
+        let stopped = find_matches(&body, &pattern, || false).len();
+        assert!((1..found.len() / 2).contains(&stopped), "{stopped}");
         let everywhere = SearchPattern::Text(SearchText::new("e").unwrap());
         assert_eq!(find_matches(&body, &everywhere, || true).len(), MAX_MATCHES);
     }

@@ -208,9 +208,9 @@ fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {
-    let key = settings.key.as_ref().ok()?;
+    let key = settings.credentials.key.as_ref().ok()?;
     Some(Identity {
-        service: settings.base_url.to_string(),
+        service: settings.credentials.base_url.to_string(),
         key_fingerprint: key.fingerprint(),
     })
 }
@@ -222,8 +222,8 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let folder = path
         .parent()?
         .parent()
-        .filter(|_| settings.is_from_profile)?;
-    let start = format!("{}-", settings.base_url.directory_name());
+        .filter(|_| settings.credentials.is_from_profile)?;
+    let start = format!("{}-", settings.credentials.base_url.directory_name());
     let is_fingerprint =
         |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {

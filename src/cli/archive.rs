@@ -1,62 +1,111 @@
-//! `archive`: what is kept, and how to keep less.
+//! `archive` and `import`: shows, reduces, repairs and fills the archive.
 
-use crate::text::format::{group_digits, plural};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::ProfileContext;
-use super::args::{ArchiveVerb, PurgeArgs};
-use super::format::{describe_past_coverage, format_api_time};
-use super::open_archive;
-use super::output::{CommandExit, Output, OutputFormat};
+use super::args::{ArchiveVerb, ImportArgs, PurgeArgs};
+use super::format::{covered_since, describe_past_coverage, format_api_time, format_utc};
+use super::open_archive::{check_writable, open_for_writing, open_with_answer, require_disk};
+use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
     OnMismatch, PurgeTarget, RepairOutcome, is_unusable,
 };
-use crate::config::Settings;
+use crate::config::{ApiKey, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
-use crate::query::{ParseContext, ParsedQuery, parse};
+use crate::query::{ParseContext, parse};
 use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
+use crate::text::format::{group_digits, plural};
 
-/// Does it.
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let on_mismatch = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
         ArchiveVerb::Begin => OnMismatch::BackUp,
-        ArchiveVerb::Repair => return repair_archive(ctx.settings, ctx.out),
+        ArchiveVerb::Repair => return repair(ctx),
         ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
     if on_mismatch != OnMismatch::Ask {
-        check_mismatch_exists(on_mismatch, ctx.settings)?;
+        check_mismatch_exists(on_mismatch, &ctx.settings)?;
     }
-    let archive = open_archive::open_with_answer(on_mismatch, ctx)?;
+    let archive = open_with_answer(on_mismatch, ctx)?;
     match verb {
         ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
-            print_info(&archive, ctx.settings, (ctx.clock)(), ctx.out)
+            print_info(&archive, ctx)
         }
-        ArchiveVerb::Purge(purge) => {
-            self::purge_emails(&archive, purge, ctx.settings, (ctx.clock)(), ctx.out)
-        }
+        ArchiveVerb::Purge(args) => purge(&archive, args, ctx),
         ArchiveVerb::Vacuum => {
-            let before = disk_size(ctx.settings);
-            let emptied = archive.compact()?;
-            note_remaining_wal(emptied, ctx.out);
-            let after = disk_size(ctx.settings);
-            write_report(
+            let before = disk_size(&ctx.settings);
+            note_remaining_wal(archive.compact()?, ctx.out);
+            let after = disk_size(&ctx.settings);
+            let (was, now) = (format_bytes(before), format_bytes(after));
+            ctx.out.report(
                 &VacuumJson { before, after },
-                &format!(
-                    "{} before, {} now",
-                    format_bytes(before),
-                    format_bytes(after)
-                ),
-                ctx.out,
+                format!("{was} before, {now} now"),
             )
         }
     }
+}
+
+#[derive(Serialize)]
+struct ImportJson {
+    /// Lines that were read.
+    lines: u64,
+    /// Emails that the archive did not have.
+    new: u64,
+    /// Emails that were left out: purged before, or older than the archive keeps.
+    out: u64,
+    /// Lines that are no email.
+    bad: u64,
+}
+
+/// `import`: adds emails from JSON lines. Lines without an email are reported at the end.
+pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_for_writing(ctx)?;
+    let path = args.file.as_path();
+    let lines: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        let unreadable =
+            |error| Error::cannot("read", ErrorKind::Io, path.display(), &error as &io::Error);
+        Box::new(BufReader::new(File::open(path).map_err(unreadable)?))
+    };
+    let imported = archive.import(lines, ctx.now(), |done| {
+        let emails = plural(done.lines - done.invalid, "email");
+        ctx.out.show_progress(&format!("{emails} read"));
+    });
+    ctx.out.show_progress("");
+    let imported = imported?;
+    for (line, error) in &imported.invalid_lines {
+        ctx.out.note(&format!("line {line}: {error}"));
+    }
+    let report = ImportJson {
+        lines: imported.lines,
+        new: imported.new,
+        out: imported.skipped,
+        bad: imported.invalid,
+    };
+    if report.out > 0 {
+        ctx.out.note(&format!(
+            "{} of them are left out: purged before, or older than this archive keeps",
+            report.out
+        ));
+    }
+    let emails = plural(report.lines - report.bad, "email");
+    let new = group_digits(report.new, ' ');
+    ctx.out
+        .report(&report, format!("{emails} read, {new} of them new"))?;
+    if report.bad > 0 {
+        let message = format!("{} of {} lines are no email", report.bad, report.lines);
+        return Err(Error::new(ErrorKind::Io, message).into());
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -75,62 +124,56 @@ struct RepairJson<'a> {
     damaged_file: &'a Path,
 }
 
-/// Writes the archive anew; it is not opened before, since that may fail.
-fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandExit> {
-    let ArchiveLocation::Disk(path) = &settings.archive else {
-        return Err(
-            Error::new(ErrorKind::Usage, "this needs an archive on disk")
-                .with_hint("leave out --in-memory, or choose another profile")
-                .into(),
-        );
-    };
+/// Rewrites the archive. It is not opened before, since that may fail.
+fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let path = require_disk(&ctx.settings.archive)?;
     let repaired = Archive::repair(path, |written| {
-        out.show_progress(&format!("{} written", plural(written, "email")));
+        ctx.out
+            .show_progress(&format!("{} written", plural(written, "email")));
     });
-    out.show_progress("");
+    ctx.out.show_progress("");
     let RepairOutcome {
-        emails: count,
+        emails,
         bodies,
         lost_emails,
         lost_bodies,
-        is_coverage_reset: is_unclaimed,
-        backup: aside,
+        is_coverage_reset,
+        backup,
     } = repaired?;
+    let complete = !is_coverage_reset && lost_emails == 0;
     if lost_emails > 0 || lost_bodies > 0 {
-        out.note(&format!(
+        ctx.out.note(&format!(
             "could not be read: {}, bodies: {}",
             plural(lost_emails, "email"),
             group_digits(lost_bodies, ' ')
         ));
     }
-    if is_unclaimed || lost_emails > 0 {
-        out.note("sentbox sync --back all reads again what may be missing");
+    if !complete {
+        ctx.out
+            .note("sentbox sync --back all reads again what may be missing");
     }
-    out.note(&format!(
+    ctx.out.note(&format!(
         "the damaged file is now {}; remove it when nothing is missed",
-        aside.display()
+        backup.display()
     ));
     let report = RepairJson {
-        emails: count,
+        emails,
         bodies,
         lost_emails,
         lost_bodies,
-        complete: !is_unclaimed && lost_emails == 0,
-        damaged_file: &aside,
+        complete,
+        damaged_file: &backup,
     };
-    write_report(
+    let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
+    ctx.out.report(
         &report,
-        &format!(
-            "{} and {} bodies are in the repaired archive",
-            plural(count, "email"),
-            group_digits(bodies, ' ')
-        ),
-        out,
+        format!("{emails} and {bodies} bodies are in the repaired archive"),
     )
 }
 
+/// Fails if there is no archive of another key to adopt or replace.
 fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result<(), Error> {
-    // Without a key or a directory for the archive, that error is the one to report.
+    // Without a key or a folder for the archive, that error is the one to report.
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
     };
@@ -139,11 +182,10 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
     {
         return Ok(());
     }
-    let message = format!(
-        "profile {} has no archive of another key that would be in question",
-        settings.profile
-    );
-    Err(Error::new(ErrorKind::Usage, message).with_hint("sentbox archive info says what it has"))
+    let profile = &settings.profile;
+    let message = format!("profile {profile} has no archive of another key");
+    Err(Error::new(ErrorKind::Usage, message)
+        .with_hint("sentbox archive info describes its archive"))
 }
 
 #[derive(Serialize)]
@@ -187,12 +229,9 @@ struct DueStatuses {
 
 impl DueStatuses {
     fn count(archive: &Archive, now: Timestamp) -> Result<Self, Error> {
+        let runs = archive.confirmed_runs()?;
         let (mut due, mut latest) = (0, None);
-        for late in find_due_runs(
-            &archive.confirmed_runs()?,
-            RecheckScope::background(now),
-            now,
-        ) {
+        for late in find_due_runs(&runs, RecheckScope::background(now), now) {
             let count = archive.count_listed(late.run.top, late.run.bottom, u32::MAX)?;
             if count > 0 {
                 // The latest come first.
@@ -203,32 +242,19 @@ impl DueStatuses {
         // What was never confirmed, or in the future, has no age.
         let known =
             latest.filter(|late| late.lateness.is_finite() && late.run.at > Timestamp::UNIX_EPOCH);
-        Ok(Self {
-            due,
-            lateness: known.map(|late| (late.lateness * 10.0).round() / 10.0),
-        })
+        let lateness = known.map(|late| (late.lateness * 10.0).round() / 10.0);
+        Ok(Self { due, lateness })
     }
 
-    /// `1 204 due, the oldest 2.3 times as old as it should be`.
+    /// Formats it as `1 204 due, the oldest 2.3 times as old as it should be`.
     fn describe(&self) -> String {
-        match self {
-            Self { due: 0, .. } => "none due to be confirmed".to_owned(),
-            Self {
-                due,
-                lateness: Some(lateness),
-            } => {
-                format!(
-                    "{} due, the oldest {lateness:.1} times as old as it should be",
-                    group_digits(*due, ' ')
-                )
+        let due = group_digits(self.due, ' ');
+        match self.lateness {
+            _ if self.due == 0 => "none due to be confirmed".to_owned(),
+            Some(lateness) => {
+                format!("{due} due, the oldest {lateness:.1} times as old as it should be")
             }
-            Self {
-                due,
-                lateness: None,
-            } => format!(
-                "{} due, some of which were never confirmed",
-                group_digits(*due, ' ')
-            ),
+            None => format!("{due} due, some of which were never confirmed"),
         }
     }
 }
@@ -253,12 +279,8 @@ struct PurgePreviewJson {
     would_remove: u64,
 }
 
-fn print_info(
-    archive: &Archive,
-    settings: &Settings,
-    now: Timestamp,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
+fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let (settings, now) = (&ctx.settings, ctx.now());
     let ArchiveInfo {
         version,
         emails,
@@ -266,213 +288,154 @@ fn print_info(
         missing_upstream: gone,
         newest,
         oldest,
-        coverage: complete,
+        coverage,
     } = archive.info()?;
-    let raw = |stamp: &ApiTime| {
-        stamp
-            .parsed
-            .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
+    let key = settings.credentials.key.as_ref();
+    let path = match &settings.archive {
+        ArchiveLocation::Disk(path) => Some(path.as_path()),
+        ArchiveLocation::Memory => None,
     };
-    let key = settings
-        .key
-        .as_ref()
-        .map(crate::config::ApiKey::fingerprint)
-        .unwrap_or_default();
-    let path = if let ArchiveLocation::Disk(path) = &settings.archive {
-        Some(path.as_path())
-    } else {
-        None
-    };
-    let told_as = ArchiveJson {
+    let report = ArchiveJson {
         path,
         bytes: disk_size(settings),
         emails,
         bodies,
         gone,
-        newest: newest.as_ref().map(raw),
-        oldest: oldest.as_ref().map(raw),
-        complete: complete == Coverage::Complete,
-        since: if let Coverage::Since(stamp) = &complete {
-            Some(raw(stamp))
-        } else {
-            None
-        },
+        newest: newest.as_ref().map(format_utc),
+        oldest: oldest.as_ref().map(format_utc),
+        complete: coverage == Coverage::Complete,
+        since: covered_since(&coverage),
         statuses: DueStatuses::count(archive, now)?,
-        service: settings.base_url.to_string(),
-        key: key.clone(),
+        service: settings.credentials.base_url.to_string(),
+        key: key.map(ApiKey::fingerprint).unwrap_or_default(),
         version,
     };
-    let when = |time: Option<&ApiTime>| {
-        time.map_or_else(
-            || "none".to_owned(),
-            |time| format_api_time(time, &settings.zone),
-        )
+    let time = |time: Option<&ApiTime>| match time {
+        Some(time) => format_api_time(time, &settings.zone),
+        None => "none".to_owned(),
     };
+    let count = |count| group_digits(count, ' ');
+    let path = path.map(|path| path.display().to_string());
     let lines = [
-        (
-            "path",
-            path.map(|path| path.display().to_string())
-                .unwrap_or_default(),
-        ),
-        ("size", format_bytes(told_as.bytes)),
-        ("service", settings.base_url.to_string()),
-        ("key", format!("fingerprint {key}")),
-        ("emails", group_digits(emails, ' ')),
-        ("bodies", group_digits(bodies, ' ')),
+        ("path", path.unwrap_or_default()),
+        ("size", format_bytes(report.bytes)),
+        ("service", report.service.clone()),
+        ("key", format!("fingerprint {}", report.key)),
+        ("emails", count(emails)),
+        ("bodies", count(bodies)),
         (
             "gone",
-            format!(
-                "{} that the service no longer lists",
-                group_digits(gone, ' ')
-            ),
+            format!("{} that the service no longer lists", count(gone)),
         ),
-        ("newest", when(newest.as_ref())),
-        ("oldest", when(oldest.as_ref())),
+        ("newest", time(newest.as_ref())),
+        ("oldest", time(oldest.as_ref())),
         (
             "reach",
-            describe_past_coverage(&complete, archive.head_at()?, now, &settings.zone),
+            describe_past_coverage(&coverage, archive.head_at()?, now, &settings.zone),
         ),
-        ("statuses", told_as.statuses.describe()),
+        ("statuses", report.statuses.describe()),
         ("format", version.to_string()),
     ];
-    let text: Vec<String> = lines
-        .iter()
-        .map(|(name, value)| format!("{name:<8} {value}"))
-        .collect();
-    write_report(&told_as, &text.join("\n"), out)
+    let lines = lines.map(|(name, value)| format!("{name:<8} {value}"));
+    ctx.out.report(&report, lines.join("\n"))
 }
 
-fn purge_emails(
+fn purge(
     archive: &Archive,
-    purge: &PurgeArgs,
-    settings: &Settings,
-    now: Timestamp,
-    out: &mut Output,
+    args: &PurgeArgs,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let (removal, which) = purge_target(purge, settings, now)?;
-    if let PurgeTarget::Matching(query) = &removal
+    let (target, description) = purge_target(args, &ctx.settings, ctx.now())?;
+    if let PurgeTarget::Matching(query) = &target
         && query.needs_bodies()
     {
         let BodyAvailability { fetched, emails } = archive.body_availability()?;
         if fetched < emails {
-            let words = format!(
-                "bodies and tags are known of {} of {} emails; what the others say in theirs is not found",
-                group_digits(fetched, ' '),
-                group_digits(emails, ' ')
-            );
-            out.note(&words);
+            let (fetched, emails) = (group_digits(fetched, ' '), group_digits(emails, ' '));
+            ctx.out.note(&format!(
+                "bodies and tags are known of {fetched} of {emails} emails; the others are not found by theirs"
+            ));
         }
     }
-    if !purge.dry_run {
-        open_archive::check_writable(archive)?;
+    if !args.dry_run {
+        check_writable(archive)?;
     }
-    let count = archive.count_purge(&removal)?;
-    let would = format!("{} {which}", plural(count, "email"));
-    if purge.dry_run {
-        return write_report(
-            &PurgePreviewJson {
-                would_remove: count,
-            },
-            &format!("would remove {would}"),
-            out,
+    let would_remove = archive.count_purge(&target)?;
+    let emails = format!("{} {description}", plural(would_remove, "email"));
+    if args.dry_run {
+        return ctx.out.report(
+            &PurgePreviewJson { would_remove },
+            format!("would remove {emails}"),
         );
     }
-    if !purge.yes {
-        match out.confirm(&format!("remove {would} for good?"))? {
+    if !args.yes {
+        match ctx.out.confirm(&format!("remove {emails} for good?"))? {
             Some(true) => {}
             Some(false) => return Err(Error::new(ErrorKind::Io, "nothing was removed").into()),
             None => {
-                let failure = Error::new(
-                    ErrorKind::Usage,
-                    format!("this would remove {would} for good"),
-                );
-                return Err(failure.with_hint("add --yes to confirm").into());
+                let message = format!("this would remove {emails} for good");
+                let error = Error::new(ErrorKind::Usage, message);
+                return Err(error.with_hint("add --yes to confirm").into());
             }
         }
     }
-    let (removed, emptied) = archive.purge(&removal)?;
-    note_remaining_wal(emptied, out);
-    write_report(
-        &PurgeJson { removed },
-        &format!("{} removed", plural(removed, "email")),
-        out,
-    )
+    let (removed, is_wal_empty) = archive.purge(&target)?;
+    note_remaining_wal(is_wal_empty, ctx.out);
+    let emails = plural(removed, "email");
+    ctx.out
+        .report(&PurgeJson { removed }, format!("{emails} removed"))
 }
 
-/// What is to be removed, and the same in words. A query that is not read as it may be meant removes
-/// nothing, nor does one that everything matches.
+/// Returns the target with its description. A query with a diagnostic, or one that matches everything,
+/// removes nothing.
 fn purge_target(
-    purge: &PurgeArgs,
+    args: &PurgeArgs,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<(PurgeTarget, String), Error> {
-    match (&purge.older, &purge.to) {
-        (Some(age), _) => Ok((
-            PurgeTarget::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)),
-            "that old".to_owned(),
-        )),
-        (None, Some(address)) => Ok((PurgeTarget::To(address.clone()), format!("to {address}"))),
-        (None, None) => {
-            let text = purge.words.join(" ");
-            let ParsedQuery {
-                query,
-                diagnostics: notes,
-                ..
-            } = parse(&text, &ParseContext::new(now, settings.zone.clone()));
-            if let Some(note) = notes.first() {
-                let part = text.get(note.range.clone()).unwrap_or_default();
-                let failure = Error::new(
-                    ErrorKind::Usage,
-                    format!(
-                        "this query is not clear, so nothing was removed: {part}: {}",
-                        note.message
-                    ),
-                );
-                return Err(failure.with_hint("sentbox search shows what a query finds"));
-            }
-            if query.is_match_all() {
-                let failure = Error::new(
-                    ErrorKind::Usage,
-                    "this query finds everything, so nothing was removed",
-                );
-                return Err(
-                    failure.with_hint("to forget a whole team: sentbox profile remove NAME --yes")
-                );
-            }
-            let which = format!("that match {query}");
-            Ok((PurgeTarget::Matching(query), which))
-        }
+    if let Some(age) = args.older {
+        let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
+        return Ok((PurgeTarget::Before(cutoff), "that old".to_owned()));
     }
+    if let Some(address) = &args.to {
+        return Ok((PurgeTarget::To(address.clone()), format!("to {address}")));
+    }
+    let text = args.words.join(" ");
+    let parsed = parse(&text, &ParseContext::new(now, settings.zone.clone()));
+    if let Some(diagnostic) = parsed.diagnostics.first() {
+        let part = text.get(diagnostic.range.clone()).unwrap_or_default();
+        let message = format!(
+            "this query is not clear, so nothing was removed: {part}: {}",
+            diagnostic.message
+        );
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("sentbox search shows what a query finds"));
+    }
+    if parsed.query.is_match_all() {
+        let message = "this query finds everything, so nothing was removed";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("to forget a whole team: sentbox profile remove NAME --yes"));
+    }
+    let description = format!("that match {}", parsed.query);
+    Ok((PurgeTarget::Matching(parsed.query), description))
 }
 
-fn note_remaining_wal(emptied: bool, out: &mut Output) {
-    if !emptied {
+fn note_remaining_wal(is_empty: bool, out: &mut Output) {
+    if !is_empty {
         out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
     }
 }
 
-fn write_report(report: &impl Serialize, text: &str, out: &mut Output) -> Result<(), CommandExit> {
-    let text = match out.format {
-        OutputFormat::Human => text.to_owned(),
-        OutputFormat::Json | OutputFormat::JsonLines => {
-            serde_json::to_string(report).expect("numbers and texts are JSON")
-        }
-    };
-    out.write_data(&(text + "\n"))?;
-    out.flush()
-}
-
-/// What the archive takes on the disk, with the log beside it.
+/// Returns the bytes of the archive on disk, including the write-ahead log.
 fn disk_size(settings: &Settings) -> u64 {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return 0;
     };
     let log = path.with_extension("sqlite-wal");
-    [path, &log]
+    let files = [path, &log]
         .into_iter()
-        .filter_map(|path| std::fs::metadata(path).ok())
-        .map(|found| found.len())
-        .sum()
+        .filter_map(|path| path.metadata().ok());
+    files.map(|metadata| metadata.len()).sum()
 }
 
 fn format_bytes(count: u64) -> String {

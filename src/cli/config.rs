@@ -3,15 +3,16 @@
 use std::process::Command;
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::CommandContext;
 use super::args::ConfigVerb;
-use super::output::{CommandExit, OutputFormat};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::{Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
 
-/// The outcome of a check as JSON.
+/// The result of a check as JSON.
 #[derive(Serialize)]
 struct ConfigJson<'a> {
     /// The configuration file.
@@ -26,83 +27,71 @@ struct ConfigJson<'a> {
     warnings: &'a [String],
 }
 
-/// Does what was asked for.
-pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), CommandExit> {
+pub(super) fn run(verb: ConfigVerb, context: CommandContext<'_>) -> Result<(), CommandExit> {
     match verb {
-        ConfigVerb::Path => {
-            let path = Paths::from_env(world.env).config.ok_or_else(|| {
-                Error::new(ErrorKind::Config, "there is no home directory").with_hint("set HOME")
-            })?;
-            let path = path.display().to_string();
-            let text = match world.out.format {
-                OutputFormat::Human => path,
-                OutputFormat::Json | OutputFormat::JsonLines => {
-                    serde_json::json!({ "path": path }).to_string()
-                }
-            };
-            world.out.write_exact(&(text + "\n"))?;
-            world.out.flush()
-        }
-        ConfigVerb::Check => check_config(world),
+        ConfigVerb::Path => print_path(context.env, context.out),
+        ConfigVerb::Check => check(context),
         ConfigVerb::Edit => {
-            edit_config(world.env)?;
-            check_config(world)
+            edit(context.env)?;
+            check(context)
         }
     }
 }
 
-fn check_config(world: CommandContext) -> Result<(), CommandExit> {
+fn print_path(env: &Env, out: &mut Output) -> Result<(), CommandExit> {
+    let Some(path) = Paths::from_env(env).config else {
+        let error = Error::new(ErrorKind::Config, "there is no home directory");
+        return Err(error.with_hint("set HOME").into());
+    };
+    let path = path.display().to_string();
+    let text = match out.format {
+        OutputFormat::Human => path,
+        OutputFormat::Json | OutputFormat::JsonLines => json!({ "path": path }).to_string(),
+    };
+    out.write_exact(&(text + "\n"))?;
+    out.flush()
+}
+
+fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
-        env,
-        clock,
-        check_key_bindings: wrong_keys,
-        out,
-        global: _,
-    } = world;
+        env, clock, out, ..
+    } = context;
     let profiles = Profiles::load_with_errors(env)?;
-    let mut warnings = profiles.warnings().to_vec();
-    for (number, view) in profiles.views().into_iter().flatten() {
-        let notes = parse(&view.query, &ParseContext::new(clock(), env.time_zone())).diagnostics;
+    let file = &profiles.file;
+    let mut warnings = file.warnings.clone();
+    for (number, view) in file.views.iter().flatten() {
+        let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
         warnings.extend(
-            notes
+            parsed
+                .diagnostics
                 .into_iter()
-                .map(|note| format!("view {number}, {}: {}", view.name, note.message)),
+                .map(|diagnostic| format!("view {number}, {}: {}", view.name, diagnostic.message)),
         );
     }
-    let errors = [profiles.errors(), &wrong_keys(profiles.keys())].concat();
+    let key_errors = (context.check_key_bindings)(&file.keys);
+    let errors = [file.errors.as_slice(), &key_errors].concat();
     // A single error is what the command ends with.
-    let several = Some(errors.as_slice())
-        .filter(|errors| errors.len() > 1)
-        .unwrap_or_default();
-    for words in several.iter().chain(&warnings) {
-        out.note(words);
+    if errors.len() > 1 {
+        out.notes(&errors);
     }
-    let (path, names) = (
-        profiles.path().display().to_string(),
-        profiles.entries().len(),
-    );
-    let text = match out.format {
-        OutputFormat::Human if !errors.is_empty() => String::new(),
-        OutputFormat::Human if !profiles.path().exists() => {
-            format!("{path} is not there, which is fine\n")
-        }
-        OutputFormat::Human => format!(
-            "{path} can be used; profiles: {names}, default: {}\n",
-            profiles.default_name()
-        ),
-        OutputFormat::Json | OutputFormat::JsonLines => {
-            let checked = ConfigJson {
-                path: path.clone(),
-                profiles: names,
-                default: profiles.default_name(),
-                errors: &errors,
-                warnings: &warnings,
-            };
-            serde_json::to_string(&checked).expect("texts are JSON") + "\n"
-        }
+    out.notes(&warnings);
+    let path = profiles.path.display().to_string();
+    let report = ConfigJson {
+        path: path.clone(),
+        profiles: profiles.entries().len(),
+        default: file.default_name(),
+        errors: &errors,
+        warnings: &warnings,
     };
-    out.write_data(&text)?;
-    out.flush()?;
+    let text = if profiles.path.exists() {
+        let (count, default) = (report.profiles, report.default);
+        format!("{path} can be used; profiles: {count}, default: {default}")
+    } else {
+        format!("{path} does not exist (optional)")
+    };
+    if errors.is_empty() || out.format != OutputFormat::Human {
+        out.report(&report, text)?;
+    }
     let message = match errors.as_slice() {
         [] => return Ok(()),
         [error] => error.clone(),
@@ -113,30 +102,23 @@ fn check_config(world: CommandContext) -> Result<(), CommandExit> {
         .into())
 }
 
-/// Opens the file in the person's editor and waits for its end.
-fn edit_config(env: &Env) -> Result<(), Error> {
+/// Opens the file in the user's editor and waits for its end.
+fn edit(env: &Env) -> Result<(), Error> {
     let path = Profiles::create_if_missing(env)?;
-    let editor = env
-        .get("VISUAL")
-        .or_else(|| env.get("EDITOR"))
-        .unwrap_or("vi");
-    let failed = |why: String| {
-        Error::new(ErrorKind::Io, format!("the editor {why}"))
-            .with_hint("VISUAL or EDITOR names it")
-    };
+    let editor = env.get("VISUAL").or_else(|| env.get("EDITOR"));
+    let editor = editor.unwrap_or("vi");
+    let hint = "VISUAL or EDITOR names it";
     // An editor's variable may hold arguments, so the shell reads it; the path is data.
     let mut command = Command::new("sh");
-    command
-        .arg("-c")
-        .arg(format!("{editor} \"$1\""))
-        .arg("sentbox")
-        .arg(path);
-    let status = remove_key_variables(&mut command)
+    let command = command.arg("-c").arg(format!("{editor} \"$1\""));
+    let status = remove_key_variables(command.arg("sentbox").arg(path))
         .status()
-        .map_err(|error| failed(format!("cannot be run: {error}")))?;
+        .map_err(|error| {
+            Error::cannot("run", ErrorKind::Io, "the editor", &error).with_hint(hint)
+        })?;
     if status.success() {
-        Ok(())
-    } else {
-        Err(failed(format!("failed ({status})")))
+        return Ok(());
     }
+    let message = format!("the editor failed ({status})");
+    Err(Error::new(ErrorKind::Io, message).with_hint(hint))
 }

@@ -1,32 +1,31 @@
-//! `doctor`: looks at everything that must work, and says of each whether it does.
+//! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
 
 use std::io;
+use std::path::PathBuf;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::CommandContext;
-use super::escape::escape_line;
 use super::format::describe_past_coverage;
-use super::output::{CommandExit, Output, OutputFormat};
-use crate::api::{Client, ClientConfig, Cursor, EmailApi as _, RetryPolicy};
+use super::output::{CommandExit, Output};
+use super::{CommandContext, ProfileContext, block_on};
+use crate::api::{Client, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{Env, Paths, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::text::format::plural;
 use crate::text::sanitize;
 
-/// Clocks that differ by more make ages and dates look wrong.
+/// A larger difference of the clocks makes ages and dates look wrong.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
-/// Emails between two reports of progress.
+/// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
 
-/// How something was found.
+/// The state of what was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum DoctorState {
-    /// As it should be.
     Ok,
     /// Worth knowing; no problem.
     Note,
@@ -42,190 +41,173 @@ struct DoctorCheck {
     message: String,
 }
 
-impl DoctorCheck {
-    fn ok(what: &'static str, words: impl Into<String>) -> Self {
-        Self {
-            name: what,
-            state: DoctorState::Ok,
-            message: words.into(),
-        }
+/// All results so far.
+#[derive(Default)]
+struct Checks(Vec<DoctorCheck>);
+
+impl Checks {
+    fn add(&mut self, name: &'static str, state: DoctorState, message: impl Into<String>) {
+        let message = message.into();
+        self.0.push(DoctorCheck {
+            name,
+            state,
+            message,
+        });
     }
 
-    fn note(what: &'static str, words: impl Into<String>) -> Self {
-        Self {
-            name: what,
-            state: DoctorState::Note,
-            message: words.into(),
-        }
+    fn ok(&mut self, name: &'static str, message: impl Into<String>) {
+        self.add(name, DoctorState::Ok, message);
     }
 
-    fn failed(what: &'static str, failure: Error) -> Self {
-        Self {
-            name: what,
-            message: failure.message.clone(),
-            state: DoctorState::Failed(failure),
-        }
+    fn note(&mut self, name: &'static str, message: impl Into<String>) {
+        self.add(name, DoctorState::Note, message);
+    }
+
+    fn failed(&mut self, name: &'static str, error: Error) {
+        let message = error.message.clone();
+        self.add(name, DoctorState::Failed(error), message);
     }
 }
 
-/// Looks at everything and reports.
-pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), CommandExit> {
+/// Runs all checks and reports them.
+pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
         global,
         env,
         clock,
-        check_key_bindings: _,
         out,
-    } = world;
+        ..
+    } = context;
     let paths = Paths::from_env(env);
-    let mut found = vec![DoctorCheck::ok(
-        "version",
-        concat!("sentbox ", env!("CARGO_PKG_VERSION")),
-    )];
-    let profiles = check_config(env, &mut found);
-    let folder = |path: &Option<std::path::PathBuf>| {
-        path.as_ref()
-            .map_or("none: there is no home directory".to_owned(), |path| {
-                path.display().to_string()
-            })
+    let mut checks = Checks::default();
+    checks.ok("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")));
+    let profiles = check_config(env, &mut checks);
+    let folder = |path: Option<PathBuf>| match path {
+        Some(path) => path.display().to_string(),
+        None => "none: there is no home directory".to_owned(),
     };
-    found.push(DoctorCheck::ok("data", folder(&paths.data)));
-    found.push(DoctorCheck::ok("state", folder(&paths.state)));
+    checks.ok("data", folder(paths.data));
+    checks.ok("state", folder(paths.state));
     match Settings::resolve(&global.flags(), env) {
         Ok(settings) => {
-            found.push(DoctorCheck::ok("profile", settings.profile.clone()));
-            check_key(&settings, profiles.as_ref(), &mut found);
-            if settings.key.is_ok() {
-                let client = Client::new(
-                    ClientConfig::from(&settings),
-                    RetryPolicy::TUI,
-                    clock.clone(),
-                );
-                super::block_on(async {
-                    check_service(&client, &settings, env, &mut found).await;
+            checks.ok("profile", settings.profile.clone());
+            check_key(&settings, profiles.as_ref(), &mut checks);
+            let mut ctx = ProfileContext {
+                settings,
+                clock,
+                out: &mut *out,
+            };
+            if ctx.settings.credentials.key.is_ok() {
+                let client = ctx.client(RetryPolicy::TUI);
+                block_on(async {
+                    check_service(&client, &ctx.settings, env, &mut checks).await;
                     Ok(())
                 })?;
             }
-            check_archive(&settings, is_quick, clock(), &mut found, out);
+            check_archive(is_quick, &mut ctx, &mut checks);
             out.show_progress("");
         }
-        // The problems of the file are listed already.
+        // The errors of the file are reported already.
         Err(_) if profiles.is_none() => {}
-        Err(failure) => found.push(DoctorCheck::failed("profile", failure)),
+        Err(error) => checks.failed("profile", error),
     }
-    found.extend(check_terminal(env, terminal_size()));
-    write_report(&found, out)?;
-    let failed = found.into_iter().find_map(|finding| match finding.state {
-        DoctorState::Failed(failure) => Some(failure),
+    check_terminal(env, terminal_size(), &mut checks);
+    write_report(&checks.0, out)?;
+    let failed = checks.0.into_iter().find_map(|check| match check.state {
+        DoctorState::Failed(error) => Some(error),
         DoctorState::Ok | DoctorState::Note => None,
     });
-    failed.map_or(Ok(()), |failure| Err(failure.into()))
+    failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn check_config(env: &Env, found: &mut Vec<DoctorCheck>) -> Option<Profiles> {
-    match Profiles::load(env) {
-        Ok(profiles) => {
-            let path = profiles.path().display();
-            found.push(match profiles.entries().len() {
-                _ if !profiles.path().exists() => {
-                    DoctorCheck::ok("config", format!("{path}, which is not there"))
-                }
-                count => DoctorCheck::ok("config", format!("{path}, profiles: {count}")),
-            });
-            found.extend(
-                profiles
-                    .warnings()
-                    .iter()
-                    .map(|warning| DoctorCheck::note("config", warning)),
-            );
-            let removed = profiles.remove_temp_files();
-            found.extend(removed.iter().map(|path| {
-                DoctorCheck::note(
-                    "config",
-                    format!("removed {}, left by an interrupted login", path.display()),
-                )
-            }));
-            let stray = profiles.unused_key_files();
-            found.extend(stray.iter().map(|path| {
-                DoctorCheck::note(
-                    "config",
-                    format!("no profile uses the key in {}; delete it", path.display()),
-                )
-            }));
-            Some(profiles)
+fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
+    let profiles = match Profiles::load(env) {
+        Ok(profiles) => profiles,
+        Err(error) => {
+            checks.failed("config", error);
+            return None;
         }
-        Err(failure) => {
-            found.push(DoctorCheck::failed("config", failure));
-            None
-        }
+    };
+    let path = profiles.path.display();
+    if profiles.path.exists() {
+        let count = profiles.entries().len();
+        checks.ok("config", format!("{path}, profiles: {count}"));
+    } else {
+        checks.ok("config", format!("{path}, which does not exist"));
+    }
+    for warning in &profiles.file.warnings {
+        checks.note("config", warning);
+    }
+    for path in profiles.remove_temp_files() {
+        let path = path.display();
+        checks.note(
+            "config",
+            format!("removed {path}, left by an interrupted login"),
+        );
+    }
+    for path in profiles.unused_key_files() {
+        let path = path.display();
+        checks.note(
+            "config",
+            format!("no profile uses the key in {path}; delete it"),
+        );
+    }
+    Some(profiles)
+}
+
+fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Checks) {
+    let credentials = &settings.credentials;
+    let entries = profiles.map(Profiles::entries).unwrap_or_default();
+    let mut entries = entries.into_iter().filter(|_| credentials.is_from_profile);
+    let source = entries
+        .find(|entry| entry.name == settings.profile && !entry.key_source.is_empty())
+        .map_or_else(|| credentials.key_source.clone(), |entry| entry.key_source);
+    match &credentials.key {
+        Ok(key) => checks.ok("key", format!("{}, from {source}", key.masked())),
+        Err(error) => checks.failed("key", error.clone()),
     }
 }
 
-fn check_key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<DoctorCheck>) {
-    let listed = profiles.map(Profiles::entries).unwrap_or_default();
-    let in_file = listed.into_iter().find(|listed| {
-        settings.key_source.starts_with("profile ") && listed.name == settings.profile
-    });
-    let source = in_file
-        .filter(|listed| !listed.key_source.is_empty())
-        .map_or_else(|| settings.key_source.clone(), |listed| listed.key_source);
-    found.push(match &settings.key {
-        Ok(key) => DoctorCheck::ok("key", format!("{}, from {source}", key.masked())),
-        Err(failure) => DoctorCheck::failed("key", failure.clone()),
-    });
-}
-
-/// Requests one email and derives what the answer shows.
-async fn check_service(
-    client: &Client,
-    settings: &Settings,
-    env: &Env,
-    found: &mut Vec<DoctorCheck>,
-) {
+/// Requests one email and reports what the response shows.
+async fn check_service(client: &Client, settings: &Settings, env: &Env, checks: &mut Checks) {
+    let base_url = &settings.credentials.base_url;
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
-        .find(|name| env.get(name).is_some());
-    let via = proxy
-        .filter(|_| !settings.base_url.is_plain_http())
-        .map(|name| format!(" through the proxy of {name}"))
-        .unwrap_or_default();
-    let asked = Instant::now();
-    let answer = client.list(1, &Cursor::Start).await;
-    let answered = format!(
-        "{} answers{via}, in {} ms",
-        settings.base_url,
-        asked.elapsed().as_millis()
+        .find(|name| env.get(name).is_some() && !base_url.is_plain_http());
+    let via = proxy.map(|name| format!(" through the proxy of {name}"));
+    let requested = Instant::now();
+    let result = client.list(1, &Cursor::Start).await;
+    let answers = format!(
+        "{base_url} answers{}, in {} ms",
+        via.unwrap_or_default(),
+        requested.elapsed().as_millis()
     );
-    match answer {
+    match result {
         Ok(_) => {
-            found.push(DoctorCheck::ok("service", answered));
-            found.push(DoctorCheck::ok(
-                "access",
-                "the key may read, which takes full access: it may send and delete, too",
-            ));
+            checks.ok("service", answers);
+            let access = "the key may read, which takes full access: it may send and delete, too";
+            checks.ok("access", access);
         }
         // A refusal is an answer, too.
-        Err(failure) if is_refusal(failure.kind) => {
-            found.push(DoctorCheck::ok("service", answered));
-            found.push(DoctorCheck::failed("access", failure));
+        Err(error) if is_refusal(error.kind) => {
+            checks.ok("service", answers);
+            checks.failed("access", error);
         }
-        Err(failure) => found.push(DoctorCheck::failed("service", failure)),
+        Err(error) => checks.failed("service", error),
     }
     if let Some(skew) = client.clock_skew() {
-        found.push(check_clock(skew));
+        check_clock(skew, checks);
     }
     let budget = client.rate_budget();
-    let ours = format!("at most {} requests a second", budget.rate);
-    found.push(DoctorCheck::ok(
-        "rate",
-        match (budget.limit, budget.remaining) {
-            (Some(limit), Some(remaining)) => format!(
-                "{ours}; the service allows the team {limit}, of which {remaining} were left"
-            ),
-            (Some(limit), None) => format!("{ours}; the service allows the team {limit}"),
-            (None, _) => format!("{ours}; the service states no limit"),
-        },
-    ));
+    let limit = match (budget.limit, budget.remaining) {
+        (Some(limit), Some(remaining)) => {
+            format!("the service allows the team {limit}, of which {remaining} were left")
+        }
+        (Some(limit), None) => format!("the service allows the team {limit}"),
+        (None, _) => "the service states no limit".to_owned(),
+    };
+    let rate = budget.rate;
+    checks.ok("rate", format!("at most {rate} requests a second; {limit}"));
 }
 
 const fn is_refusal(kind: ErrorKind) -> bool {
@@ -235,98 +217,80 @@ const fn is_refusal(kind: ErrorKind) -> bool {
     )
 }
 
-/// The service tells whole seconds, and the answer took a moment to come.
-fn check_clock(skew: SignedDuration) -> DoctorCheck {
-    let apart = skew.unsigned_abs();
+/// Compares the clocks. The service's time has whole seconds, and the response took a moment.
+fn check_clock(skew: SignedDuration, checks: &mut Checks) {
+    let seconds = skew.unsigned_abs().as_secs();
     if skew.abs() <= MAX_CLOCK_SKEW {
-        return DoctorCheck::ok(
-            "clock",
-            format!("agrees with the service's within {} s", apart.as_secs() + 1),
-        );
+        let message = format!("agrees with the service's within {} s", seconds + 1);
+        return checks.ok("clock", message);
     }
     let side = if skew.is_negative() {
         "ahead of"
     } else {
         "behind"
     };
-    let far = match apart.as_secs() {
-        seconds @ 0..7200 => format!("{} min", seconds.div_ceil(60)),
-        seconds => format!("{} h", seconds / 3600),
+    let distance = match seconds {
+        0..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds / 3600),
     };
-    DoctorCheck::note(
+    checks.note(
         "clock",
-        format!("this machine's is {far} {side} the service's, so ages and dates look wrong"),
-    )
+        format!("this machine's is {distance} {side} the service's, so ages and dates look wrong"),
+    );
 }
 
-fn check_archive(
-    settings: &Settings,
-    is_quick: bool,
-    now: Timestamp,
-    found: &mut Vec<DoctorCheck>,
-    out: &mut Output,
-) {
+fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Checks) {
+    let settings = &ctx.settings;
     let path = match &settings.archive {
         ArchiveLocation::Disk(path) => path,
-        ArchiveLocation::Memory if settings.key.is_err() => return,
-        ArchiveLocation::Memory => {
-            found.push(DoctorCheck::ok("archive", "in memory: nothing is kept"));
-            return;
-        }
+        ArchiveLocation::Memory if settings.credentials.key.is_err() => return,
+        ArchiveLocation::Memory => return checks.ok("archive", "in memory: nothing is kept"),
     };
-    // What ails the file is found below.
-    if let Ok(Some(stranger)) = IdentityMismatch::find(settings) {
-        return found.push(DoctorCheck::failed("archive", stranger.into()));
+    // An error of the file is found below.
+    if let Ok(Some(mismatch)) = IdentityMismatch::find(settings) {
+        return checks.failed("archive", mismatch.into());
     }
-    let shown = path.display();
+    let name = path.display();
     let Ok(metadata) = std::fs::metadata(path) else {
-        found.push(DoctorCheck::ok(
-            "archive",
-            format!("{shown}, which is not there yet"),
-        ));
-        return;
+        return checks.ok("archive", format!("{name}, which does not exist yet"));
     };
+    let now = ctx.now();
     let examined = Archive::open(&settings.archive).and_then(|archive| {
-        if let Some(failure) = archive.read_only_reason() {
-            found.push(DoctorCheck::note("archive", failure.message));
+        if let Some(error) = archive.read_only_reason() {
+            checks.note("archive", error.message);
         }
-        if is_quick {
-            archive.quick_check()?;
+        examine_archive(&archive, is_quick, ctx.out)?;
+        let megabytes = metadata.len().div_ceil(1_000_000);
+        let emails = plural(archive.query_count()?, "email");
+        let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
+        let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);
+        let checked = if is_quick {
+            "its pages fit together"
         } else {
-            archive.check_integrity(|read| {
-                if read.is_multiple_of(PROGRESS_INTERVAL) {
-                    out.show_progress(&format!("archive: {} read", plural(read, "email")));
-                }
-            })?;
-        }
-        Ok((
-            archive.query_count()?,
-            archive.coverage()?,
-            archive.head_at()?,
+            "whole"
+        };
+        Ok(format!(
+            "{name}: {checked}, {emails}, {megabytes} MB; {reach}"
         ))
     });
-    found.push(match examined {
-        Ok((count, reach, asked)) => {
-            let megabytes = metadata.len().div_ceil(1_000_000);
-            let reach = describe_past_coverage(&reach, asked, now, &settings.zone);
-            let checked = if is_quick {
-                "its pages fit together"
-            } else {
-                "whole"
-            };
-            DoctorCheck::ok(
-                "archive",
-                format!(
-                    "{shown}: {checked}, {}, {megabytes} MB; {reach}",
-                    plural(count, "email")
-                ),
-            )
-        }
-        Err(failure) => DoctorCheck::failed("archive", failure),
-    });
+    match examined {
+        Ok(message) => checks.ok("archive", message),
+        Err(error) => checks.failed("archive", error),
+    }
 }
 
-/// A finding as JSON.
+fn examine_archive(archive: &Archive, is_quick: bool, out: &mut Output) -> Result<(), Error> {
+    if is_quick {
+        return archive.quick_check();
+    }
+    archive.check_integrity(|read| {
+        if read.is_multiple_of(PROGRESS_INTERVAL) {
+            out.show_progress(&format!("archive: {} read", plural(read, "email")));
+        }
+    })
+}
+
+/// The result of a check as JSON.
 #[derive(Serialize)]
 struct CheckJson<'a> {
     /// What was checked.
@@ -339,7 +303,7 @@ struct CheckJson<'a> {
     hint: &'a str,
 }
 
-/// All of them as one JSON document.
+/// All results as one JSON document.
 #[derive(Serialize)]
 struct DoctorJson<'a> {
     /// Whether no check failed.
@@ -348,104 +312,76 @@ struct DoctorJson<'a> {
     checks: Vec<CheckJson<'a>>,
 }
 
-fn write_report(found: &[DoctorCheck], out: &mut Output) -> Result<(), CommandExit> {
-    let rows: Vec<CheckJson<'_>> = found.iter().map(check_json).collect();
-    let text = match out.format {
-        OutputFormat::Human => found.iter().map(format_check).collect::<String>(),
-        OutputFormat::Json => {
-            let ok = !found
-                .iter()
-                .any(|finding| matches!(finding.state, DoctorState::Failed(_)));
-            to_json_line(&DoctorJson { ok, checks: rows })
+impl<'a> From<&'a DoctorCheck> for CheckJson<'a> {
+    fn from(check: &'a DoctorCheck) -> Self {
+        let (state, hint) = match &check.state {
+            DoctorState::Ok => ("ok", ""),
+            DoctorState::Note => ("note", ""),
+            DoctorState::Failed(error) => ("failed", error.hint.as_str()),
+        };
+        Self {
+            name: check.name,
+            state,
+            message: &check.message,
+            hint,
         }
-        OutputFormat::JsonLines => rows.iter().map(to_json_line).collect(),
-    };
-    out.write_data(&text)?;
-    out.flush()
-}
-
-/// One line; what a message quotes cannot command a terminal.
-fn to_json_line(value: &impl Serialize) -> String {
-    let text = serde_json::to_string(value).expect("texts are JSON");
-    format!("{}\n", escape_line(&text))
-}
-
-fn check_json(finding: &DoctorCheck) -> CheckJson<'_> {
-    let DoctorCheck {
-        name: what,
-        state,
-        message: words,
-    } = finding;
-    let (state, hint) = match state {
-        DoctorState::Ok => ("ok", ""),
-        DoctorState::Note => ("note", ""),
-        DoctorState::Failed(failure) => ("failed", failure.hint.as_str()),
-    };
-    CheckJson {
-        name: what,
-        state,
-        message: words,
-        hint,
     }
 }
 
-fn format_check(finding: &DoctorCheck) -> String {
-    let CheckJson {
-        name,
-        state,
-        message,
-        hint,
-    } = check_json(finding);
-    let mark = if state == "failed" { "FAILED" } else { state };
-    let hint = if hint.is_empty() {
-        String::new()
-    } else {
-        format!("\n                  {}", sanitize::sanitize_line(hint))
-    };
-    format!(
-        "{mark:6}  {name:9} {}{hint}\n",
-        sanitize::sanitize_line(message)
-    )
+fn write_report(checks: &[DoctorCheck], out: &mut Output) -> Result<(), CommandExit> {
+    let checks: Vec<CheckJson<'_>> = checks.iter().map(CheckJson::from).collect();
+    let ok = checks.iter().all(|check| check.state != "failed");
+    let document = DoctorJson { ok, checks };
+    let lines = document.checks.iter().map(format_check);
+    out.report_list(&document.checks, &document, lines)
 }
 
-/// Columns and rows of the terminal that one of the streams is.
+fn format_check(check: &CheckJson<'_>) -> String {
+    let state = if check.state == "failed" {
+        "FAILED"
+    } else {
+        check.state
+    };
+    let message = sanitize::sanitize_line(check.message);
+    let mut line = format!("{state:6}  {:9} {message}", check.name);
+    if !check.hint.is_empty() {
+        line.push_str("\n                  ");
+        line.push_str(&sanitize::sanitize_line(check.hint));
+    }
+    line
+}
+
+/// Returns columns and rows of the terminal on stdout or stderr.
 fn terminal_size() -> Option<(u16, u16)> {
-    let of_stdout = rustix::termios::tcgetwinsize(io::stdout());
-    let size = of_stdout
+    let size = rustix::termios::tcgetwinsize(io::stdout())
         .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()))
         .ok()?;
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// What the environment says about the terminal.
-fn check_terminal(env: &Env, size: Option<(u16, u16)>) -> Vec<DoctorCheck> {
+/// Reports what the environment says about the terminal.
+fn check_terminal(env: &Env, size: Option<(u16, u16)>, checks: &mut Checks) {
     let term = env.get("TERM").unwrap_or("dumb");
-    let within = if env.get("TMUX").is_some() {
+    let multiplexer = if env.get("TMUX").is_some() {
         " in tmux"
     } else if env.get("STY").is_some() {
         " in GNU screen"
     } else {
         ""
     };
-    let about = match size {
-        Some((columns, rows)) => format!("{term}{within}, {columns}x{rows}"),
-        None => format!("{term}{within}, and no terminal here to measure"),
+    let terminal = match size {
+        Some((columns, rows)) => format!("{term}{multiplexer}, {columns}x{rows}"),
+        None => format!("{term}{multiplexer}, and no terminal here to measure"),
     };
-    let is_poor = term == "dumb";
-    let about = if is_poor {
-        DoctorCheck::note(
-            "terminal",
-            format!("{about}; it cannot show the terminal program"),
-        )
+    if term == "dumb" {
+        let message = format!("{terminal}; it cannot show the terminal program");
+        checks.note("terminal", message);
     } else {
-        DoctorCheck::ok("terminal", about)
-    };
-    vec![
-        about,
-        DoctorCheck::ok("colours", describe_colours(env, term)),
-        check_unicode(env, term),
-        check_clipboard(env, term),
-    ]
+        checks.ok("terminal", terminal);
+    }
+    checks.ok("colours", describe_colours(env, term));
+    check_unicode(env, term, checks);
+    check_clipboard(env, term, checks);
 }
 
 fn describe_colours(env: &Env, term: &str) -> &'static str {
@@ -466,41 +402,38 @@ fn describe_colours(env: &Env, term: &str) -> &'static str {
     }
 }
 
-fn check_unicode(env: &Env, term: &str) -> DoctorCheck {
-    let named = ["LC_ALL", "LC_CTYPE", "LANG"]
+fn check_unicode(env: &Env, term: &str, checks: &mut Checks) {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| Some((name, env.get(name)?)));
     let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
-    match named {
+    let message = match locale {
         _ if term == "linux" || term.starts_with("vt") => {
-            DoctorCheck::ok("unicode", "no: this terminal is drawn on with ASCII alone")
+            return checks.ok("unicode", "no: this terminal is drawn on with ASCII alone");
         }
         Some((_, locale)) if is_utf8(locale) => {
-            DoctorCheck::ok("unicode", format!("yes, by {locale}"))
+            return checks.ok("unicode", format!("yes, by {locale}"));
         }
-        Some((name, locale)) => DoctorCheck::note(
-            "unicode",
-            format!("{name} is {locale}, which is not UTF-8; if lines look wrong, use --ascii"),
-        ),
-        None => DoctorCheck::note(
-            "unicode",
-            "no locale is set; if lines look wrong, use --ascii",
-        ),
-    }
+        Some((name, locale)) => format!("{name} is {locale}, which is not UTF-8"),
+        None => "no locale is set".to_owned(),
+    };
+    checks.note(
+        "unicode",
+        format!("{message}; if lines look wrong, use --ascii"),
+    );
 }
 
-fn check_clipboard(env: &Env, term: &str) -> DoctorCheck {
+fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
+    let name = "clipboard";
     if matches!(term, "dumb" | "linux") {
-        DoctorCheck::note("clipboard", "none: this terminal does not support it")
+        checks.note(name, "none: this terminal does not support it");
     } else if env.get("TMUX").is_some() {
-        DoctorCheck::ok(
-            "clipboard",
-            "OSC 52 through tmux, which needs: set -g set-clipboard on",
-        )
+        let message = "OSC 52 through tmux, which needs: set -g set-clipboard on";
+        checks.ok(name, message);
     } else if env.get("STY").is_some() || term.starts_with("screen") {
-        DoctorCheck::note("clipboard", "OSC 52, which GNU screen does not pass on")
+        checks.note(name, "OSC 52, which GNU screen does not pass on");
     } else {
-        DoctorCheck::ok("clipboard", "OSC 52, if the terminal allows it")
+        checks.ok(name, "OSC 52, if the terminal allows it");
     }
 }
 
@@ -508,33 +441,32 @@ fn check_clipboard(env: &Env, term: &str) -> DoctorCheck {
 mod tests {
     use super::*;
 
+    fn clock_check(skew: SignedDuration) -> (DoctorState, String) {
+        let mut checks = Checks::default();
+        check_clock(skew, &mut checks);
+        let check = checks.0.pop().unwrap();
+        (check.state, check.message)
+    }
+
     #[test]
     fn skewed_clock_is_reported() {
-        assert_eq!(
-            check_clock(SignedDuration::from_secs(-2)),
-            DoctorCheck::ok("clock", "agrees with the service's within 3 s")
-        );
-        assert_eq!(
-            check_clock(SignedDuration::from_mins(5)),
-            DoctorCheck::note(
-                "clock",
-                "this machine's is 5 min behind the service's, so ages and dates look wrong"
-            )
-        );
-        assert!(
-            check_clock(SignedDuration::from_hours(-30))
-                .message
-                .contains("30 h ahead of")
-        );
+        let agrees = "agrees with the service's within 3 s".to_owned();
+        let skew = SignedDuration::from_secs(-2);
+        assert_eq!(clock_check(skew), (DoctorState::Ok, agrees));
+        let behind =
+            "this machine's is 5 min behind the service's, so ages and dates look wrong".to_owned();
+        let skew = SignedDuration::from_mins(5);
+        assert_eq!(clock_check(skew), (DoctorState::Note, behind));
+        let (_, message) = clock_check(SignedDuration::from_hours(-30));
+        assert!(message.contains("30 h ahead of"));
     }
 
     fn words(variables: &[(&str, &str)]) -> String {
-        let found = check_terminal(&variables.iter().copied().collect(), Some((120, 40)));
-        found
-            .into_iter()
-            .map(|finding| finding.message)
-            .collect::<Vec<_>>()
-            .join(" | ")
+        let mut checks = Checks::default();
+        let env = variables.iter().copied().collect();
+        check_terminal(&env, Some((120, 40)), &mut checks);
+        let messages: Vec<String> = checks.0.into_iter().map(|check| check.message).collect();
+        messages.join(" | ")
     }
 
     #[test]

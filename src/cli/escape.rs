@@ -102,20 +102,6 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
     format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
 }
 
-const LIST_START: &str = "{\"object\":\"list\",\"data\":[";
-
-/// An item of the service's list envelope, with what comes before it.
-pub(super) fn list_item(item: &str, is_first: bool) -> String {
-    let lead = if is_first { LIST_START } else { "," };
-    format!("{lead}\n{item}")
-}
-
-/// The end of the list envelope, and its beginning too if no item came before.
-pub(super) fn list_end(is_empty: bool, has_more: bool) -> String {
-    let lead = if is_empty { LIST_START } else { "" };
-    format!("{lead}\n],\"has_more\":{has_more}}}\n")
-}
-
 fn needs_escape(c: char) -> bool {
     !matches!(c, ' '..='~') && !sanitize::is_safe_char(c)
 }

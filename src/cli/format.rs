@@ -1,4 +1,4 @@
-//! Numbers, times and reach in the words that several verbs use.
+//! Formats times, coverage and remaining time for several verbs.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -6,52 +6,48 @@ use jiff::tz::TimeZone;
 use crate::archive::Coverage;
 use crate::mail::ApiTime;
 
-/// `3 May 2026 09:14`, or the time as it came if it cannot be read.
-pub(super) fn format_api_time(stamp: &ApiTime, zone: &TimeZone) -> String {
-    let time = stamp.parsed.map(|at| {
-        at.to_zoned(zone.clone())
-            .strftime("%-d %b %Y %H:%M")
-            .to_string()
-    });
-    time.unwrap_or_else(|| stamp.raw.to_string())
+/// Formats a time for people, as `3 May 2026 09:14`.
+pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
+    format_or_raw(time, |at| strftime(at, zone, "%-d %b %Y %H:%M"))
 }
 
-/// `20:41` of today, `18 Nov 09:14` of this year, `18 Nov 2025 09:14`.
+/// Formats a time with weekday and seconds, as `Sun  3 May 2026 09:14:05 CEST`.
+pub(super) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
+    format_or_raw(time, |at| format_time_long(at, zone))
+}
+
+/// Formats a time for programs, in UTC.
+pub(super) fn format_utc(time: &ApiTime) -> String {
+    format_or_raw(time, |at| at.to_string())
+}
+
+/// Formats a time, or returns its text if it was not parsed.
+fn format_or_raw(time: &ApiTime, format: impl FnOnce(Timestamp) -> String) -> String {
+    time.parsed.map_or_else(|| time.raw.to_string(), format)
+}
+
+pub(super) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
+    strftime(at, zone, "%a %e %b %Y %H:%M:%S %Z")
+}
+
+/// Formats a time relative to now: `20:41` of today, `18 Nov 09:14` of this year, `18 Nov 2025 09:14`.
 pub(super) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
-    let form = match () {
+    let format = match () {
         () if at.date() == now.date() => "%H:%M",
         () if at.year() == now.year() => "%-d %b %H:%M",
         () => "%-d %b %Y %H:%M",
     };
-    at.strftime(form).to_string()
+    at.strftime(format).to_string()
 }
 
-/// How far back the archive is complete, for a command that does not ask the service: as of `asked`, when
-/// the newest page was requested last.
-pub(super) fn describe_past_coverage(
-    reach: &Coverage,
-    asked: Option<Timestamp>,
-    now: Timestamp,
-    zone: &TimeZone,
-) -> String {
-    let asked = asked.map_or_else(
-        || "when it was asked last".to_owned(),
-        |asked| format!("at {}", format_time(asked, now, zone)),
-    );
-    match reach {
-        Coverage::Complete => format!("everything the service had {asked} is here"),
-        Coverage::Since(oldest) => format!(
-            "all mail since {} that the service had {asked} is here",
-            format_api_time(oldest, zone)
-        ),
-        Coverage::Unknown => "nothing is here yet".to_owned(),
-    }
+fn strftime(at: Timestamp, zone: &TimeZone, format: &str) -> String {
+    at.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
-/// How far back the archive is complete, for a command that has just asked the service.
-pub(super) fn describe_coverage(reach: &Coverage, zone: &TimeZone) -> String {
-    match reach {
+/// Describes the coverage after a request to the service.
+pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String {
+    match coverage {
         Coverage::Complete => "everything the service has is here".to_owned(),
         Coverage::Since(oldest) => {
             format!("all mail since {} is here", format_api_time(oldest, zone))
@@ -60,21 +56,60 @@ pub(super) fn describe_coverage(reach: &Coverage, zone: &TimeZone) -> String {
     }
 }
 
+/// Describes the coverage as of `refreshed`, the last request for the newest page.
+pub(super) fn describe_past_coverage(
+    coverage: &Coverage,
+    refreshed: Option<Timestamp>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    let time = match refreshed {
+        Some(at) => format!("at {}", format_time(at, now, zone)),
+        None => "when it was asked last".to_owned(),
+    };
+    match coverage {
+        Coverage::Complete => format!("everything the service had {time} is here"),
+        Coverage::Since(oldest) => {
+            let oldest = format_api_time(oldest, zone);
+            format!("all mail since {oldest} that the service had {time} is here")
+        }
+        Coverage::Unknown => "nothing is here yet".to_owned(),
+    }
+}
+
+/// Formats the time left, as `; about 3 min left`; empty for less than a second.
+pub(super) fn format_remaining(seconds: i128) -> String {
+    match seconds {
+        ..1 => String::new(),
+        1..90 => format!("; about {seconds} s left"),
+        90..5400 => format!("; about {} min left", seconds / 60),
+        _ => format!("; about {} h left", seconds / 3600),
+    }
+}
+
+/// Returns the earliest time of an incomplete coverage, for programs.
+pub(super) fn covered_since(coverage: &Coverage) -> Option<String> {
+    match coverage {
+        Coverage::Since(time) => Some(format_utc(time)),
+        Coverage::Complete | Coverage::Unknown => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_as_short_as_they_can_be() {
-        let of = |at: &str| {
+    fn times_near_now_are_short() {
+        let format = |at: &str| {
             format_time(
                 at.parse().unwrap(),
                 "2026-11-20T20:45:00Z".parse().unwrap(),
                 &TimeZone::UTC,
             )
         };
-        assert_eq!(of("2026-11-20T20:41:00Z"), "20:41");
-        assert_eq!(of("2026-11-18T09:14:00Z"), "18 Nov 09:14");
-        assert_eq!(of("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
+        assert_eq!(format("2026-11-20T20:41:00Z"), "20:41");
+        assert_eq!(format("2026-11-18T09:14:00Z"), "18 Nov 09:14");
+        assert_eq!(format("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
     }
 }

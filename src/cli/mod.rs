@@ -2,21 +2,17 @@
 
 mod archive;
 pub mod args;
+mod command_line;
 mod config;
 mod doctor;
 mod escape;
 mod format;
 mod freshness;
-mod import;
 mod list;
-mod login;
-mod man;
 mod open_archive;
 mod output;
-mod parse;
 mod profile;
 mod progress;
-mod render;
 mod search;
 mod serve;
 mod show;
@@ -25,134 +21,110 @@ mod table;
 
 use std::future::Future;
 
-use clap::CommandFactory as _;
-
-pub use args::{Args, CliCommand, Verb};
-pub use output::{CommandExit, Output};
-pub use parse::{ParsedArgs, parse_args};
+use jiff::Timestamp;
 
 use crate::api::{Client, ClientConfig, RetryPolicy};
 use crate::config::clock::Clock;
-use crate::config::{Env, KeyBinding, Settings};
+use crate::config::{Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{SHUTDOWN_SIGNALS, Signals};
 use crate::text::format::format_pause;
 use args::Global;
 
-/// What every command is given.
+pub use args::{Args, CliCommand, Verb};
+pub use command_line::{ParsedArgs, parse_args};
+pub use output::{CommandExit, Output};
+
+/// The context of every command.
 pub struct CommandContext<'a> {
-    /// The flags that may stand anywhere.
+    /// The global flags.
     pub global: &'a Global,
-    /// The environment.
     pub env: &'a Env,
-    /// The clock.
     pub clock: &'a Clock,
-    /// What is wrong with keys that the configuration binds: only the terminal program knows its keys.
+    /// Returns the errors of key bindings: only the terminal program knows its keys.
     pub check_key_bindings: fn(&[KeyBinding]) -> Vec<String>,
-    /// The streams.
     pub out: &'a mut Output,
 }
 
-/// What a command that uses a profile is given.
+impl<'a> CommandContext<'a> {
+    /// Resolves the settings and prints their warnings as notes.
+    pub fn resolve_settings(&mut self) -> Result<Settings, Error> {
+        let settings = Settings::resolve(&self.global.flags(), self.env)?;
+        self.out.notes(&settings.warnings);
+        Ok(settings)
+    }
+
+    /// Reads the profiles and prints the warnings of their file as notes.
+    fn load_profiles(&mut self) -> Result<Profiles, Error> {
+        let profiles = Profiles::load(self.env)?;
+        self.out.notes(&profiles.file.warnings);
+        Ok(profiles)
+    }
+
+    fn with_profile(mut self) -> Result<ProfileContext<'a>, Error> {
+        Ok(ProfileContext {
+            settings: self.resolve_settings()?,
+            clock: self.clock,
+            out: self.out,
+        })
+    }
+}
+
+/// The context of a command that uses a profile.
 struct ProfileContext<'a> {
-    settings: &'a Settings,
+    settings: Settings,
     clock: &'a Clock,
     out: &'a mut Output,
 }
 
+impl ProfileContext<'_> {
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    fn client(&self, policy: RetryPolicy) -> Client {
+        Client::new(
+            ClientConfig::from(&self.settings),
+            policy,
+            self.clock.clone(),
+        )
+    }
+
+    /// Creates a client that prints a note about each long wait.
+    fn client_with_notes(&self, policy: RetryPolicy) -> Client {
+        let note = self.out.note_writer();
+        self.client(policy).on_long_wait(move |wait| {
+            let pause = format_pause(wait);
+            note(&format!("waiting {pause} for the service's rate limit"));
+        })
+    }
+}
+
 /// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
-    let CommandContext {
-        global, env, clock, ..
-    } = context;
-    let out = &mut *context.out;
     match command {
-        CliCommand::List(list) => {
-            let settings = resolve_settings(global, env, out)?;
-            let client = with_wait_notes(
-                Client::new(
-                    ClientConfig::from(&settings),
-                    RetryPolicy::ONE_SHOT,
-                    clock.clone(),
-                ),
-                out,
-            );
-            let columns = table::RowLayout {
-                width: out.columns.unwrap_or(80),
-                colour: out.colour,
-                zone: settings.zone,
-                now: clock(),
-            };
-            block_on(list::run(&client, list, &columns, out))
-        }
-        CliCommand::Search(search) => with_profile(context, |ctx| search::run(search, ctx)),
-        CliCommand::Show(show) => with_profile(context, |ctx| show::run(show, ctx)),
-        CliCommand::Sync(sync) => with_profile(context, |ctx| {
-            let archive = open_archive::open_for_writing(ctx)?;
-            block_on(sync::run(sync, &archive, ctx))
-        }),
-        CliCommand::Archive { verb } => with_profile(context, |ctx| archive::run(verb, ctx)),
-        CliCommand::Import(import) => with_profile(context, |ctx| import::run(import, ctx)),
-        CliCommand::Render(render) => render::run(render, out),
-        CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
-        CliCommand::Login => login::run(context),
-        CliCommand::Profile { verb } => profile::run(verb, env, out),
+        CliCommand::List(args) => list::run(args, context.with_profile()?),
+        CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
+        CliCommand::Show(args) => show::run(args, &mut context.with_profile()?),
+        CliCommand::Sync(args) => sync::run(args, &mut context.with_profile()?),
+        CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
+        CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
+        CliCommand::Render(args) => show::render(args, context.out),
+        CliCommand::Serve(args) => block_on(serve::run(args, context)),
+        CliCommand::Login => profile::log_in(context),
+        CliCommand::Profile { verb } => profile::run(verb, context),
         CliCommand::Config { verb } => config::run(*verb, context),
         CliCommand::Doctor { quick } => doctor::run(*quick, context),
         CliCommand::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);
-            write_bytes(&script, out)
+            write_bytes(&command_line::completions(*shell), context.out)
         }
         CliCommand::Man => {
-            let page = man::render_man_page().map_err(|error| {
-                Error::new(
-                    ErrorKind::Internal,
-                    format!("the manual page cannot be made: {error}"),
-                )
+            let page = command_line::man_page().map_err(|error| {
+                Error::cannot("made", ErrorKind::Internal, "the manual page", &error)
             })?;
-            write_bytes(&page, out)
+            write_bytes(&page, context.out)
         }
     }
-}
-
-/// Resolves the settings and runs a command with them.
-fn with_profile(
-    context: CommandContext<'_>,
-    command: impl FnOnce(&mut ProfileContext<'_>) -> Result<(), CommandExit>,
-) -> Result<(), CommandExit> {
-    let CommandContext {
-        global,
-        env,
-        clock,
-        out,
-        ..
-    } = context;
-    let settings = resolve_settings(global, env, out)?;
-    command(&mut ProfileContext {
-        settings: &settings,
-        clock,
-        out,
-    })
-}
-
-/// Resolves the settings and prints their warnings as notes.
-pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Error> {
-    let settings = Settings::resolve(&global.flags(), env)?;
-    for warning in &settings.warnings {
-        out.note(warning);
-    }
-    Ok(settings)
-}
-
-/// Listens for the signals that end a command which otherwise runs on.
-fn listen_for_signals() -> Result<Signals, Error> {
-    Signals::listen(&SHUTDOWN_SIGNALS).map_err(|error| {
-        Error::new(
-            ErrorKind::Io,
-            format!("signals cannot be received: {error}"),
-        )
-    })
 }
 
 fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
@@ -160,15 +132,21 @@ fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
     out.flush()
 }
 
-/// The client with its long waits reported.
-fn with_wait_notes(client: Client, out: &Output) -> Client {
-    let note = out.note_writer();
-    client.on_long_wait(move |wait| {
-        note(&format!(
-            "waiting {} for the service's rate limit",
-            format_pause(wait)
-        ));
-    })
+/// Runs `work` until it ends or a signal arrives.
+async fn until_signal<T>(
+    signals: &mut Signals,
+    work: impl Future<Output = Result<T, CommandExit>>,
+) -> Result<T, CommandExit> {
+    tokio::select! {
+        result = work => result,
+        number = signals.recv() => Err(CommandExit::Signal(number)),
+    }
+}
+
+/// Listens for the signals that end a command.
+fn listen_for_signals() -> Result<Signals, Error> {
+    Signals::listen(&SHUTDOWN_SIGNALS)
+        .map_err(|error| Error::cannot("received", ErrorKind::Io, "signals", &error))
 }
 
 /// Runs `work` on one thread: a verb does one step after another.
@@ -181,11 +159,8 @@ fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, 
         .block_on(work)
 }
 
-/// The error of a system that refuses the event loop.
+/// Converts the error of a system that refuses the event loop.
 pub fn runtime_error(error: &std::io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("cannot create the event loop: {error}"),
-    )
-    .with_hint("raise its limits: ulimit -n 256")
+    let message = format!("cannot create the event loop: {error}");
+    Error::new(ErrorKind::Io, message).with_hint("raise its limits: ulimit -n 256")
 }

@@ -1,30 +1,32 @@
-//! Opens the archive that the settings mean.
+//! Opens the archive of the settings, and counts its emails.
 
 use super::ProfileContext;
-use super::output::{CommandExit, Output};
-use crate::archive::{Archive, ArchiveLocation, OnMismatch, OpenResult};
-use crate::config::Settings;
+use super::output::CommandExit;
+use crate::archive::{
+    Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
+};
 use crate::error::{Error, ErrorKind};
+use crate::query::Query;
 
-/// Opens the archive on disk, for a command that is of no use without one.
+const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
+
+/// Opens the archive on disk, for a command that needs one.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     open_with_answer(OnMismatch::Ask, ctx)
 }
 
-/// The same for a command that brings mail; the first time it says where that is kept.
+/// Opens the archive for a command that adds mail; notes the path of a new one.
 pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
-    let new = if let ArchiveLocation::Disk(path) = &ctx.settings.archive {
-        Some(path).filter(|path| !path.exists())
-    } else {
-        None
+    let new_path = match &ctx.settings.archive {
+        ArchiveLocation::Disk(path) if !path.exists() => Some(path.clone()),
+        ArchiveLocation::Disk(_) | ArchiveLocation::Memory => None,
     };
     let archive = open_on_disk(ctx)?;
     check_writable(&archive)?;
-    if let Some(path) = new {
-        ctx.out.note(&format!(
-            "what comes is kept in {}, for you alone",
-            path.display()
-        ));
+    if let Some(path) = new_path {
+        let path = path.display();
+        ctx.out
+            .note(&format!("mail is stored in {path}, readable by you only"));
     }
     Ok(archive)
 }
@@ -33,46 +35,44 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
     archive.read_only_reason().map_or(Ok(()), Err)
 }
 
-/// Opens the archive; `on_mismatch` decides about one that belongs to another key. With `Ask`, the user
-/// is asked.
+/// Opens the archive. If it belongs to another key, `on_mismatch` decides; with `Ask`, the user does.
 pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Archive, CommandExit> {
     // The archive belongs to a key, so without one it is not known which.
-    ctx.settings.key.as_ref().map_err(Clone::clone)?;
-    match &ctx.settings.archive {
-        ArchiveLocation::Disk(_) => match open_and_note_backup(ctx.settings, on_mismatch, ctx.out)?
-        {
-            OpenResult::Opened(archive) => {
-                Ok(archive.with_retention(ctx.settings.retention, (ctx.clock)())?)
+    ctx.settings.credentials.key.clone()?;
+    if ctx.settings.archive == ArchiveLocation::Memory && ctx.settings.no_home {
+        let error = Error::new(ErrorKind::Archive, NO_HOME);
+        return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());
+    }
+    require_disk(&ctx.settings.archive)?;
+    match open(on_mismatch, ctx)? {
+        OpenResult::Opened(archive) => Ok(archive),
+        OpenResult::Mismatch(mismatch) => {
+            let message = mismatch.message();
+            let question = format!("{message}; is the key of the same team, to go on with it?");
+            match ctx.out.confirm(&question)? {
+                Some(true) => open_with_answer(OnMismatch::Adopt, ctx),
+                Some(false) | None => Err(Error::from(mismatch).into()),
             }
-            OpenResult::Mismatch(stranger) => {
-                let question = format!(
-                    "{}; is the key of the same team, to go on with it?",
-                    stranger.message()
-                );
-                match ctx.out.confirm(&question)? {
-                    Some(true) => open_with_answer(OnMismatch::Adopt, ctx),
-                    Some(false) | None => Err(Error::from(stranger).into()),
-                }
-            }
-        },
-        ArchiveLocation::Memory if ctx.settings.no_home => {
-            Err(Error::new(ErrorKind::Archive, NO_HOME)
-                .with_hint("set HOME or XDG_DATA_HOME")
-                .into())
         }
+    }
+}
+
+/// Returns the path of an archive on disk.
+pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&std::path::Path, Error> {
+    match location {
+        ArchiveLocation::Disk(path) => Ok(path),
         ArchiveLocation::Memory => Err(Error::new(
             ErrorKind::Usage,
             "this needs an archive on disk",
         )
-        .with_hint("leave out --in-memory, or choose another profile")
-        .into()),
+        .with_hint("leave out --in-memory, or choose another profile")),
     }
 }
 
-/// Opens the archive for a command that can go on without one; notes why there is none.
+/// Opens the archive for a command that can do without one; notes why there is none.
 pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     if ctx.settings.archive == ArchiveLocation::Memory {
         if ctx.settings.no_home {
@@ -80,35 +80,35 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
         }
         return None;
     }
-    open_with_retention(ctx)
-        .inspect_err(|failure| ctx.out.note(&failure.message))
-        .ok()
+    let error = match open(OnMismatch::Ask, ctx) {
+        Ok(OpenResult::Opened(archive)) => return Some(archive),
+        Ok(OpenResult::Mismatch(mismatch)) => mismatch.into(),
+        Err(error) => error,
+    };
+    ctx.out.note(&error.message);
+    None
 }
 
-fn open_with_retention(ctx: &mut ProfileContext<'_>) -> Result<Archive, Error> {
-    match open_and_note_backup(ctx.settings, OnMismatch::Ask, ctx.out)? {
-        OpenResult::Opened(archive) => {
-            archive.with_retention(ctx.settings.retention, (ctx.clock)())
-        }
-        OpenResult::Mismatch(stranger) => Err(stranger.into()),
-    }
-}
-
-fn open_and_note_backup(
-    settings: &Settings,
-    on_mismatch: OnMismatch,
-    out: &mut Output,
-) -> Result<OpenResult, Error> {
-    let opened = Archive::open_for(settings, on_mismatch)?;
-    if let OpenResult::Opened(archive) = &opened
-        && let Some(path) = archive.outdated_backup()
-    {
-        out.note(&format!(
+/// Opens the archive with the retention of the settings; notes the backup of an outdated one.
+fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult, Error> {
+    let opened = Archive::open_for(&ctx.settings, on_mismatch)?;
+    let OpenResult::Opened(archive) = opened else {
+        return Ok(opened);
+    };
+    if let Some(path) = archive.outdated_backup() {
+        ctx.out.note(&format!(
             "the archive of an older version is now {}; its mail is fetched again",
             path.display()
         ));
     }
-    Ok(opened)
+    let archive = archive.with_retention(ctx.settings.retention, ctx.now())?;
+    Ok(OpenResult::Opened(archive))
 }
 
-const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
+/// Counts all matches.
+pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64, Error> {
+    let count = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
+    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
+        count.expect("it is never cancelled");
+    Ok(count)
+}

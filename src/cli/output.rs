@@ -2,37 +2,35 @@
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::args::{ColorMode, Global};
 use super::escape;
 use crate::config::Env;
-use crate::error::{Error, ErrorKind, RequestDetails};
+use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
 
-/// Why a command ends before its work is done.
+/// The reason why a command ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandExit {
-    /// It could not go on.
     Failed(Error),
-    /// Nobody reads any more what it writes, which is a success: `sentbox list | head -1`.
+    /// The reader of stdout is gone, which is a success: `sentbox list | head -1`.
     OutputClosed,
-    /// A signal of this number asked it to end.
+    /// The signal of this number arrived.
     Signal(u8),
 }
 
 impl From<Error> for CommandExit {
-    fn from(failure: Error) -> Self {
-        Self::Failed(failure)
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
 
-/// In which form results are printed.
+/// The format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
-    /// For people.
+    /// Text for people.
     Human,
     /// One JSON document.
     Json,
@@ -40,15 +38,14 @@ pub enum OutputFormat {
     JsonLines,
 }
 
-/// Where results and words go.
+/// The output streams of a command.
 pub struct Output {
     stdout: Box<dyn Write>,
     stderr: Box<dyn Write>,
-    /// The form of results.
     pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
-    /// The columns of the terminal that stdout is, if it is one.
+    /// The width of stdout; `None` if it is no terminal.
     pub columns: Option<u16>,
     quiet: bool,
     verbose: bool,
@@ -56,42 +53,38 @@ pub struct Output {
 }
 
 impl Output {
-    /// The streams of this process.
+    /// Creates the output of a command with its flags.
     pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        // A terminal that does not know its own width says that it has none.
-        let wide = || {
-            rustix::termios::tcgetwinsize(io::stdout())
-                .ok()
-                .map(|size| size.ws_col)
-                .filter(|columns| *columns > 0)
-        };
-        let columns = is_terminal.then(|| wide().unwrap_or(80));
-        let colour = match global.color {
+        // A terminal that does not know its own width reports zero.
+        let width = || rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
+        let width = || width().ok().filter(|columns| *columns > 0);
+        let mut out = Self::before_parsing(global.json);
+        if global.jsonl {
+            out.format = OutputFormat::JsonLines;
+        }
+        out.colour = match global.color {
             ColorMode::Auto => env.wants_colour(is_terminal),
             ColorMode::Always => true,
             ColorMode::Never => false,
         };
+        out.columns = is_terminal.then(|| width().unwrap_or(80));
+        out.quiet = global.quiet;
+        out.verbose = global.verbose > 0;
+        out.shows_progress = io::stderr().is_terminal() && env.get("TERM") != Some("dumb");
+        out
+    }
+
+    /// Creates the output before the command line is parsed.
+    pub fn before_parsing(json: bool) -> Self {
         Self {
             stdout: Box::new(BufWriter::new(io::stdout())),
             stderr: Box::new(io::stderr()),
-            format: format_from_flags(global.json, global.jsonl),
-            colour,
-            columns,
-            quiet: global.quiet,
-            verbose: global.verbose > 0,
-            shows_progress: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
-        }
-    }
-
-    /// The streams of this process before the command line is understood: `json` is whether errors
-    /// are wanted as JSON.
-    pub fn before_parsing(json: bool) -> Self {
-        let stdout = Box::new(BufWriter::new(io::stdout()));
-        Self {
-            stdout,
-            stderr: Box::new(io::stderr()),
-            format: format_from_flags(json, false),
+            format: if json {
+                OutputFormat::Json
+            } else {
+                OutputFormat::Human
+            },
             colour: false,
             columns: None,
             quiet: false,
@@ -124,9 +117,8 @@ impl Output {
         )
     }
 
-    /// Writes results to stdout, which keeps them until there is enough of them or [`Output::flush`].
-    /// Text for people loses its control characters, JSON has them as escapes: whatever a result
-    /// quotes cannot command a terminal.
+    /// Writes results, buffered until [`Output::flush`]. Control characters are removed from text for
+    /// people and escaped in JSON, so that quoted text cannot command a terminal.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
@@ -136,7 +128,7 @@ impl Output {
         self.write(&safe)
     }
 
-    /// Writes text for people in which the program has set styles and links of its own.
+    /// Writes text with styles and links of the program's own.
     pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.format == OutputFormat::Human && self.colour {
             self.write(&escape::strip_foreign_controls(text))
@@ -145,8 +137,8 @@ impl Output {
         }
     }
 
-    /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
-    /// given it by [`Self::write_data`].
+    /// Writes text byte by byte, such as a path or a part of an email; to a terminal as
+    /// [`Self::write_data`].
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() {
             self.write_data(text)
@@ -155,116 +147,132 @@ impl Output {
         }
     }
 
+    /// Writes the result of a command: a text for people, or one JSON object.
+    pub(super) fn report(
+        &mut self,
+        json: &impl Serialize,
+        text: impl Into<String>,
+    ) -> Result<(), CommandExit> {
+        let text = match self.format {
+            OutputFormat::Human => text.into(),
+            OutputFormat::Json | OutputFormat::JsonLines => to_json(json),
+        };
+        self.write_data(&(text + "\n"))?;
+        self.flush()
+    }
+
+    /// Writes a list: lines for people, one JSON document, or one JSON object a row.
+    pub(super) fn report_list<T: Serialize>(
+        &mut self,
+        rows: &[T],
+        document: &impl Serialize,
+        lines: impl Iterator<Item = String>,
+    ) -> Result<(), CommandExit> {
+        let lines: Vec<String> = match self.format {
+            OutputFormat::Human => lines.collect(),
+            OutputFormat::Json => vec![to_json(document)],
+            OutputFormat::JsonLines => rows.iter().map(to_json).collect(),
+        };
+        for line in lines {
+            self.write_data(&(line + "\n"))?;
+        }
+        self.flush()
+    }
+
     fn write(&mut self, text: &str) -> Result<(), CommandExit> {
         self.stdout
             .write_all(text.as_bytes())
             .map_err(|error| write_error(&error))
     }
 
-    /// Sends on what was written so far.
     pub fn flush(&mut self) -> Result<(), CommandExit> {
         self.stdout.flush().map_err(|error| write_error(&error))
     }
 
-    /// Whether nothing is captured but results and errors.
+    /// Whether only results and errors are printed.
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Says something beside the results; cleaned, since it may quote what others wrote.
+    /// Prints a sanitized message on stderr.
     pub fn note(&mut self, text: &str) {
         if !self.quiet {
             let _ = writeln!(self.stderr, "sentbox: {}", sanitize::sanitize_line(text));
         }
     }
 
-    /// The same for those who cannot wait until the output is theirs.
+    pub(super) fn notes(&mut self, texts: &[String]) {
+        for text in texts {
+            self.note(text);
+        }
+    }
+
+    /// Returns a function like [`Self::note`] that does not borrow the output.
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
-        let Self {
-            quiet,
-            shows_progress: watched,
-            ..
-        } = *self;
+        let quiet = self.quiet;
+        let clear = if self.shows_progress { CLEAR_LINE } else { "" };
         move |text| {
             if !quiet {
-                let _ = writeln!(
-                    io::stderr(),
-                    "{}sentbox: {}",
-                    if watched { "\r\x1b[K" } else { "" },
-                    sanitize::sanitize_line(text)
-                );
+                let text = sanitize::sanitize_line(text);
+                let _ = writeln!(io::stderr(), "{clear}sentbox: {text}");
             }
         }
     }
 
-    /// Shows how far a long command is, instead of what it showed before; only to a user who
-    /// watches. The empty text takes it away.
+    /// Replaces the progress line on a terminal; an empty text removes it.
     pub fn show_progress(&mut self, text: &str) {
         if self.shows_progress && !self.quiet {
             let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
-            let line: String = sanitize::sanitize_line(text)
-                .chars()
-                .take(columns)
-                .collect();
-            // Whoever does not see it misses nothing.
-            let _ = write!(self.stderr, "\r\x1b[K{line}");
+            let text = sanitize::sanitize_line(text);
+            let line: String = text.chars().take(columns).collect();
+            let _ = write!(self.stderr, "{CLEAR_LINE}{line}");
             let _ = self.stderr.flush();
         }
     }
 
-    /// Asks a person; `None` if there is none to be asked.
+    /// Prompts the user for yes or no; `None` without a terminal.
     pub fn confirm(&mut self, question: &str) -> Result<Option<bool>, CommandExit> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);
         }
-        let _ = write!(
-            self.stderr,
-            "sentbox: {} [y/N] ",
-            sanitize::sanitize_line(question)
-        );
+        let question = sanitize::sanitize_line(question);
+        let _ = write!(self.stderr, "sentbox: {question} [y/N] ");
         let _ = self.stderr.flush();
         let mut answer = String::new();
-        let failed =
-            |error| Error::new(ErrorKind::Io, format!("the answer cannot be read: {error}"));
-        io::stdin().read_line(&mut answer).map_err(failed)?;
+        io::stdin()
+            .read_line(&mut answer)
+            .map_err(|error| Error::cannot("read", ErrorKind::Io, "the answer", &error))?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
-    /// Says why a command ends, in the form that was asked for.
-    pub fn report_error(&mut self, failure: &Error) {
-        let Error {
-            kind,
-            message,
-            hint,
-            retry_after: wait,
-            details,
-        } = failure;
-        let (message, hint) = (
-            sanitize::sanitize_line(message),
-            sanitize::sanitize_line(hint),
-        );
-        let request = details
-            .as_deref()
-            .map(|details| FailedRequest::new(details, *wait));
-        if self.format == OutputFormat::Human {
-            self.write_stderr(&format!("sentbox: {message}"));
-            if !hint.is_empty() {
-                self.write_stderr(&format!("   hint: {hint}"));
-            }
-            if let Some(request) = request.filter(|_| self.verbose) {
-                self.write_stderr(&format!("request: {request}"));
-            }
-            return;
-        }
-        let document = ErrorDocument {
-            error: ErrorBody {
-                kind: kind.code(),
+    /// Prints the error that ends a command, in the format of the results.
+    pub fn report_error(&mut self, error: &Error) {
+        let message = sanitize::sanitize_line(&error.message);
+        let hint = sanitize::sanitize_line(&error.hint);
+        let details = error.details.as_deref();
+        let request = details.map(|details| FailedRequest {
+            endpoint: details.endpoint,
+            status: details.status,
+            id: details.request_id.as_deref(),
+            attempts: details.attempts,
+            wait: error.retry_after.map(|wait| wait.as_secs()),
+        });
+        if self.format != OutputFormat::Human {
+            let error = ErrorBody {
+                kind: error.kind.code(),
                 message: &message,
                 hint: &hint,
                 request,
-            },
-        };
-        self.write_stderr(&serde_json::to_string(&document).expect("strings are JSON"));
+            };
+            return self.write_stderr(&to_json(&ErrorDocument { error }));
+        }
+        self.write_stderr(&format!("sentbox: {message}"));
+        if !hint.is_empty() {
+            self.write_stderr(&format!("   hint: {hint}"));
+        }
+        if let Some(request) = request.filter(|_| self.verbose) {
+            self.write_stderr(&format!("request: {request}"));
+        }
     }
 
     /// A closed stderr is no reason to stop.
@@ -313,62 +321,33 @@ struct FailedRequest<'a> {
     wait: Option<u64>,
 }
 
-impl<'a> FailedRequest<'a> {
-    fn new(details: &'a RequestDetails, wait: Option<Duration>) -> Self {
-        let RequestDetails {
-            endpoint,
-            status,
-            request_id,
-            attempts,
-        } = details;
-        Self {
-            endpoint,
-            status: *status,
-            id: request_id.as_deref(),
-            attempts: *attempts,
-            wait: wait.map(|wait| wait.as_secs()),
-        }
-    }
-}
-
 impl fmt::Display for FailedRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            endpoint,
-            status,
-            id,
-            attempts,
-            wait,
-        } = self;
-        write!(f, "{endpoint}, attempt {attempts}")?;
-        match status {
+        write!(f, "{}, attempt {}", self.endpoint, self.attempts)?;
+        match self.status {
             Some(status) => write!(f, ", status {status}")?,
             None => f.write_str(", no answer")?,
         }
-        if let Some(id) = id {
+        if let Some(id) = self.id {
             write!(f, ", id {id}")?;
         }
-        if let Some(wait) = wait {
+        if let Some(wait) = self.wait {
             write!(f, ", wait {wait} s")?;
         }
         Ok(())
     }
 }
 
-const fn format_from_flags(json: bool, jsonl: bool) -> OutputFormat {
-    match (json, jsonl) {
-        (_, true) => OutputFormat::JsonLines,
-        (true, false) => OutputFormat::Json,
-        (false, false) => OutputFormat::Human,
-    }
+/// Moves to the start of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers are JSON")
 }
 
 fn write_error(error: &io::Error) -> CommandExit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return CommandExit::OutputClosed;
     }
-    CommandExit::Failed(Error::new(
-        ErrorKind::Io,
-        format!("standard output cannot be written: {error}"),
-    ))
+    Error::cannot("written", ErrorKind::Io, "standard output", error).into()
 }

@@ -1,12 +1,20 @@
-//! `profile`: lists, chooses and removes the profiles of the configuration file.
+//! `login` and `profile`: stores a checked key; lists, selects and removes profiles.
+
+use std::io::{self, IsTerminal as _, Read as _};
 
 use serde::Serialize;
 
 use super::args::ProfileVerb;
-use super::output::{CommandExit, Output, OutputFormat};
-use crate::config::{Env, ProfileEntry, Profiles};
+use super::output::{CommandExit, Output};
+use super::{CommandContext, block_on};
+use crate::api::verify_key;
+use crate::archive::IdentityMismatch;
+use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
+
+/// Longer than any key; the rest of the input is not read.
+const MAX_INPUT: u64 = 64 << 10;
 
 /// A profile as JSON.
 #[derive(Serialize)]
@@ -22,19 +30,12 @@ struct ProfileJson<'a> {
 }
 
 impl<'a> From<&'a ProfileEntry> for ProfileJson<'a> {
-    fn from(listed: &'a ProfileEntry) -> Self {
-        let ProfileEntry {
-            name,
-            is_default,
-            base_url,
-            key_source: key_from,
-            in_memory: _,
-        } = listed;
+    fn from(entry: &'a ProfileEntry) -> Self {
         Self {
-            name,
-            default: *is_default,
-            base_url,
-            key_from: Some(key_from.as_str()).filter(|from| !from.is_empty()),
+            name: &entry.name,
+            default: entry.is_default,
+            base_url: &entry.base_url,
+            key_from: Some(entry.key_source.as_str()).filter(|source| !source.is_empty()),
         }
     }
 }
@@ -46,29 +47,22 @@ struct ProfilesJson<'a> {
     profiles: Vec<ProfileJson<'a>>,
 }
 
-/// Does what was asked for.
-///
-/// # Errors
-///
-/// If the file cannot be read, understood or changed, or an archive would be deleted unasked.
-pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(), CommandExit> {
-    let mut profiles = Profiles::load(env)?;
-    for warning in profiles.warnings() {
-        out.note(warning);
-    }
+/// Runs `profile`. An archive is deleted only with `--yes`.
+pub(super) fn run(verb: &ProfileVerb, mut context: CommandContext<'_>) -> Result<(), CommandExit> {
+    let mut profiles = context.load_profiles()?;
+    let out = context.out;
     match verb {
-        ProfileVerb::List => list_profiles(&profiles, env, out),
+        ProfileVerb::List => return list_profiles(&profiles, context.env, out),
         ProfileVerb::Use { name } => {
             profiles.make_default(name)?;
             out.note(&format!("{name} is the default profile now"));
-            Ok(())
         }
         ProfileVerb::Remove { name, yes } => {
             profiles.require(name)?;
-            if let Some(archives) = profiles.existing_data_dir(name).filter(|_| !yes) {
+            if let Some(folder) = profiles.existing_data_dir(name).filter(|_| !yes) {
                 let message = format!(
                     "the mail that profile {name} has gathered would be deleted with it: {}",
-                    archives.display()
+                    folder.display()
                 );
                 return Err(Error::new(ErrorKind::Usage, message)
                     .with_hint("add --yes to delete it, too; the service forgets old mail")
@@ -76,30 +70,32 @@ pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(),
             }
             profiles.remove(name)?;
             out.note(&format!("profile {name} is removed"));
-            Ok(())
         }
     }
+    Ok(())
 }
 
 fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), CommandExit> {
-    let listed = profiles.entries();
-    let rows: Vec<ProfileJson<'_>> = listed.iter().map(ProfileJson::from).collect();
-    let text = match out.format {
-        OutputFormat::Human => format_table(&listed),
-        OutputFormat::Json => {
-            serde_json::to_string(&ProfilesJson { profiles: rows }).expect("texts are JSON") + "\n"
-        }
-        OutputFormat::JsonLines => rows
-            .iter()
-            .map(|row| serde_json::to_string(row).expect("texts are JSON") + "\n")
-            .collect(),
+    let entries = profiles.entries();
+    let rows = || entries.iter().map(ProfileJson::from);
+    let document = ProfilesJson {
+        profiles: rows().collect(),
     };
-    out.write_data(&text)?;
-    out.flush()?;
-    if listed.is_empty() {
+    let width = |text: fn(&ProfileJson<'_>) -> usize| rows().map(|row| text(&row)).max();
+    let name_width = width(|row| row.name.len()).unwrap_or_default();
+    let url_width = width(|row| row.base_url.len()).unwrap_or_default();
+    let line = |row: &ProfileJson<'_>| {
+        let mark = if row.default { '*' } else { ' ' };
+        let key = sanitize::sanitize_line(row.key_from.unwrap_or("no key"));
+        let (name, url) = (row.name, row.base_url);
+        format!("{mark} {name:name_width$}  {url:url_width$}  {key}")
+    };
+    let lines = document.profiles.iter().map(line);
+    out.report_list(&document.profiles, &document, lines)?;
+    if entries.is_empty() {
         out.note(&format!(
             "there is no profile in {}; sentbox login makes one",
-            profiles.path().display()
+            profiles.path.display()
         ));
     }
     if let Some(variable) = Profiles::overriding_variable(env) {
@@ -110,36 +106,85 @@ fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(),
     Ok(())
 }
 
-/// One line each, in columns.
-fn format_table(listed: &[ProfileEntry]) -> String {
-    let widest = |text: fn(&ProfileEntry) -> &str| {
-        listed
-            .iter()
-            .map(|profile| text(profile).len())
-            .max()
-            .unwrap_or_default()
+/// The report of `login` as JSON.
+#[derive(Serialize)]
+struct LoginJson<'a> {
+    /// Name of the profile.
+    profile: &'a str,
+    /// Base URL of the service.
+    base_url: String,
+    /// What the key allows: always `full`, because reading needs that.
+    access: &'a str,
+    /// File that holds the key.
+    key_file: String,
+    /// The configuration file.
+    config: String,
+}
+
+/// `login`: prompts for a key, verifies it, and stores it readable by its owner only.
+pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit> {
+    let mut profiles = context.load_profiles()?;
+    let CommandContext {
+        global,
+        env,
+        clock,
+        out,
+        ..
+    } = context;
+    let target = profiles.key_target(&global.flags(), env)?;
+    let key = read_key(&target)?;
+    block_on(async { Ok(verify_key(&target, &key, clock).await?) })?;
+    profiles.store_key(&target, &key)?;
+    let profile = &target.profile;
+    let report = LoginJson {
+        profile,
+        base_url: target.base_url.to_string(),
+        access: "full",
+        key_file: target.key_file.display().to_string(),
+        config: profiles.path.display().to_string(),
     };
-    let (names, urls) = (
-        widest(|profile| &profile.name),
-        widest(|profile| &profile.base_url),
+    let text = format!(
+        "{} takes the key. It may read; every key that may read may also send and delete.\n\
+         profile  {profile}, in {}\n\
+         key      {}, readable by you alone",
+        report.base_url, report.config, report.key_file
     );
-    let line = |ProfileEntry {
-                    name,
-                    is_default,
-                    base_url,
-                    key_source: key_from,
-                    in_memory: _,
-                }: &ProfileEntry| {
-        let mark = if *is_default { '*' } else { ' ' };
-        let key_from = if key_from.is_empty() {
-            "no key"
-        } else {
-            key_from
-        };
-        format!(
-            "{mark} {name:names$}  {base_url:urls$}  {}\n",
-            sanitize::sanitize_line(key_from)
-        )
+    out.report(&report, text)?;
+    let flags = Flags {
+        profile: Some(profile.clone()),
+        ..global.flags()
     };
-    listed.iter().map(line).collect()
+    // What keeps the archive from opening is reported when it is used.
+    if let Ok(Some(mismatch)) =
+        Settings::resolve(&flags, env).and_then(|settings| IdentityMismatch::find(&settings))
+    {
+        let error = Error::from(mismatch);
+        out.note(&format!("{}; {}", error.message, error.hint));
+    }
+    if let Some(variable) = Profiles::overriding_variable(env) {
+        out.note(&format!(
+            "{variable} is set and goes before this profile; --profile {profile} uses it all the same"
+        ));
+    } else if profiles.file.default_name() != profile {
+        out.note(&format!(
+            "to use it: --profile {profile}, or for good: sentbox profile use {profile}"
+        ));
+    }
+    Ok(())
+}
+
+/// Reads the key: by a prompt without echo, or the first line of standard input.
+fn read_key(target: &KeyTarget) -> Result<ApiKey, Error> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::Interrupted => Error::new(ErrorKind::Io, "no key was given"),
+        _ => Error::cannot("read", ErrorKind::Io, "the key", &error),
+    };
+    if io::stdin().is_terminal() {
+        let (url, profile) = (&target.base_url, &target.profile);
+        let prompt = format!("API key for {url} (profile {profile}): ");
+        let key = rpassword::prompt_password(sanitize::sanitize_line(&prompt)).map_err(failed)?;
+        return ApiKey::new(&key, "the terminal");
+    }
+    let input = io::read_to_string(io::stdin().lock().take(MAX_INPUT)).map_err(failed)?;
+    ApiKey::new(input.lines().next().unwrap_or_default(), "standard input")
 }

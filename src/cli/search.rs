@@ -3,22 +3,19 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::ProfileContext;
 use super::args::{Column, SearchArgs};
-use super::escape::{add_checked_at, escape_line, list_end, list_item};
+use super::escape::{add_checked_at, escape_line};
 use super::format::{format_api_time, format_time};
-use super::freshness::ConfirmOutcome;
-use super::freshness::OldestConfirmation;
-use super::output::{CommandExit, Output, OutputFormat};
-use super::table::{RowLayout, tab_separated};
-use super::{block_on, freshness, open_archive, sync, table};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount};
-use crate::config::Settings;
+use super::freshness::{ConfirmOutcome, OldestConfirmation, confirm_statuses};
+use super::output::{CommandExit, OutputFormat};
+use super::table::{RowPrinter, csv_record};
+use super::{ProfileContext, block_on, open_archive, sync};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
 use crate::query::{ParseContext, Query, parse};
 
-/// The columns of `--csv` if none are named.
+/// The columns of `--csv` without `--columns`.
 const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Created,
     Column::Status,
@@ -27,35 +24,30 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Id,
 ];
 
-/// The number as JSON.
+/// The count as JSON.
 #[derive(Serialize)]
 struct CountJson {
     /// Emails that match.
     count: u64,
 }
 
-/// Prints what matches, and then on stderr how much was searched.
+/// Prints the matches, and then on stderr how much was searched.
 pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if ctx.out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
-        let failure = Error::new(
-            ErrorKind::Usage,
-            "JSON has all members of an email, so it goes neither with --csv nor with --columns",
-        );
-        return Err(failure.with_hint("leave one of them out").into());
+        let message =
+            "JSON has all members of an email, so it goes neither with --csv nor with --columns";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("leave one of them out")
+            .into());
     }
-    let started = (ctx.clock)();
+    let started = ctx.now();
     let archive = open_archive::open_on_disk(ctx)?;
     let text = search.words.join(" ");
-    let parsed = parse(
-        &text,
-        &ParseContext::new((ctx.clock)(), ctx.settings.zone.clone()),
-    );
-    for note in &parsed.diagnostics {
-        ctx.out.note(&format!(
-            "{}: {}",
-            text.get(note.range.clone()).unwrap_or_default(),
-            note.message
-        ));
+    let context = ParseContext::new(ctx.now(), ctx.settings.zone.clone());
+    let parsed = parse(&text, &context);
+    for diagnostic in &parsed.diagnostics {
+        let part = text.get(diagnostic.range.clone()).unwrap_or_default();
+        ctx.out.note(&format!("{part}: {}", diagnostic.message));
     }
     let mut query = parsed.query;
     if let Some(order) = search.sort {
@@ -63,230 +55,137 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     if let Some(back) = search.back {
         open_archive::check_writable(&archive)?;
-        block_on(sync::load_older(back, &archive, ctx))?;
+        sync::load_older(back, &archive, ctx)?;
     }
-    let checked = if search.fresh {
-        Some(block_on(freshness::confirm_statuses(
-            search, &query, &archive, ctx,
-        ))?)
+    let confirmed = if search.fresh {
+        Some(block_on(confirm_statuses(search, &query, &archive, ctx))?)
     } else {
         None
     };
-    let printed = if search.count {
-        print_count(&archive, &query, ctx.out)?;
-        OldestConfirmation::default()
+    let mut oldest = OldestConfirmation::default();
+    if search.count {
+        let count = open_archive::count_matches(&archive, &query)?;
+        ctx.out.report(&CountJson { count }, count.to_string())?;
     } else {
-        print_matches(search, &archive, &query, ctx)?
-    };
-    // To count all emails takes longer than to find some.
-    if !ctx.out.is_quiet() {
-        let oldest = if query.depends_on_status() {
-            OldestConfirmation::from_candidates(&archive, &query, (ctx.clock)())?
-        } else {
-            printed
-        };
-        let hint = match checked {
-            None => "--fresh checks with the service",
-            Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
-            // That was reported.
-            Some(ConfirmOutcome::Partial) => "",
-        };
-        if let Some(words) = oldest
-            .describe((ctx.clock)(), &ctx.settings.zone)
-            .filter(|_| !hint.is_empty())
-        {
-            ctx.out.note(&format!("{words}; {hint}"));
-        }
-        ctx.out.note(&describe_scope(
-            &archive,
-            &query,
-            ctx.settings,
-            started,
-            (ctx.clock)(),
-        )?);
+        oldest = print_matches(search, &archive, &query, ctx)?;
     }
+    // To count all emails takes longer than to find some.
+    if ctx.out.is_quiet() {
+        return Ok(());
+    }
+    if query.depends_on_status() {
+        oldest = OldestConfirmation::from_candidates(&archive, &query, ctx.now())?;
+    }
+    let hint = match confirmed {
+        None => "--fresh checks with the service",
+        Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
+        // That was reported.
+        Some(ConfirmOutcome::Partial) => "",
+    };
+    if let Some(age) = oldest.describe(ctx.now(), &ctx.settings.zone)
+        && !hint.is_empty()
+    {
+        ctx.out.note(&format!("{age}; {hint}"));
+    }
+    let scope = describe_scope(&archive, &query, started, ctx)?;
+    ctx.out.note(&scope);
     Ok(())
 }
 
-fn print_count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), CommandExit> {
-    let counted = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
-    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
-        counted.expect("it is never cancelled");
-    let text = match out.format {
-        OutputFormat::Human => count.to_string(),
-        OutputFormat::Json | OutputFormat::JsonLines => {
-            serde_json::to_string(&CountJson { count }).expect("a number is JSON")
-        }
-    };
-    out.write_data(&(text + "\n"))?;
-    out.flush()
-}
-
-/// Prints what matches. The oldest confirmation is that of the unsettled statuses which a person sees.
+/// Prints the matches. Returns the oldest confirmation of the statuses in progress that a terminal shows.
 fn print_matches(
     search: &SearchArgs,
     archive: &Archive,
     query: &Query,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<OldestConfirmation, CommandExit> {
-    let columns = RowLayout {
-        width: ctx.out.columns.unwrap_or(80),
-        colour: ctx.out.colour,
-        zone: ctx.settings.zone.clone(),
-        now: (ctx.clock)(),
+    let mut printer = RowPrinter::new(ctx);
+    let columns = match search.columns.as_slice() {
+        [] if search.csv => &DEFAULT_CSV_COLUMNS,
+        columns => columns,
     };
-    let mut printer = SearchPrinter {
-        search,
-        archive,
-        columns,
-        out: &mut *ctx.out,
-        printed: 0,
-        oldest: OldestConfirmation::default(),
-    };
-    printer.write_header()?;
-    let mut stop = None;
+    if search.csv {
+        let header = csv_record(columns.iter().map(|column| column.name()));
+        printer.out.write_data(&(header + "\n"))?;
+    }
+    let mut oldest = OldestConfirmation::default();
+    let mut exit = None;
     let mut has_more = false;
-    let walked = archive.for_each_match(query, &CancellationToken::default(), |row| {
+    let result = archive.for_each_match(query, &CancellationToken::default(), |row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
         }
-        stop = printer.print_row(&row).err();
-        // Only the JSON document says whether there is more; other formats need no further match.
-        stop.is_none()
+        if printer.out.columns.is_some() && row.finality(printer.layout.now) == Finality::InProgress
+        {
+            oldest.add(row.confirmed_at);
+        }
+        let cells = || columns.iter().map(|column| column.value(&row));
+        let printed = printer.print(
+            |layout| match columns {
+                _ if search.csv => csv_record(cells()),
+                [] => layout.format(&row.summary, row.missing.is_some()),
+                _ => cells().collect::<Vec<_>>().join("\t"),
+            },
+            || row_json(archive, &row),
+        );
+        exit = printed.err();
+        // Only the JSON document has `has_more`; other formats need no further match.
+        exit.is_none()
             && (printer.out.format == OutputFormat::Json
                 || search.limit.is_none_or(|limit| printer.printed < limit))
     });
-    if let Some(stop) = stop {
-        return Err(stop);
+    if let Some(exit) = exit {
+        return Err(exit);
     }
     printer.end(has_more)?;
-    walked?;
-    Ok(printer.oldest)
+    result?;
+    Ok(oldest)
 }
 
-struct SearchPrinter<'a> {
-    search: &'a SearchArgs,
-    archive: &'a Archive,
-    columns: RowLayout,
-    out: &'a mut Output,
-    printed: u64,
-    oldest: OldestConfirmation,
+fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
+    let json = archive.summary_json(&row.summary.id)?.unwrap_or_default();
+    Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
 }
 
-impl SearchPrinter<'_> {
-    fn write_header(&mut self) -> Result<(), CommandExit> {
-        if self.search.csv {
-            self.out.write_data(&table::format_record(
-                self.columns_or(&DEFAULT_CSV_COLUMNS)
-                    .iter()
-                    .map(|column| column.name()),
-            ))?;
-        }
-        Ok(())
-    }
-
-    fn print_row(&mut self, row: &EmailRow) -> Result<(), CommandExit> {
-        let mail = &row.summary;
-        let text = match self.out.format {
-            OutputFormat::Human if self.search.csv => table::format_record(
-                self.columns_or(&DEFAULT_CSV_COLUMNS)
-                    .iter()
-                    .map(|column| column.value(row)),
-            ),
-            OutputFormat::Human if !self.search.columns.is_empty() => {
-                let cells: Vec<String> = self
-                    .search
-                    .columns
-                    .iter()
-                    .map(|column| column.value(row))
-                    .collect();
-                cells.join("\t") + "\n"
-            }
-            OutputFormat::Human if self.out.columns.is_some() => {
-                self.columns.format_row(mail, row.missing.is_some()) + "\n"
-            }
-            OutputFormat::Human => tab_separated(mail) + "\n",
-            OutputFormat::JsonLines => self.row_json(row)? + "\n",
-            OutputFormat::Json => list_item(&self.row_json(row)?, self.printed == 0),
-        };
-        self.printed += 1;
-        if self.out.columns.is_some() && row.finality(self.columns.now) == Finality::InProgress {
-            self.oldest.add(row.confirmed_at);
-        }
-        self.out.write_styled(&text)
-    }
-
-    fn row_json(&self, row: &EmailRow) -> Result<String, Error> {
-        let json = self
-            .archive
-            .summary_json(&row.summary.id)?
-            .unwrap_or_default();
-        Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
-    }
-
-    fn columns_or<'c>(&'c self, default: &'c [Column]) -> &'c [Column] {
-        if self.search.columns.is_empty() {
-            default
-        } else {
-            &self.search.columns
-        }
-    }
-
-    fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
-        if self.out.format == OutputFormat::Json {
-            self.out
-                .write_data(&list_end(self.printed == 0, has_more))?;
-        }
-        self.out.flush()
-    }
-}
-
-/// `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. What the
-/// service has, and not what it had, is spoken of only if it was asked since `started`.
+/// Describes what was searched, as `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of
+/// 1204 are known`. What the service has, and not what it had, is named only after a refresh since `started`.
 fn describe_scope(
     archive: &Archive,
     query: &Query,
-    settings: &Settings,
     started: Timestamp,
-    now: Timestamp,
+    ctx: &ProfileContext<'_>,
 ) -> Result<String, Error> {
-    let (emails, reach, zone) = (archive.query_count()?, archive.coverage()?, &settings.zone);
-    if emails == 0 && reach == Coverage::Unknown {
+    let (emails, coverage, zone) = (
+        archive.query_count()?,
+        archive.coverage()?,
+        &ctx.settings.zone,
+    );
+    if emails == 0 && coverage == Coverage::Unknown {
         return Ok("the archive is empty; --back 30d fetches the last 30 days first".to_owned());
     }
-    let asked = archive.head_at()?;
-    let is_asked = asked.is_some_and(|at| at >= started);
-    let asked = asked.map(|at| format_time(at, now, zone));
-    let noun = if emails == 1 { "email" } else { "emails" };
-    let reach = match (reach, asked) {
-        (Coverage::Complete, _) if is_asked => ", which is everything the service has".to_owned(),
-        (Coverage::Complete, Some(asked)) => {
-            format!(", which is everything the service had at {asked}")
-        }
+    let refreshed = archive.head_at()?;
+    let is_current = refreshed.is_some_and(|at| at >= started);
+    let refreshed = refreshed.map(|at| format_time(at, ctx.now(), zone));
+    let reach = match (coverage, refreshed) {
+        (Coverage::Complete, _) if is_current => "which is everything the service has".to_owned(),
+        (Coverage::Complete, Some(at)) => format!("which is everything the service had at {at}"),
         (Coverage::Complete, None) => {
-            ", which is everything the service had when it was asked last".to_owned()
+            "which is everything the service had when it was asked last".to_owned()
         }
-        (Coverage::Since(oldest), Some(asked)) if !is_asked => {
-            format!(
-                ", complete from {} to {asked}",
-                format_api_time(&oldest, zone)
-            )
+        (Coverage::Since(oldest), Some(at)) if !is_current => {
+            format!("complete from {} to {at}", format_api_time(&oldest, zone))
         }
         (Coverage::Since(oldest), _) => {
-            format!(", complete since {}", format_api_time(&oldest, zone))
+            format!("complete since {}", format_api_time(&oldest, zone))
         }
-        (Coverage::Unknown, _) => {
-            ", with gaps; --back 30d fetches the last 30 days first".to_owned()
-        }
+        (Coverage::Unknown, _) => "with gaps; --back 30d fetches the last 30 days first".to_owned(),
     };
-    let inside = if query.needs_bodies() {
-        format!(
-            "; bodies and tags of {} are known",
-            archive.body_availability()?.fetched
-        )
-    } else {
-        String::new()
-    };
-    Ok(format!("searched {emails} {noun}{reach}{inside}"))
+    let noun = if emails == 1 { "email" } else { "emails" };
+    let mut scope = format!("searched {emails} {noun}, {reach}");
+    if query.needs_bodies() {
+        let bodies = archive.body_availability()?.fetched;
+        scope = format!("{scope}; bodies and tags of {bodies} are known");
+    }
+    Ok(scope)
 }

@@ -1,48 +1,39 @@
 //! `serve`: the service's API over the sample mailbox, until a signal ends it.
 
+use serde_json::json;
+use tokio::net::TcpListener;
+
 use super::args::ServeArgs;
-use super::output::{CommandExit, Output, OutputFormat};
-use crate::config::clock::Clock;
+use super::output::CommandExit;
+use super::{CommandContext, listen_for_signals};
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
-use tokio::net::TcpListener;
 
-/// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
-/// the real one, but a program without any pace still gets 429.
+/// Requests a second. One user needs no limit like the real one, but a program without any pace
+/// still gets 429.
 const RATE: u32 = 1000;
 
-/// Listens, says where, and serves.
+/// Listens, prints the address, and serves.
 pub(super) async fn run(
-    serve: &ServeArgs,
-    clock: &Clock,
-    out: &mut Output,
+    args: &ServeArgs,
+    CommandContext { clock, out, .. }: CommandContext<'_>,
 ) -> Result<(), CommandExit> {
     let ServeArgs {
         listen,
         allow_host,
         demo: _,
         sample,
-    } = serve;
+    } = args;
     let failed = |error: std::io::Error| {
-        let hint = "--listen 127.0.0.1:0 takes a free port";
-        Error::new(
-            ErrorKind::Io,
-            format!("{listen} cannot be listened on: {error}"),
-        )
-        .with_hint(hint)
+        Error::cannot("listened on", ErrorKind::Io, listen, &error)
+            .with_hint("--listen 127.0.0.1:0 takes a free port")
     };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let mut signals = super::listen_for_signals()?;
-    let line = match out.format {
-        OutputFormat::Human => format!("http://{address}\n"),
-        OutputFormat::Json | OutputFormat::JsonLines => {
-            format!("{{\"base_url\":\"http://{address}\"}}\n")
-        }
-    };
-    out.write_data(&line)?;
-    out.flush()?;
+    let mut signals = listen_for_signals()?;
+    let url = format!("http://{address}");
+    out.report(&json!({ "base_url": url }), url.as_str())?;
     out.note(&format!(
         "serving {} sample emails; the key is {}",
         sample.emails,
@@ -60,14 +51,14 @@ pub(super) async fn run(
         ));
     }
     let mailbox = SampleMailbox::new(sample.seed, sample.emails, clock(), clock.clone());
-    let terms = ServerConfig {
+    let config = ServerConfig {
         hosts: allow_host.clone(),
         ..ServerConfig::demo(RATE)
     };
-    let mut signal = None;
-    let ended = async { signal = Some(signals.recv().await) };
-    server::serve(listener, mailbox, terms, clock.clone(), ended)
+    let mut signal = 0;
+    let shutdown = async { signal = signals.recv().await };
+    server::serve(listener, mailbox, config, clock.clone(), shutdown)
         .await
         .map_err(failed)?;
-    Err(CommandExit::Signal(signal.unwrap_or_default()))
+    Err(CommandExit::Signal(signal))
 }

@@ -1,155 +1,139 @@
-//! `show`: one email, from the service, or from the archive if there is no answer.
+//! `show` and `render`: one email from the service or the archive, or an html file, as text.
 
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::ProfileContext;
-use super::args::{ShowArgs, ShowForm};
+use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::{add_checked_at, escape_line};
-use super::format::format_time;
+use super::format::{format_api_time_long, format_time, format_time_long};
 use super::freshness::{is_fresh, may_change};
 use super::output::{CommandExit, Output, OutputFormat};
-use super::{block_on, open_archive, render};
-use crate::api::{Client, ClientConfig, EmailApi as _, RetryPolicy};
+use super::{ProfileContext, block_on, open_archive};
+use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Address, ApiTime, Email, EmailId};
-use crate::render::{BodyView, lay_out};
+use crate::mail::{Address, Email, EmailId};
+use crate::render::{Body, BodyView, ansi, lay_out, lay_out_html};
 
-/// More recipients than this are counted rather than named.
+/// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;
 
-/// An email, and where it is from.
+/// An email with its source.
 struct ShownEmail {
     email: Email,
     /// Whether its body was ever fetched.
     has_body: bool,
-    /// When the service has confirmed its status.
-    confirmed: Option<Timestamp>,
-    /// Whether its status does not change any more.
+    /// The time at which the service confirmed its status.
+    confirmed_at: Option<Timestamp>,
+    /// Whether its status is final.
     is_final: bool,
-    /// That the service does not have it any more, in words.
+    /// A description of its deletion; empty if the service has it.
     deletion_note: String,
-    /// Whether it is the copy of the archive, and not the service's answer.
+    /// Whether it is from the archive.
     is_copy: bool,
 }
 
-/// Asks the service for the email and prints it, or the copy of the archive if there is no answer.
-///
-/// # Errors
-///
-/// If neither archive nor service has it, or may be asked; with `--fresh`, if the service has not.
+/// Prints the email from the service, or the copy in the archive if the service fails.
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let id = EmailId::new(&show.id);
-    let zone = &ctx.settings.zone;
+    let (now, zone) = (ctx.now(), ctx.settings.zone.clone());
+    let (zone, load_copy) = (&zone, |archive: &Archive| {
+        load_copy(archive, &id, now, &zone)
+    });
     if show.offline {
         let archive = open_archive::open_on_disk(ctx)?;
-        let Some(copy) = load_copy(&archive, &id, (ctx.clock)(), zone)? else {
-            let failure = Error::new(ErrorKind::NotFound, "the archive does not hold this email");
-            return Err(failure
+        let Some(copy) = load_copy(&archive)? else {
+            let message = "the archive does not hold this email";
+            return Err(Error::new(ErrorKind::NotFound, message)
                 .with_hint("without --offline the service is asked")
                 .into());
         };
-        if let Some(words) =
-            describe_status_age(&copy, (ctx.clock)(), zone).filter(|_| !copy.is_final)
-        {
+        if let Some(age) = describe_status_age(&copy, now, zone).filter(|_| !copy.is_final) {
             ctx.out
-                .note(&format!("{words}; without --offline the service is asked"));
+                .note(&format!("{age}; without --offline the service is asked"));
         }
         return print_email(&copy, show, zone, ctx.out);
     }
     let archive = open_archive::open_or_note(ctx);
-    let copy_now = || {
-        archive.as_ref().map_or(Ok(None), |archive| {
-            load_copy(archive, &id, (ctx.clock)(), zone)
-        })
-    };
+    let load_copy = || archive.as_ref().map_or(Ok(None), load_copy);
     // A damaged body is fetched again, and replaced.
-    let kept = copy_now().unwrap_or_else(|failure| {
-        ctx.out.note(&failure.message);
+    let copy = load_copy().unwrap_or_else(|error| {
+        ctx.out.note(&error.message);
         None
     });
-    let has_copy = !show.fresh && kept.is_some();
-    let failure = match retrieve(&id, archive.as_ref(), has_copy, ctx)? {
-        Ok(found) => return print_email(&found, show, zone, ctx.out),
-        Err(failure) => failure,
+    let has_copy = !show.fresh && copy.is_some();
+    let error = match retrieve(&id, archive.as_ref(), has_copy, ctx)? {
+        Ok(email) => return print_email(&email, show, zone, ctx.out),
+        Err(error) => error,
     };
-    // Without its body the copy is something for people alone.
-    let is_of_use =
-        |copy: &ShownEmail| copy.has_body || effective_form(show, ctx.out) == ShowForm::Rendered;
-    let Some(mut copy) =
-        copy_now()?.filter(|copy| has_copy && failure.kind.is_service_error() && is_of_use(copy))
-    else {
-        return Err(failure.into());
+    // A copy without its body has no other form than text for people.
+    let is_rendered = effective_form(show, ctx.out) == ShowForm::Rendered;
+    let is_useful = |copy: &ShownEmail| {
+        has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
     };
-    if failure.kind == ErrorKind::NotFound && copy.deletion_note.is_empty() {
-        copy.deletion_note = format!("{}; kept here", failure.message);
+    let Some(mut copy) = load_copy()?.filter(is_useful) else {
+        return Err(error.into());
+    };
+    let is_deleted = error.kind == ErrorKind::NotFound;
+    if is_deleted && copy.deletion_note.is_empty() {
+        copy.deletion_note = format!("{}; kept here", error.message);
     }
-    let words = describe_status_age(&copy, (ctx.clock)(), zone);
-    if failure.kind == ErrorKind::NotFound || words.is_some() {
-        ctx.out.note(&format!(
-            "{}; {}",
-            failure.message,
-            words.unwrap_or_else(|| "this is the copy kept here".to_owned())
-        ));
+    let age = describe_status_age(&copy, ctx.now(), zone);
+    if is_deleted || age.is_some() {
+        let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
+        ctx.out.note(&format!("{}; {age}", error.message));
     }
     print_email(&copy, show, zone, ctx.out)
 }
 
-/// Asks the service, and keeps its answer; with a copy at hand it is not asked as often.
+/// Retrieves the email and stores it; with a copy at hand, retries are few.
 fn retrieve(
     id: &EmailId,
     archive: Option<&Archive>,
     has_copy: bool,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Result<ShownEmail, Error>, CommandExit> {
-    // That an archive cannot be written is no reason not to ask.
-    let asked = archive
-        .and_then(|archive| archive.stamp_request((ctx.clock)()).ok())
-        .unwrap_or_else(|| (ctx.clock)().into());
-    let patience = if has_copy {
+    // If the archive cannot be written, the service is asked all the same.
+    let requested = archive
+        .and_then(|archive| archive.stamp_request(ctx.now()).ok())
+        .unwrap_or_else(|| ctx.now().into());
+    let client = ctx.client(if has_copy {
         RetryPolicy::TUI
     } else {
         RetryPolicy::ONE_SHOT
-    };
-    let client = Client::new(
-        ClientConfig::from(ctx.settings),
-        patience,
-        ctx.clock.clone(),
-    );
+    });
     let retrieved = match block_on(async { Ok(client.retrieve(id).await) })? {
         Ok(retrieved) if retrieved.email.summary.id == id.as_str() => retrieved,
         Ok(_) => {
-            return Ok(Err(Error::new(
-                ErrorKind::NotTheApi,
-                "the service answered with another email than the one asked for",
-            )));
+            let message = "the response has another email than the requested one";
+            return Ok(Err(Error::new(ErrorKind::NotTheApi, message)));
         }
-        Err(failure) => {
-            if let (ErrorKind::NotFound, Some(archive)) = (failure.kind, archive) {
-                archive.mark_missing(id, asked)?;
+        Err(error) => {
+            if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
+                archive.mark_missing(id, requested)?;
             }
-            return Ok(Err(failure));
+            return Ok(Err(error));
         }
     };
-    // That it cannot be kept is no reason not to show it.
-    if let Some(Err(failure)) = archive.map(|archive| archive.put_body(&retrieved, asked)) {
-        ctx.out.note(&failure.message);
+    // If it cannot be stored, it is shown all the same.
+    if let Some(Err(error)) = archive.map(|archive| archive.put_body(&retrieved, requested)) {
+        ctx.out.note(&error.message);
     }
-    let email = Email::from(retrieved);
     Ok(Ok(ShownEmail {
-        email,
+        email: Email::from(retrieved),
         has_body: true,
-        confirmed: Some(asked.at),
+        confirmed_at: Some(requested.at),
         is_final: false,
         deletion_note: String::new(),
         is_copy: false,
     }))
 }
 
-/// What the archive has of the email.
+/// Loads the email from the archive.
 fn load_copy(
     archive: &Archive,
     id: &EmailId,
@@ -159,44 +143,36 @@ fn load_copy(
     let Some(row) = archive.row(id)? else {
         return Ok(None);
     };
-    let is_final = !may_change(&row, now);
-    let gone = row
-        .missing
-        .map(|gone| {
-            format!(
-                "{}; noticed {}",
-                gone.reason.description(),
-                format_time_long(gone.noticed, zone)
-            )
-        })
-        .unwrap_or_default();
+    let deletion_note = row.missing.map(|gone| {
+        let noticed = format_time_long(gone.noticed, zone);
+        format!("{}; noticed {noticed}", gone.reason.description())
+    });
     let whole = archive.email(id)?;
-    let has_body = whole.is_some();
-    let email = if let Some(email) = whole {
-        email
-    } else {
-        let json = archive.summary_json(id)?.unwrap_or_default().into();
-        Email {
+    let (has_body, confirmed_at, is_final) =
+        (whole.is_some(), row.confirmed_at, !may_change(&row, now));
+    let email = match whole {
+        Some(email) => email,
+        None => Email {
             summary: row.summary,
             html: None,
             text: None,
             tags: Vec::new(),
-            json,
-        }
+            json: archive.summary_json(id)?.unwrap_or_default().into(),
+        },
     };
     Ok(Some(ShownEmail {
         email,
         has_body,
-        confirmed: row.confirmed_at,
+        confirmed_at,
         is_final,
-        deletion_note: gone,
+        deletion_note: deletion_note.unwrap_or_default(),
         is_copy: true,
     }))
 }
 
-/// `status as of 18 Nov 09:14`; `None` if it is fresh.
-fn describe_status_age(found: &ShownEmail, now: Timestamp, zone: &TimeZone) -> Option<String> {
-    match found.confirmed {
+/// Describes the age of a status, as `status as of 18 Nov 09:14`; `None` if it is fresh.
+fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    match email.confirmed_at {
         None => Some("the service never confirmed this status".to_owned()),
         Some(at) if is_fresh(at, now) => None,
         Some(at) => Some(format!("status as of {}", format_time(at, now, zone))),
@@ -204,55 +180,37 @@ fn describe_status_age(found: &ShownEmail, now: Timestamp, zone: &TimeZone) -> O
 }
 
 fn effective_form(show: &ShowArgs, out: &Output) -> ShowForm {
-    if out.format == OutputFormat::Human {
-        show.form
-    } else {
-        ShowForm::Json
+    match out.format {
+        OutputFormat::Human => show.form,
+        OutputFormat::Json | OutputFormat::JsonLines => ShowForm::Json,
     }
 }
 
 fn print_email(
-    found: &ShownEmail,
+    shown: &ShownEmail,
     show: &ShowArgs,
     zone: &TimeZone,
     out: &mut Output,
 ) -> Result<(), CommandExit> {
-    let ShownEmail {
-        email,
-        has_body,
-        confirmed,
-        is_copy,
-        ..
-    } = found;
+    let email = &shown.email;
     let view = match effective_form(show, out) {
         ShowForm::Json => {
-            let json = escape_line(&email.json);
-            let json = if *is_copy {
-                add_checked_at(&json, *confirmed).into()
-            } else {
-                json
-            };
+            let mut json = escape_line(&email.json);
+            if shown.is_copy {
+                json = add_checked_at(&json, shown.confirmed_at).into();
+            }
             out.write_data(&json)?;
             out.write_data("\n")?;
             return out.flush();
         }
-        ShowForm::Html | ShowForm::Source | ShowForm::Text if !has_body => {
-            let failure = Error::new(
-                ErrorKind::NoSuchPart,
-                "the body of this email was never fetched",
-            );
-            return Err(failure
+        ShowForm::Html | ShowForm::Source | ShowForm::Text if !shown.has_body => {
+            let message = "the body of this email was never fetched";
+            return Err(Error::new(ErrorKind::NoSuchPart, message)
                 .with_hint("without --offline the service is asked")
                 .into());
         }
-        ShowForm::Rendered if !has_body => {
-            out.write_data(&format_header(found, zone))?;
-            out.write_data("the body was never fetched\n")?;
-            return out.flush();
-        }
         ShowForm::Html => {
-            let html = require_part(email.html.as_ref(), "html", "text")?;
-            out.write_exact(html)?;
+            out.write_exact(require_part(email.html.as_ref(), "html", "text")?)?;
             return out.flush();
         }
         ShowForm::Source => {
@@ -264,58 +222,45 @@ fn print_email(
             BodyView::Text
         }
         ShowForm::Rendered => {
-            out.write_data(&format_header(found, zone))?;
+            out.write_data(&format_header(shown, zone))?;
+            if !shown.has_body {
+                out.write_data("the body was never fetched\n")?;
+                return out.flush();
+            }
             BodyView::Rendered
         }
     };
-    let width = render::layout_width(show.width, out);
-    render::write_body(&lay_out(email, view, width), false, out)
+    let width = layout_width(show.width, out);
+    write_body(&lay_out(email, view, width), false, out)
 }
 
-/// The part, or a failure that names the form which has something to show.
+/// Returns the part, or an error that names a form which the email has.
 fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Error> {
     part.map(|part| &**part).ok_or_else(|| {
-        let failure = Error::new(
-            ErrorKind::NoSuchPart,
-            format!("this email has no {name} part"),
-        );
-        failure.with_hint(format!("show it with --as {other}"))
+        let message = format!("this email has no {name} part");
+        Error::new(ErrorKind::NoSuchPart, message).with_hint(format!("show it with --as {other}"))
     })
 }
 
-/// What is known about the email beside its body, a line each, and a blank line.
-fn format_header(found: &ShownEmail, zone: &TimeZone) -> String {
-    let Email {
-        summary,
-        html: _,
-        text: _,
-        tags,
-        json: _,
-    } = &found.email;
-    let confirmed = found.confirmed.map_or_else(
-        || "never confirmed by the service".to_owned(),
-        |at| format!("as of {}", format_time_long(at, zone)),
-    );
-    let tags: Vec<String> = tags
-        .iter()
-        .map(|tag| format!("{}={}", tag.name, tag.value))
-        .collect();
-    let scheduled = summary
-        .scheduled
-        .as_ref()
-        .map(|stamp| format_api_time_long(stamp, zone))
-        .unwrap_or_default();
+/// Formats what is known beside the body, a line each, and a blank line.
+fn format_header(shown: &ShownEmail, zone: &TimeZone) -> String {
+    let Email { summary, tags, .. } = &shown.email;
+    let status = &summary.status;
+    let confirmed = match shown.confirmed_at {
+        Some(at) => format!("as of {}", format_time_long(at, zone)),
+        None => "never confirmed by the service".to_owned(),
+    };
+    let (symbol, label, meaning) = (status.symbol(), status.label(), status.meaning());
+    let tags = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value));
+    let tags: Vec<String> = tags.collect();
+    let scheduled = summary.scheduled.as_ref();
+    let scheduled = scheduled.map(|time| format_api_time_long(time, zone));
     let mut lines = vec![
         (
             "status",
-            format!(
-                "{} {}: {}; {confirmed}",
-                summary.status.symbol(),
-                summary.status.label(),
-                summary.status.meaning()
-            ),
+            format!("{symbol} {label}: {meaning}; {confirmed}"),
         ),
-        ("gone", found.deletion_note.clone()),
+        ("gone", shown.deletion_note.clone()),
         ("to", format_recipients(&summary.to)),
         ("cc", format_recipients(&summary.cc)),
         ("bcc", format_recipients(&summary.bcc)),
@@ -323,45 +268,50 @@ fn format_header(found: &ShownEmail, zone: &TimeZone) -> String {
         ("reply-to", format_recipients(&summary.reply_to)),
         ("subject", summary.subject.to_string()),
         ("created", format_api_time_long(&summary.created, zone)),
-        ("scheduled", scheduled),
+        ("scheduled", scheduled.unwrap_or_default()),
         ("tags", tags.join(" ")),
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
-    lines.extend(
-        summary
-            .extra
-            .iter()
-            .map(|(name, value)| (&**name, value.to_string())),
-    );
+    let extra = summary.extra.iter();
+    lines.extend(extra.map(|(name, value)| (&**name, value.to_string())));
     let known = lines.iter().filter(|(_, value)| !value.is_empty());
-    let known: Vec<String> = known
-        .map(|(name, value)| format!("{name:<10} {value}\n"))
-        .collect();
-    known.concat() + "\n"
+    let known = known.map(|(name, value)| format!("{name:<10} {value}\n"));
+    known.collect::<String>() + "\n"
 }
 
 fn format_recipients(addresses: &[Address]) -> String {
-    let named: Vec<String> = addresses
-        .iter()
-        .take(MAX_NAMED_RECIPIENTS)
-        .map(ToString::to_string)
-        .collect();
+    let named = addresses.iter().take(MAX_NAMED_RECIPIENTS);
+    let named: Vec<String> = named.map(ToString::to_string).collect();
     match addresses.len() - named.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
-/// The time in full, or as it came if it cannot be read.
-fn format_api_time_long(stamp: &ApiTime, zone: &TimeZone) -> String {
-    stamp
-        .parsed
-        .map_or_else(|| stamp.raw.to_string(), |at| format_time_long(at, zone))
+/// `render`: lays out an html file or standard input.
+pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandExit> {
+    let path = args.file.as_deref().unwrap_or(Path::new("-"));
+    let mut html = Vec::new();
+    if path == Path::new("-") {
+        let stdin = std::io::stdin().lock().read_to_end(&mut html);
+        stdin.map_err(|error| Error::cannot("read", ErrorKind::Io, "standard input", &error))?;
+    } else {
+        html = std::fs::read(path)
+            .map_err(|error| Error::cannot("read", ErrorKind::Io, path.display(), &error))?;
+    }
+    let width = layout_width(args.width, out);
+    let body = lay_out_html(&String::from_utf8_lossy(&html), width);
+    write_body(&body, args.links, out)
 }
 
-fn format_time_long(time: Timestamp, zone: &TimeZone) -> String {
-    time.to_zoned(zone.clone())
-        .strftime("%a %e %b %Y %H:%M:%S %Z")
-        .to_string()
+/// Returns the columns to lay out for: by flag, as wide as the terminal, or 80.
+fn layout_width(flag: Option<u16>, out: &Output) -> u16 {
+    flag.or(out.columns).unwrap_or(80)
+}
+
+fn write_body(body: &Body, links: bool, out: &mut Output) -> Result<(), CommandExit> {
+    let colour = out.colour;
+    out.write_styled(&ansi::write(body, ansi::AnsiOptions { colour, links }))?;
+    out.flush()
 }

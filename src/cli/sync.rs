@@ -1,168 +1,107 @@
-//! `sync`: mirrors the service into the archive, and says how far that got.
+//! `sync`: mirrors the service into the archive, and reports how far that got.
 
-use crate::text::format::group_digits;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::ProfileContext;
-use super::args;
-use super::format::describe_coverage;
+use super::args::SyncArgs;
+use super::format::{describe_coverage, format_remaining};
 use super::output::{CommandExit, Output};
-use super::progress::{RecheckTotals, SyncTotals, format_remaining};
-use crate::api::{Client, ClientConfig, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, CancellationToken, Coverage, MatchCount, ProcessLock};
+use super::progress::{RecheckTotals, RunCounts, SyncTotals};
+use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use crate::api::{EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
+use crate::archive::{Archive, Coverage, ProcessLock};
+use crate::config::HistorySpan;
 use crate::config::clock::Clock;
-use crate::config::{self, Backfill};
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
-use crate::sync::{self, Engine, RecheckScope, StopReason};
+use crate::sync::{Engine, RecheckScope, StopReason, SyncDepth};
+use crate::text::format::{group_digits, plural};
 
-/// How often the newest hundred emails are read again.
+/// Time between two refreshes of the newest emails.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
-const RECENT_AGE: SignedDuration = SignedDuration::from_hours(72);
-/// Due pages that are read between two looks for new mail.
+const RECENT_AGE: HistorySpan = HistorySpan::Last(SignedDuration::from_hours(72));
+/// Pages of due statuses between two refreshes.
 const RECHECK_PAGES: u32 = 10;
 /// Requests for due statuses after the sync run, unless a flag says otherwise.
 const MAX_DUE_REQUESTS: u32 = 100;
+/// Time between two attempts to get the lock of another process.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far back to go, as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BackSpan {
-    /// To the very first email.
-    All,
-    /// So long before now.
-    Last(SignedDuration),
-}
-
-/// Reads `all`, or a number of hours, days or weeks.
-pub fn parse_back(text: &str) -> Result<BackSpan, String> {
-    if text == "all" {
-        return Ok(BackSpan::All);
-    }
-    config::parse_duration(text)
-        .map(BackSpan::Last)
-        .ok_or_else(|| format!("say all, or {}", config::DURATION_SYNTAX))
-}
-
-/// Which statuses to read again, as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecheckSpan {
-    /// None.
-    Off,
-    /// Those of all mail.
-    All,
-    /// Those of mail that is not older than this.
-    Last(SignedDuration),
-}
-
-/// Reads `off`, `all`, or a number of hours, days or weeks.
-pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
-    match text {
-        "off" => Ok(RecheckSpan::Off),
-        "all" => Ok(RecheckSpan::All),
-        text => config::parse_duration(text)
-            .map(RecheckSpan::Last)
-            .ok_or_else(|| format!("say all, off, or {}", config::DURATION_SYNTAX)),
-    }
-}
-
-/// Fetches what is new, then what is older, then bodies if they are wanted, until it is all there or
-/// something ends it; with `--watch`, nothing but a signal or a fault of this machine does.
-///
-/// # Errors
-///
-/// If the service or the archive fails; what was fetched until then is kept, and reported first.
-pub(super) async fn run(
-    sync: &args::SyncArgs,
-    archive: &Archive,
-    ctx: &mut ProfileContext<'_>,
-) -> Result<(), CommandExit> {
-    let (tally, outcome) = run_sync(sync, archive, ctx).await?;
-    if matches!(outcome, Err(CommandExit::Signal(_))) && !sync.watch {
-        let is_whole = matches!(sync.recheck, Some(RecheckSpan::All | RecheckSpan::Last(_)));
-        ctx.out.note(if is_whole {
+/// Fetches new mail, then older mail, then bodies if requested. With `--watch`, only a signal or an
+/// error of this machine ends it. What was fetched before an error is kept, and reported first.
+pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_archive::open_for_writing(ctx)?;
+    let (totals, result) = block_on(run_sync(args, &archive, ctx))?;
+    if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
+        let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
+        ctx.out.note(if is_recheck {
             "interrupted; what was read is kept"
         } else {
             "interrupted; the same command goes on from here"
         });
     }
-    if tally.has_answer {
-        tally.write_report(sync.bodies, &ctx.settings.zone, ctx.out)?;
+    if totals.has_answer {
+        totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
     }
-    outcome
+    result
 }
 
 /// Fetches back to `back` without a report, for a command that needs those emails.
-pub(super) async fn load_older(
-    back: BackSpan,
+pub(super) fn load_older(
+    back: HistorySpan,
     archive: &Archive,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let sync = args::SyncArgs {
+    let args = SyncArgs {
         back,
-        recheck: Some(RecheckSpan::Off),
+        recheck: Some(HistorySpan::Off),
         bodies: false,
         watch: false,
     };
-    run_sync(&sync, archive, ctx).await?.1
+    block_on(run_sync(&args, archive, ctx))?.1
 }
 
-/// How often it is looked whether another process still walks back.
-const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
-
-/// What was brought, and how it ended.
-type SyncOutcome = (SyncTotals, Result<(), CommandExit>);
-
 async fn run_sync(
-    sync: &args::SyncArgs,
+    args: &SyncArgs,
     archive: &Archive,
     ctx: &mut ProfileContext<'_>,
-) -> Result<SyncOutcome, CommandExit> {
-    // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(
-        ClientConfig::from(ctx.settings),
-        RetryPolicy::LONG_RUNNING,
-        ctx.clock.clone(),
-    );
-    let client = super::with_wait_notes(client, ctx.out)
-        .with_priority(&RequestHandle::new(Priority::Backfill));
-    let reach = archive.coverage()?;
-    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
-    let mut signals = super::listen_for_signals()?;
-    let back = match sync.back {
-        BackSpan::All => sync::SyncDepth::All,
-        BackSpan::Last(span) => {
-            sync::SyncDepth::Until((ctx.clock)().checked_sub(span).unwrap_or(Timestamp::MIN))
-        }
-    };
-    let tally = SyncTotals::new((ctx.clock)(), reach);
-    let mut mirror = SyncCommand {
-        engine,
-        back,
+) -> Result<(SyncTotals, Result<(), CommandExit>), CommandExit> {
+    // No user waits at a screen, so the team's own sending goes first.
+    let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
+    let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
+    let mut signals = listen_for_signals()?;
+    let now = ctx.now();
+    let mut command = SyncCommand {
+        engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
+        back: match args.back {
+            HistorySpan::All => SyncDepth::All,
+            span => depth(span, now),
+        },
         backfill: ctx.settings.backfill,
         clock: ctx.clock.clone(),
         zone: ctx.settings.zone.clone(),
-        totals: tally,
+        totals: SyncTotals::new(now, archive.coverage()?),
         out: &mut *ctx.out,
     };
-    let outcome = tokio::select! {
-        outcome = mirror.run(sync) => outcome,
-        number = signals.recv() => Err(CommandExit::Signal(number)),
-    };
-    mirror.out.show_progress("");
-    Ok((mirror.totals, outcome))
+    let result = until_signal(&mut signals, command.run(args)).await;
+    command.out.show_progress("");
+    Ok((command.totals, result))
+}
+
+fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
+    SyncDepth::Until(span.start(now).unwrap_or(now))
 }
 
 /// One run of the command.
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
-    back: sync::SyncDepth,
-    /// How far back the profile's `backfill` setting reaches.
-    backfill: Backfill,
+    back: SyncDepth,
+    /// The `backfill` setting of the profile.
+    backfill: HistorySpan,
     clock: Clock,
     zone: TimeZone,
     totals: SyncTotals,
@@ -170,200 +109,174 @@ struct SyncCommand<'a, S> {
 }
 
 impl<S: EmailApi> SyncCommand<'_, S> {
-    async fn run(&mut self, sync: &args::SyncArgs) -> Result<(), CommandExit> {
-        let started = (self.clock)();
-        let mut stop = self.sync_when_unlocked().await.err();
-        if stop.is_none() {
-            stop = self.recheck_statuses(sync.recheck, started).await.err();
-        }
-        if stop.is_none() && sync.bodies {
-            stop = self.fetch_bodies(self.back).await.err();
-        }
-        match stop {
-            Some(failure) if !(sync.watch && failure.kind.is_service_error()) => {
-                Err(failure.into())
-            }
-            stop if sync.watch => self.watch(sync, stop).await,
+    async fn run(&mut self, args: &SyncArgs) -> Result<(), CommandExit> {
+        match self.run_once(args).await {
+            Err(error) if !(args.watch && error.kind.is_service_error()) => Err(error.into()),
+            result if args.watch => self.watch(args, result.err()).await,
             _ => Ok(()),
         }
     }
 
-    /// Walks back, unless another process does: then that one is waited for, and what it leaves is walked.
-    async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
-        let lease = self.engine.archive().backfill_lock().clone();
-        let mut reported = false;
-        while !lease.try_acquire((self.clock)()) {
-            if !std::mem::replace(&mut reported, true) {
-                self.out.note(
-                    "another sentbox is fetching older mail already; waiting until it is done",
-                );
-            }
-            let line = format!(
-                "waiting for another sentbox; {}",
-                describe_coverage(&self.engine.archive().coverage()?, &self.zone)
-            );
-            self.out.show_progress(&line);
-            sleep(LOCK_POLL_INTERVAL).await;
+    async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
+        let started = (self.clock)();
+        self.sync_when_unlocked().await?;
+        self.recheck_statuses(args.recheck, started).await?;
+        if args.bodies {
+            self.fetch_bodies(self.back).await?;
         }
-        let walked = self.sync_locked(&lease).await;
-        lease.release();
-        walked
+        Ok(())
     }
 
-    async fn sync_locked(&mut self, lease: &ProcessLock) -> Result<(), Error> {
+    /// Waits until no other process loads older mail, then loads what is still missing.
+    async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
+        let lock = self.engine.archive().backfill_lock().clone();
+        let mut is_reported = false;
+        while !lock.try_acquire((self.clock)()) {
+            if !std::mem::replace(&mut is_reported, true) {
+                let message =
+                    "another sentbox is fetching older mail already; waiting until it is done";
+                self.out.note(message);
+            }
+            let coverage = self.engine.archive().coverage()?;
+            let coverage = describe_coverage(&coverage, &self.zone);
+            self.out
+                .show_progress(&format!("waiting for another sentbox; {coverage}"));
+            sleep(LOCK_POLL_INTERVAL).await;
+        }
+        let result = self.sync_locked(&lock).await;
+        lock.release();
+        result
+    }
+
+    async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<(), Error> {
         let Self {
             engine,
             back,
             clock,
             zone,
-            totals: tally,
+            totals,
             out,
             ..
         } = self;
-        let synced = engine.full_sync(*back, |synced| {
+        let report = engine.full_sync(*back, |progress| {
             // Renewed with each page: a process that stops for long loses the lock.
-            let _ = lease.try_acquire(clock());
-            tally.coverage = synced.coverage.clone();
-            tally.current_run = Some((synced.new, synced.changes, synced.pages));
-            tally.has_answer = true;
-            out.show_progress(&tally.progress_line(clock(), *back, zone));
+            let _ = lock.try_acquire(clock());
+            totals.coverage = progress.coverage.clone();
+            totals.current_run = RunCounts::from(progress);
+            totals.has_answer = true;
+            out.show_progress(&totals.progress_line(clock(), *back, zone));
         });
-        let synced = synced.await?;
-        tally.add_run(&synced);
-        stop_error(&synced.stop_reason).map_or(Ok(()), Err)
+        let report = report.await?;
+        totals.add_run(&report);
+        stop_error(report.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Re-reads the statuses that are due, or all of the given age, which this run has not
-    /// confirmed since it `started`.
+    /// Confirms the statuses that are due, or all in a span that were not confirmed since `started`.
     async fn recheck_statuses(
         &mut self,
-        again: Option<RecheckSpan>,
+        span: Option<HistorySpan>,
         started: Timestamp,
     ) -> Result<(), Error> {
-        let since = |span| {
-            started
-                .checked_sub(span)
-                .unwrap_or(Timestamp::MIN)
-                .as_microsecond()
+        let since = |span: HistorySpan| {
+            let start = span.start(started).filter(|_| span != HistorySpan::All);
+            start.map_or(i64::MIN, Timestamp::as_microsecond)
         };
         let all = |since| RecheckScope::All {
             since,
             before: started,
         };
-        let (recheck, most) = match again {
-            Some(RecheckSpan::Off) => return Ok(()),
-            Some(RecheckSpan::All) => (all(i64::MIN), u32::MAX),
-            Some(RecheckSpan::Last(span)) => (all(since(span)), u32::MAX),
-            None => (
-                RecheckScope::Due {
-                    since: since(RECENT_AGE),
-                },
-                MAX_DUE_REQUESTS,
-            ),
+        let recent = since(RECENT_AGE);
+        let (scope, max_requests) = match span {
+            Some(HistorySpan::Off) => return Ok(()),
+            Some(span) => (all(since(span)), u32::MAX),
+            None => (RecheckScope::Due { since: recent }, MAX_DUE_REQUESTS),
         };
         let engine = self
             .engine
             .with_priority(&RequestHandle::new(Priority::Recheck));
-        let due = engine.count_due(recheck).await?;
-        // Pages hold more than what is due, so that other rows are confirmed with them.
-        let unconfirmed = match recheck {
+        let due = engine.count_due(scope).await?;
+        // Pages have more emails than the due ones; they are confirmed, too.
+        let whole_scope = match scope {
             RecheckScope::Due { since } if due > 0 => all(since),
-            recheck => recheck,
+            scope => scope,
         };
-        let before = if unconfirmed == recheck {
-            due
-        } else {
-            engine.count_due(unconfirmed).await?
-        };
+        let unconfirmed = engine.count_due(whole_scope).await?;
         let (gone, begun) = (self.count_deleted()?, (self.clock)());
-        let (mut requests, mut changes, mut failed) = (0, 0, None);
-        while requests < most {
-            match engine.recheck(recheck).await {
-                Ok(Some(synced)) => {
-                    (requests, changes) = (requests + 1, changes + synced.changes);
-                    self.totals.add_run(&synced);
-                }
-                Ok(None) => break,
-                Err(failure) => {
-                    failed = Some(failure);
-                    break;
-                }
+        let (mut requests, mut changes) = (0, 0);
+        let error = loop {
+            if requests == max_requests {
+                break None;
             }
+            match engine.recheck(scope).await {
+                Ok(Some(report)) => {
+                    (requests, changes) = (requests + 1, changes + report.changes);
+                    self.totals.add_run(&report);
+                }
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+            let page = u64::from(MAX_LIMIT);
             let left = due
-                .saturating_sub(u64::from(requests) * u64::from(MAX_LIMIT))
-                .min(u64::from(most - requests) * u64::from(MAX_LIMIT));
+                .saturating_sub(u64::from(requests) * page)
+                .min(u64::from(max_requests - requests) * page);
             let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
-            let time = format_remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
+            let time = format_remaining(each * i128::from(left.div_ceil(page)) / 1000);
             self.out.show_progress(&format!(
                 "re-reading statuses: {} to go, {} changed{time}",
                 group_digits(left, ' '),
                 group_digits(changes, ' ')
             ));
-        }
-        let left = engine.count_due(recheck).await?;
-        let statuses = before.saturating_sub(if unconfirmed == recheck {
-            left
-        } else {
-            engine.count_due(unconfirmed).await?
-        });
+        };
+        let left = engine.count_due(scope).await?;
+        let still_unconfirmed = engine.count_due(whole_scope).await?;
         self.totals.recheck = Some(RecheckTotals {
-            statuses,
+            statuses: unconfirmed.saturating_sub(still_unconfirmed),
             changes,
             gone: self.count_deleted()?.saturating_sub(gone),
             left,
         });
         if left > 0 {
+            let statuses = plural(left, "status");
             self.out.show_progress("");
-            self.out.note(&match again {
-                None => format!(
-                    "{} of the last 72 h are due; --recheck 72h reads them all",
-                    format_statuses(left)
-                ),
-                Some(_) => format!(
-                    "{} could not be read again; the next run retries them",
-                    format_statuses(left)
-                ),
+            self.out.note(&match span {
+                None => {
+                    format!("{statuses} of the last 72 h are due; --recheck 72h reads them all")
+                }
+                Some(_) => {
+                    format!("{statuses} could not be read again; the next run retries them")
+                }
             });
         }
-        failed.map_or(Ok(()), Err)
+        error.map_or(Ok(()), Err)
     }
 
-    /// How many emails the service does not have any more.
+    /// Counts the emails that the service no longer has.
     fn count_deleted(&self) -> Result<u64, Error> {
         let query = Query {
             filter: Node::Term(Term::Is(EmailClass::Gone)),
             sort: SortOrder::Newest,
         };
-        Ok(
-            match self.engine.archive().count_matches(
-                &query,
-                u64::MAX,
-                &CancellationToken::default(),
-            )? {
-                Some(MatchCount::Exactly(count) | MatchCount::MoreThan(count)) => count,
-                None => 0,
-            },
-        )
+        open_archive::count_matches(self.engine.archive(), &query)
     }
 
-    async fn fetch_bodies(&mut self, back: sync::SyncDepth) -> Result<(), Error> {
+    async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
         let Self {
             engine,
             clock,
-            totals: tally,
+            totals,
             out,
             ..
         } = self;
         let started = clock();
-        let (before, bad) = (tally.bodies, tally.unreadable_bodies);
+        let before = totals.bodies;
         let done = engine.fetch_bodies(back, |done| {
-            (tally.bodies, tally.unreadable_bodies) = (before + done.stored, bad + done.invalid);
+            totals.bodies = before + done.stored;
             let each = clock().duration_since(started).as_millis()
                 / i128::from((done.stored + done.missing + done.invalid).max(1));
             let left = format_remaining(each * i128::from(done.remaining) / 1000);
             out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
-                group_digits(tally.bodies, ' '),
+                group_digits(totals.bodies, ' '),
                 group_digits(done.remaining, ' ')
             ));
         });
@@ -377,175 +290,134 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         done.error.map_or(Ok(()), Err)
     }
 
-    /// Goes on with what is new, and with the statuses that are due. A service that fails is asked again
-    /// later.
+    /// Continues with new mail and due statuses. If the service fails, it is asked again later.
     async fn watch(
         &mut self,
-        sync: &args::SyncArgs,
-        mut trouble: Option<Error>,
+        args: &SyncArgs,
+        mut last_error: Option<Error>,
     ) -> Result<(), CommandExit> {
         let mut failures = 0;
         loop {
-            match &trouble {
+            match &last_error {
                 None if failures > 0 => self.out.note("the service answers again"),
-                Some(failure) if failures == 0 => self
+                Some(error) if failures == 0 => self
                     .out
-                    .note(&format!("{}; it is asked again later", failure.message)),
+                    .note(&format!("{}; it is asked again later", error.message)),
                 _ => {}
             }
-            failures = if trouble.is_some() { failures + 1 } else { 0 };
-            let asked_for = trouble
-                .take()
-                .map(|failure| failure.cooldown())
-                .unwrap_or_default();
+            failures = last_error.as_ref().map_or(0, |_| failures + 1);
+            let cooldown = last_error.take().map(|error| error.cooldown());
             let pause = REFRESH_INTERVAL
                 .saturating_mul(1 << failures.min(2))
-                .max(asked_for);
-            let pause = pause.mul_f64(1.0 + fastrand::f64() / 4.0);
+                .max(cooldown.unwrap_or_default())
+                .mul_f64(1.0 + fastrand::f64() / 4.0);
             if failures == 0 {
                 self.backfill_during_pause(pause).await?;
             } else {
                 sleep(pause).await;
             }
-            if let Err(failure) = self.refresh_once(sync).await {
-                if !failure.kind.is_service_error() {
-                    return Err(failure.into());
-                }
-                trouble = Some(failure);
+            match self.refresh_once(args).await {
+                Err(error) if !error.kind.is_service_error() => return Err(error.into()),
+                result => last_error = result.err(),
             }
         }
     }
 
-    /// Fetches older mail during a pause, if the profile says so; a page that fails is requested
+    /// Fetches older mail during a pause, if the profile says so. A page that fails is requested
     /// again after the next refresh.
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
         while Instant::now() < until && !self.is_backfilled()? {
-            match self.engine.backfill().await {
-                Ok(Some(synced)) => {
-                    let (before, over) = (self.totals.coverage.clone(), synced.new == 0);
-                    self.totals.add_run(&synced);
-                    self.out
-                        .show_progress(&self.totals.summary(false, &self.zone));
-                    if over && before == synced.coverage {
-                        break;
-                    }
-                }
-                Ok(None) | Err(_) => break,
+            let Ok(Some(report)) = self.engine.backfill().await else {
+                break;
+            };
+            let before = self.totals.coverage.clone();
+            self.totals.add_run(&report);
+            self.out
+                .show_progress(&self.totals.summary(false, &self.zone));
+            if report.new == 0 && before == report.coverage {
+                break;
             }
         }
         sleep_until(until).await;
         Ok(())
     }
 
-    /// Whether the archive reaches as far back as the profile's `backfill`.
+    /// Whether coverage reaches as far back as the profile's `backfill`.
     fn is_backfilled(&self) -> Result<bool, Error> {
-        let until = match self.backfill {
-            Backfill::Off => return Ok(true),
-            Backfill::Last(span) => (self.clock)().checked_sub(span).unwrap_or(Timestamp::MIN),
-            Backfill::All => Timestamp::MIN,
+        let Some(start) = self.backfill.start((self.clock)()) else {
+            return Ok(true);
         };
         Ok(match self.engine.archive().coverage()? {
             Coverage::Complete => true,
-            Coverage::Since(stamp) => stamp.parsed.is_none_or(|at| at <= until),
+            Coverage::Since(oldest) => oldest.parsed.is_none_or(|at| at <= start),
             Coverage::Unknown => false,
         })
     }
 
-    async fn refresh_once(&mut self, sync: &args::SyncArgs) -> Result<(), Error> {
-        let synced = self
+    async fn refresh_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
+        let engine = self
             .engine
-            .with_priority(&RequestHandle::new(Priority::Refresh))
-            .refresh()
-            .await?;
-        self.totals.add_run(&synced);
-        if synced.stop_reason == StopReason::OtherProcess {
-            let line = format!(
-                "another sentbox process is syncing; {}",
-                describe_coverage(&synced.coverage, &self.zone)
-            );
+            .with_priority(&RequestHandle::new(Priority::Refresh));
+        let report = engine.refresh().await?;
+        self.totals.add_run(&report);
+        if let StopReason::Failed(error) = report.stop_reason {
+            return Err(error);
+        }
+        if report.stop_reason == StopReason::OtherProcess {
+            let coverage = describe_coverage(&report.coverage, &self.zone);
+            let line = format!("another sentbox process is syncing; {coverage}");
             self.out.show_progress(&line);
             return Ok(());
         }
-        if let StopReason::Failed(failure) = synced.stop_reason {
-            return Err(failure);
-        }
         let now = (self.clock)();
         self.out
-            .show_progress(&self.totals.summary(sync.bodies, &self.zone));
-        let pages = if sync.recheck == Some(RecheckSpan::Off) {
-            0
-        } else {
-            RECHECK_PAGES
-        };
-        for _ in 0..pages {
-            let Some(synced) = self
-                .engine
-                .with_priority(&RequestHandle::new(Priority::Recheck))
-                .recheck(RecheckScope::background(now))
-                .await?
-            else {
+            .show_progress(&self.totals.summary(args.bodies, &self.zone));
+        let is_off = args.recheck == Some(HistorySpan::Off);
+        let engine = self
+            .engine
+            .with_priority(&RequestHandle::new(Priority::Recheck));
+        for _ in 0..if is_off { 0 } else { RECHECK_PAGES } {
+            let scope = RecheckScope::background(now);
+            let Some(report) = engine.recheck(scope).await? else {
                 break;
             };
-            self.totals.add_run(&synced);
+            self.totals.add_run(&report);
         }
-        if sync.bodies {
-            self.fetch_bodies(sync::SyncDepth::Until(
-                now.checked_sub(RECENT_AGE).unwrap_or(Timestamp::MIN),
-            ))
-            .await
-        } else {
-            Ok(())
+        if args.bodies {
+            self.fetch_bodies(depth(RECENT_AGE, now)).await?;
         }
+        Ok(())
     }
 }
 
-/// `1 204 statuses`.
-fn format_statuses(number: u64) -> String {
-    format!(
-        "{} {}",
-        group_digits(number, ' '),
-        if number == 1 { "status" } else { "statuses" }
-    )
-}
-
-/// Why the walk did not get as far as it was asked to, if it did not.
-pub(super) fn stop_error(stopped: &StopReason) -> Option<Error> {
-    match stopped {
-        StopReason::Done | StopReason::End | StopReason::OtherProcess => None,
-        StopReason::PageLimit => Some(
-            Error::new(
-                ErrorKind::RateLimited,
-                "there is more than one run may ask for",
-            )
-            .with_hint("run it again to go on"),
+/// Returns the error of a sync run that stopped early.
+pub(super) fn stop_error(reason: StopReason) -> Option<Error> {
+    let (kind, message, hint) = match reason {
+        StopReason::Done | StopReason::End | StopReason::OtherProcess => return None,
+        StopReason::PageLimit => (
+            ErrorKind::RateLimited,
+            "there is more than one run may ask for",
+            "run it again to go on",
         ),
-        StopReason::NoProgress => {
-            let failure = Error::new(
-                ErrorKind::NotTheApi,
-                "the service says that there is more, but sends nothing new",
-            );
-            Some(failure.with_hint("what is here is kept; there may be more"))
-        }
-        StopReason::Unreadable => {
-            let failure = Error::new(
-                ErrorKind::NotTheApi,
-                "not every email on the service's pages could be read",
-            );
-            Some(
-                failure
-                    .with_hint("the others are kept; run it again later to fetch what is missing"),
-            )
-        }
-        StopReason::NoLiveCursor => Some(
-            Error::new(
-                ErrorKind::NotFound,
-                "the service no longer knows where to go on from",
-            )
-            .with_hint("run it again to start from the newest"),
+        StopReason::NoProgress => (
+            ErrorKind::NotTheApi,
+            "the service says that there is more, but sends nothing new",
+            "what is here is kept; there may be more",
         ),
-        StopReason::Failed(failure) => Some(failure.clone()),
-    }
+        StopReason::Unreadable => (
+            ErrorKind::NotTheApi,
+            "not every email on the service's pages could be read",
+            "the others are kept; run it again later to fetch what is missing",
+        ),
+        StopReason::NoLiveCursor => (
+            ErrorKind::NotFound,
+            "the service no longer knows where to go on from",
+            "run it again to start from the newest",
+        ),
+        StopReason::Failed(error) => return Some(error),
+    };
+    Some(Error::new(kind, message).with_hint(hint))
 }
 
 #[cfg(test)]

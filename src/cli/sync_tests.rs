@@ -38,21 +38,6 @@ fn watch_stops_only_for_key_and_local_errors() {
     );
 }
 
-#[test]
-fn spans_are_hours_days_and_weeks() {
-    assert_eq!(parse_back("all"), Ok(BackSpan::All));
-    for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-        assert_eq!(
-            parse_back(text),
-            Ok(BackSpan::Last(SignedDuration::from_hours(hours))),
-            "{text}"
-        );
-    }
-    for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "All"] {
-        assert!(parse_back(text).is_err(), "{text}");
-    }
-}
-
 /// The last email's time, in seconds since 1970.
 const NOW: i64 = 1_790_000_000;
 
@@ -100,9 +85,9 @@ fn item(n: i64) -> ListedEmail {
 }
 
 /// A run of `sync --watch` over `played`, which `script` watches; returns its output.
-async fn watching(
+async fn output_of_watch(
     played: &FakeService,
-    backfill: Backfill,
+    backfill: HistorySpan,
     script: impl AsyncFnOnce(&Archive),
 ) -> String {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
@@ -112,7 +97,7 @@ async fn watching(
     let (mut out, output) = Output::captured();
     let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;
-    let back = sync::SyncDepth::Until(clock());
+    let back = SyncDepth::Until(clock());
     let mut mirror = SyncCommand {
         engine,
         back,
@@ -122,8 +107,8 @@ async fn watching(
         totals: tally,
         out: &mut out,
     };
-    let sync = args::SyncArgs {
-        back: BackSpan::Last(SignedDuration::ZERO),
+    let sync = SyncArgs {
+        back: HistorySpan::Last(SignedDuration::ZERO),
         recheck: None,
         bodies: false,
         watch: true,
@@ -151,7 +136,7 @@ async fn until(is_so: impl Fn() -> bool) {
 async fn watch_fetches_new_mail_and_reports_errors_once() {
     let played = FakeService::default();
     played.0.lock().unwrap().emails = 3;
-    let output = watching(&played, Backfill::Off, async |archive| {
+    let output = output_of_watch(&played, HistorySpan::Off, async |archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
         played.0.lock().unwrap().emails = 5;
@@ -179,13 +164,13 @@ async fn watch_fetches_new_mail_and_reports_errors_once() {
 #[tokio::test(start_paused = true)]
 async fn watch_backfills_between_refreshes() {
     for (backfill, emails) in [
-        (Backfill::Off, 100),
-        (Backfill::All, 1_000),
-        (Backfill::Last(SignedDuration::from_hours(450)), 500),
+        (HistorySpan::Off, 100),
+        (HistorySpan::All, 1_000),
+        (HistorySpan::Last(SignedDuration::from_hours(450)), 500),
     ] {
         let played = FakeService::default();
         played.0.lock().unwrap().emails = 1_000;
-        watching(&played, backfill, async |archive| {
+        output_of_watch(&played, backfill, async |archive| {
             until(|| archive.query_count().unwrap() >= emails).await;
             sleep(Duration::from_mins(5)).await;
             assert_eq!(archive.query_count().unwrap(), emails, "{backfill:?}");

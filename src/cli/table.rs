@@ -3,14 +3,18 @@
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
+use super::ProfileContext;
 use super::args::NO_HELP;
+use super::format::format_utc;
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
+use crate::error::Error;
 use crate::mail::{Address, ApiTime, Status, Summary};
+use crate::text::width::align_left;
 
-/// The width of a status: symbol, blank, the longest word.
+/// The width of a status: symbol, space, the longest word.
 const STATUS_WIDTH: usize = 12;
 /// The width of a time, `20 Nov 09:41`.
 const TIME_WIDTH: usize = 12;
@@ -19,80 +23,107 @@ const ID_WIDTH: usize = 36;
 /// From this width on the id is shown.
 const MIN_WIDTH_WITH_ID: usize = 110;
 
-/// Time in UTC, status, recipients, subject and id between tabs, for cut and grep.
-pub(super) fn tab_separated(summary: &Summary) -> String {
-    let time = summary
-        .created
-        .parsed
-        .map_or_else(|| summary.created.raw.to_string(), |at| at.to_string());
-    let to: Vec<String> = summary
-        .to
-        .iter()
-        .map(|address| address.email.to_string())
-        .collect();
-    [
-        &time,
-        summary.status.label(),
-        &to.join(","),
-        &summary.subject,
-        &summary.id.to_safe_text(),
-    ]
-    .join("\t")
+/// Prints emails one by one in the format of the output.
+pub(super) struct RowPrinter<'a> {
+    pub(super) layout: RowLayout,
+    pub(super) out: &'a mut Output,
+    /// Number of emails printed so far.
+    pub(super) printed: u64,
 }
 
-/// How rows for people look.
+impl<'a> RowPrinter<'a> {
+    pub(super) fn new(ctx: &'a mut ProfileContext<'_>) -> Self {
+        Self {
+            layout: RowLayout {
+                columns: ctx.out.columns,
+                colour: ctx.out.colour,
+                zone: ctx.settings.zone.clone(),
+                now: ctx.now(),
+            },
+            out: &mut *ctx.out,
+            printed: 0,
+        }
+    }
+
+    /// Prints one email: a line for people, or its JSON, as an item of the service's list envelope.
+    pub(super) fn print(
+        &mut self,
+        line: impl FnOnce(&RowLayout) -> String,
+        json: impl FnOnce() -> Result<String, Error>,
+    ) -> Result<(), CommandExit> {
+        let text = match self.out.format {
+            OutputFormat::Human => line(&self.layout) + "\n",
+            OutputFormat::JsonLines => json()? + "\n",
+            OutputFormat::Json => format!("{}\n{}", self.list_separator(","), json()?),
+        };
+        self.printed += 1;
+        self.out.write_styled(&text)
+    }
+
+    /// Ends the list envelope, and starts it if there was no email.
+    pub(super) fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
+        if self.out.format == OutputFormat::Json {
+            let start = self.list_separator("");
+            let end = format!("{start}\n],\"has_more\":{has_more}}}\n");
+            self.out.write_data(&end)?;
+        }
+        self.out.flush()
+    }
+
+    fn list_separator(&self, later: &'static str) -> &'static str {
+        match self.printed {
+            0 => "{\"object\":\"list\",\"data\":[",
+            _ => later,
+        }
+    }
+}
+
+/// The layout of rows for people.
 #[derive(Debug, Clone)]
 pub(super) struct RowLayout {
-    /// Their whole width.
-    pub(super) width: u16,
-    /// Whether the status is coloured.
+    /// Width of the terminal; without one, fields are separated by tabs.
+    pub(super) columns: Option<u16>,
     pub(super) colour: bool,
-    /// The zone of the times.
     pub(super) zone: TimeZone,
     /// The present; a time of another year is shown as a date.
     pub(super) now: Timestamp,
 }
 
 impl RowLayout {
-    /// Status, recipient, subject, time and, if it fits, the id; a mark says that the service no
-    /// longer has it.
-    pub(super) fn format_row(&self, summary: &Summary, gone: bool) -> String {
-        let width = usize::from(self.width);
+    /// Formats an email as one line. On a terminal, a mark shows that it is deleted upstream.
+    pub(super) fn format(&self, summary: &Summary, is_gone: bool) -> String {
+        match self.columns {
+            Some(width) => self.format_columns(summary, is_gone, width.into()),
+            None => tab_separated(summary),
+        }
+    }
+
+    /// Formats status, recipient, subject, time and, if it fits, the id.
+    fn format_columns(&self, summary: &Summary, is_gone: bool, width: usize) -> String {
         let with_id = width >= MIN_WIDTH_WITH_ID;
         let fixed = STATUS_WIDTH + 1 + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
         let free = width.saturating_sub(fixed);
-        let (recipient, subject) = (free * 2 / 5, free - free * 2 / 5);
-        let others = summary.to.len().saturating_sub(1);
-        // As on the screen: who looks for a customer looks for the address, and the name would push it out.
-        let first = summary
-            .to
-            .first()
-            .map(|address| address.email.to_string())
-            .unwrap_or_default();
-        let plus = if others > 0 {
-            format!(" +{others}")
-        } else {
-            String::new()
+        let (to_width, subject_width) = (free * 2 / 5, free - free * 2 / 5);
+        let plus = match summary.to.len() {
+            0 | 1 => String::new(),
+            count => format!(" +{}", count - 1),
         };
-        let to = format!(
-            "{}{plus}",
-            fit_width(&first, recipient.saturating_sub(plus.width())).trim_end()
+        // As on the screen: the address identifies a customer, and the name would push it out.
+        let first = summary.to.first().map_or("", |address| &address.email);
+        let first = fit_width(first, to_width.saturating_sub(plus.width()));
+        let to = format!("{}{plus}", first.trim_end());
+        let mark = if is_gone { "†" } else { " " };
+        let status = format!(
+            "{}{mark}{}",
+            summary.status.symbol(),
+            summary.status.label()
         );
-        let sign = if gone { "†" } else { " " };
-        let status = fit_width(
-            &format!(
-                "{}{sign}{}",
-                summary.status.symbol(),
-                summary.status.label()
-            ),
-            STATUS_WIDTH,
-        );
-        let time = self.format_time(&summary.created);
         let mut row = format!(
-            "{} {} {} {time:>TIME_WIDTH$}",
-            self.colour_status(&status, &summary.status),
-            fit_width(&to, recipient),
-            fit_width(&summary.subject, subject)
+            "{} {} {} {:>TIME_WIDTH$}",
+            self.colour_status(fit_width(&status, STATUS_WIDTH), &summary.status),
+            fit_width(&to, to_width),
+            fit_width(&summary.subject, subject_width),
+            self.format_time(&summary.created)
         );
         if with_id {
             row.push(' ');
@@ -101,25 +132,23 @@ impl RowLayout {
         row
     }
 
-    fn format_time(&self, stamp: &ApiTime) -> String {
-        let Some(at) = stamp.parsed else {
-            return fit_width(&stamp.raw, TIME_WIDTH);
+    fn format_time(&self, time: &ApiTime) -> String {
+        let Some(at) = time.parsed else {
+            return fit_width(&time.raw, TIME_WIDTH);
         };
-        let (then, now) = (
-            at.to_zoned(self.zone.clone()),
-            self.now.to_zoned(self.zone.clone()),
-        );
-        let form = if then.year() == now.year() {
+        let at = at.to_zoned(self.zone.clone());
+        let is_this_year = at.year() == self.now.to_zoned(self.zone.clone()).year();
+        let format = if is_this_year {
             "%e %b %H:%M"
         } else {
             "%Y-%m-%d"
         };
-        then.strftime(form).to_string()
+        at.strftime(format).to_string()
     }
 
-    fn colour_status(&self, text: &str, status: &Status) -> String {
+    fn colour_status(&self, text: String, status: &Status) -> String {
         if !self.colour {
-            return text.to_owned();
+            return text;
         }
         let code = match status {
             Status::Bounced
@@ -139,44 +168,43 @@ impl RowLayout {
     }
 }
 
-/// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
-fn fit_width(text: &str, width: usize) -> String {
-    let full = text.width();
-    if full <= width {
-        return format!("{text}{:pad$}", "", pad = width - full);
-    }
-    let (mut kept, mut used) = (String::new(), 0);
-    for grapheme in text.graphemes(true) {
-        let wide = grapheme.width();
-        if used + wide + 1 > width {
-            break;
-        }
-        kept.push_str(grapheme);
-        used += wide;
-    }
-    if used < width {
-        kept.push('…');
-        used += 1;
-    }
-    format!("{kept}{:pad$}", "", pad = width - used)
+/// Formats time in UTC, status, recipients, subject and id between tabs, for cut and grep.
+fn tab_separated(summary: &Summary) -> String {
+    [
+        &*format_utc(&summary.created),
+        summary.status.label(),
+        &join(&summary.to, ",", |address| address.email.to_string()),
+        &summary.subject,
+        &summary.id.to_safe_text(),
+    ]
+    .join("\t")
 }
 
-/// A column that can be asked for.
+fn fit_width(text: &str, width: usize) -> String {
+    align_left(text, width, "…")
+}
+
+fn join(addresses: &[Address], separator: &str, format: fn(&Address) -> String) -> String {
+    let addresses: Vec<String> = addresses.iter().map(format).collect();
+    addresses.join(separator)
+}
+
+/// A column of `--columns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Column {
-    /// When the service accepted it, in UTC.
+    /// Time of acceptance by the service, in UTC.
     #[value(help = NO_HELP)]
     Created,
     /// The status in one word.
     #[value(help = NO_HELP)]
     Status,
-    /// When the status was seen to change, in UTC.
+    /// Time at which the status was seen to change, in UTC.
     #[value(help = NO_HELP)]
     Changed,
-    /// When the service has confirmed the status, in UTC.
+    /// Time at which the service confirmed the status, in UTC.
     #[value(help = NO_HELP)]
     Checked,
-    /// When the service was found to list it no more, in UTC.
+    /// Time at which the service was found to list it no more, in UTC.
     #[value(help = NO_HELP)]
     Gone,
     /// Recipients.
@@ -191,13 +219,13 @@ pub enum Column {
     /// The sender.
     #[value(help = NO_HELP)]
     From,
-    /// Where answers go.
+    /// Addresses for replies.
     #[value(help = NO_HELP)]
     ReplyTo,
     /// The subject.
     #[value(help = NO_HELP)]
     Subject,
-    /// When it is to be sent, in UTC.
+    /// Time of sending, in UTC.
     #[value(help = NO_HELP)]
     Scheduled,
     /// The id.
@@ -209,37 +237,28 @@ pub enum Column {
 }
 
 impl Column {
-    /// The name in `--columns` and in the header.
+    /// Returns the name in `--columns` and in the header.
     pub(super) fn name(self) -> String {
-        self.to_possible_value()
-            .map(|value| value.get_name().to_owned())
-            .unwrap_or_default()
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What it holds for an email; without tabs and line feeds.
+    /// Returns the value of an email; it has no tab or newline.
     pub(super) fn value(self, row: &EmailRow) -> String {
         let mail = &row.summary;
+        let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
+        let utc = |time: Option<Timestamp>| time.map(|at| at.to_string()).unwrap_or_default();
         match self {
             Self::Created => format_utc(&mail.created),
             Self::Status => mail.status.label().to_owned(),
-            Self::Changed => row
-                .last_change
-                .as_ref()
-                .map(|change| change.seen.to_string())
-                .unwrap_or_default(),
-            Self::Checked => row
-                .confirmed_at
-                .map(|at| at.to_string())
-                .unwrap_or_default(),
-            Self::Gone => row
-                .missing
-                .map(|gone| gone.noticed.to_string())
-                .unwrap_or_default(),
-            Self::To => join_addresses(&mail.to),
-            Self::Cc => join_addresses(&mail.cc),
-            Self::Bcc => join_addresses(&mail.bcc),
+            Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
+            Self::Checked => utc(row.confirmed_at),
+            Self::Gone => utc(row.missing.map(|gone| gone.noticed)),
+            Self::To => addresses(&mail.to),
+            Self::Cc => addresses(&mail.cc),
+            Self::Bcc => addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
-            Self::ReplyTo => join_addresses(&mail.reply_to),
+            Self::ReplyTo => addresses(&mail.reply_to),
             Self::Subject => mail.subject.to_string(),
             Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
             Self::Id => mail.id.to_safe_text().to_string(),
@@ -248,31 +267,14 @@ impl Column {
     }
 }
 
-fn join_addresses(addresses: &[Address]) -> String {
-    addresses
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+/// Formats a record of a CSV file.
+pub(super) fn csv_record(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|text| csv_field(&text)).collect();
+    cells.join(",")
 }
 
-fn format_utc(stamp: &ApiTime) -> String {
-    stamp
-        .parsed
-        .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
-}
-
-/// One line with its end.
-pub(super) fn format_record<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
-    let cells: Vec<String> = cells
-        .into_iter()
-        .map(|text| format_field(text.as_ref()))
-        .collect();
-    cells.join(",") + "\n"
-}
-
-/// A cell that begins like a formula is led by an apostrophe, which spreadsheets take for "text".
-fn format_field(text: &str) -> String {
+/// Formats a field. One that starts like a formula gets an apostrophe, which spreadsheets take for "text".
+fn csv_field(text: &str) -> String {
     let guard = if text
         .trim_start()
         .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'])
@@ -303,10 +305,10 @@ mod tests {
         })
     }
 
-    fn columns(width: u16) -> RowLayout {
+    fn layout(columns: Option<u16>) -> RowLayout {
         let zone = TimeZone::get("Europe/Madrid").unwrap_or(TimeZone::fixed(jiff::tz::offset(1)));
         RowLayout {
-            width,
+            columns,
             colour: false,
             zone,
             now: "2026-11-20T12:00:00Z".parse().unwrap(),
@@ -315,11 +317,9 @@ mod tests {
 
     #[test]
     fn fields_hold_no_tab_of_their_own() {
-        let row = tab_separated(&summary(
-            &["Ana <ana@example.com>", "b@example.org"],
-            "a\tb\u{1b}[31m\nc",
-            "delivered",
-        ));
+        let to = ["Ana <ana@example.com>", "b@example.org"];
+        let summary = summary(&to, "a\tb\u{1b}[31m\nc", "delivered");
+        let row = layout(None).format(&summary, false);
         assert_eq!(
             row,
             "2026-11-20T08:41:07.5Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_aligned_whatever_is_in_them() {
+    fn rows_of_any_content_are_aligned() {
         let rows = [
             summary(
                 &["Ana López <ana.lopez@example.com>"],
@@ -343,11 +343,11 @@ mod tests {
         ];
         for width in [20, 40, 80, 120, 200] {
             for row in &rows {
-                let row = columns(width).format_row(row, false);
+                let row = layout(Some(width)).format(row, false);
                 assert!(row.width() <= usize::from(width).max(60), "{width}: {row}");
             }
         }
-        insta::assert_snapshot!(rows.iter().map(|row| columns(80).format_row(row, false)).collect::<Vec<_>>().join("\n"), @r"
+        insta::assert_snapshot!(rows.iter().map(|row| layout(Some(80)).format(row, false)).collect::<Vec<_>>().join("\n"), @r"
         ✓ delivered  ana.lopez@example.com Your receipt #4821               20 Nov 09:41
         ✕ bounced    sato@example.jp +1    ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
         ? teleporte…                                                        20 Nov 09:41
@@ -370,8 +370,8 @@ mod tests {
             "a=b",
         ];
         assert_eq!(
-            format_record(cells),
-            "plain,\"a,b\",\"say \"\"hi\"\"\",'=1+1,'+49,'-x,'@cmd,\"' =HYPERLINK(\"\"x\"\",1)\",,\"two\nlines\",a=b\n"
+            csv_record(cells.map(str::to_owned)),
+            "plain,\"a,b\",\"say \"\"hi\"\"\",'=1+1,'+49,'-x,'@cmd,\"' =HYPERLINK(\"\"x\"\",1)\",,\"two\nlines\",a=b"
         );
     }
 }

@@ -1,10 +1,11 @@
 //! `ApiKey`: the secret, in a type that cannot be printed.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
-use std::{fmt, thread};
+use std::{fmt, io, thread};
 
 use aws_lc_rs::digest;
 use secrecy::{ExposeSecret, SecretString};
@@ -14,13 +15,13 @@ use crate::error::{Error, ErrorKind};
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Whether a command that gives a key may ask a person for something on the terminal.
+/// Whether a command that prints a key may prompt on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Prompting {
-    /// It may: no screen uses the terminal yet.
+    /// No screen uses the terminal yet.
     #[default]
     Allowed,
-    /// The terminal shows something else, which its words would garble.
+    /// The terminal shows a screen, which a prompt would garble.
     Forbidden,
 }
 
@@ -29,7 +30,7 @@ pub(crate) enum Prompting {
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// Takes a key from the source that `from` names.
+    /// Creates a key; `from` names its source in errors.
     ///
     /// # Errors
     ///
@@ -37,10 +38,8 @@ impl ApiKey {
     pub fn new(text: &str, from: &str) -> Result<Self, Error> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(Error::new(
-                ErrorKind::KeyMissing,
-                format!("the API key from {from} is empty"),
-            ));
+            let message = format!("the API key from {from} is empty");
+            return Err(Error::new(ErrorKind::KeyMissing, message));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!(
@@ -54,38 +53,30 @@ impl ApiKey {
 
     /// Reads a key file, which must not be readable by others.
     pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
-        let unreadable = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::new(
-                ErrorKind::KeyMissing,
-                format!("the key file {} does not exist", path.display()),
-            )
-            .with_hint("sentbox login stores a key; --profile NAME names its profile"),
-            _ => Error::new(
-                ErrorKind::Config,
-                format!("the key file {} cannot be read: {error}", path.display()),
-            ),
+        let name = format!("the key file {}", path.display());
+        let unreadable = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                Error::new(ErrorKind::KeyMissing, format!("{name} does not exist"))
+                    .with_hint("sentbox login stores a key; --profile NAME names its profile")
+            }
+            _ => Error::cannot("read", ErrorKind::Config, &name, &error),
         };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
-        if is_accessible_to_others(&metadata) {
-            return Err(Error::new(
-                ErrorKind::Config,
-                format!(
-                    "the key file {} may be read by other people",
-                    path.display()
-                ),
-            )
-            .with_hint(format!("chmod 600 {}", path.display())));
+        if metadata.mode() & 0o077 != 0 {
+            let message = format!("{name} may be read by other people");
+            return Err(Error::new(ErrorKind::Config, message)
+                .with_hint(format!("chmod 600 {}", path.display())));
         }
         Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
     }
 
-    /// Runs `command` by the shell and takes the first line it prints.
+    /// Runs `command` in the shell; the first line of its output is the key.
     pub(crate) fn from_command(
         command: &str,
         from: &str,
-        asking: Prompting,
+        prompting: Prompting,
     ) -> Result<Self, Error> {
-        let hint = match asking {
+        let hint = match prompting {
             Prompting::Allowed => "run it by hand to see what is wrong",
             Prompting::Forbidden => {
                 "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
@@ -95,17 +86,17 @@ impl ApiKey {
             Error::new(ErrorKind::Config, format!("the command of {from} {why}")).with_hint(hint)
         };
         let mut shell = Command::new("sh");
-        if asking == Prompting::Forbidden {
+        if prompting == Prompting::Forbidden {
             shell.stdin(Stdio::null()).stderr(Stdio::null());
         }
-        // Another source's key is none of its business.
+        // The command must not see the key of another source.
         let mut child = remove_key_variables(shell.args(["-c", command]))
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("cannot be run: {error}")))?;
-        let pipe = child.stdout.take().expect("the stream was asked for");
+        let pipe = child.stdout.take().expect("stdout is piped");
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || sender.send(std::io::read_to_string(pipe)));
+        thread::spawn(move || sender.send(io::read_to_string(pipe)));
         let Ok(printed) = receiver.recv_timeout(COMMAND_TIMEOUT) else {
             // It may have ended by itself in this instant; then there is nothing to kill.
             let _ = child.kill();
@@ -125,22 +116,22 @@ impl ApiKey {
         Self::new(printed.lines().next().unwrap_or_default(), from)
     }
 
-    /// The key itself, for the one header that carries it.
+    /// Returns the key, for the one header that carries it.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The key as it may be shown: what kind it looks like, and which one it is.
+    /// Returns prefix and fingerprint, which may be shown.
     pub(crate) fn masked(&self) -> String {
-        let start = if self.expose().starts_with("re_") {
+        let prefix = if self.expose().starts_with("re_") {
             "re_"
         } else {
             ""
         };
-        format!("{start}..., fingerprint {}", self.fingerprint())
+        format!("{prefix}..., fingerprint {}", self.fingerprint())
     }
 
-    /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
+    /// Returns eight hex digits of the key's hash. An archive is bound to them.
     pub(crate) fn fingerprint(&self) -> String {
         let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
         let start = digest
@@ -164,42 +155,28 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-#[cfg(unix)]
-fn is_accessible_to_others(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o077 != 0
-}
-
-#[cfg(not(unix))]
-fn open_to_others(_: &std::fs::Metadata) -> bool {
-    false
-}
-
 /// No key is longer than this; more is a paste gone wrong.
 const MAX_CHARS: usize = 1_000;
 
-/// What a person puts in without seeing it: wiped from memory when dropped or changed, redacted
-/// wherever it is formatted.
+/// Typed text that is not shown: wiped from memory when dropped or changed, redacted wherever it
+/// is formatted.
 #[derive(Clone, Default)]
 pub(crate) struct SecretInput(SecretString);
 
 impl SecretInput {
-    /// Takes the text as it is.
     pub(crate) fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The text itself.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// How many letters there are.
     pub(crate) fn char_count(&self) -> usize {
         self.expose().chars().count()
     }
 
-    /// Puts text at the end, without the blanks and line ends that come along with a paste.
+    /// Appends text, without the spaces and newlines of a paste.
     pub(crate) fn push(&mut self, text: &str) {
         // Grown at once: a string that grows leaves copies behind that are never wiped.
         let mut grown = String::with_capacity(self.expose().len() + text.len());
@@ -213,7 +190,7 @@ impl SecretInput {
         self.0 = grown.into();
     }
 
-    /// Takes the last letter away.
+    /// Removes the last character.
     pub(crate) fn pop(&mut self) {
         let kept = self
             .expose()
@@ -223,7 +200,6 @@ impl SecretInput {
         self.0 = self.expose()[..kept].into();
     }
 
-    /// Takes everything away.
     pub(crate) fn clear(&mut self) {
         self.0 = SecretString::default();
     }
@@ -237,7 +213,7 @@ impl PartialEq for SecretInput {
 
 impl fmt::Debug for SecretInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hidden(…)")
+        f.write_str("SecretInput(…)")
     }
 }
 
@@ -246,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_cannot_be_printed() {
+    fn key_cannot_be_printed() {
         let key = ApiKey::new("re_canary_1234\n", "a test").unwrap();
         assert_eq!(key.expose(), "re_canary_1234");
         assert!(!format!("{key:?} {:?} {}", Some(&key), key.masked()).contains("canary"));
@@ -273,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_gives_its_first_line() {
-        let of = |command: &str, asking| ApiKey::from_command(command, "a test", asking);
+    fn first_line_of_command_is_the_key() {
+        let of = |command: &str, prompting| ApiKey::from_command(command, "a test", prompting);
         assert_eq!(
             of("printf 're_x\\nsecond\\n'", Prompting::Allowed)
                 .unwrap()
@@ -294,7 +270,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn key_file_readable_by_others_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -316,18 +291,18 @@ mod tests {
     }
 
     #[test]
-    fn it_is_edited_and_never_shown() {
-        let mut hidden = SecretInput::default();
-        hidden.push(" re_canary\u{1b}_1é\r\n");
-        assert_eq!((hidden.expose(), hidden.char_count()), ("re_canary_1é", 12));
-        assert!(!format!("{hidden:?} {:#?}", Some(&hidden)).contains("canary"));
-        hidden.pop();
-        hidden.pop();
-        assert_eq!(hidden, SecretInput::new("re_canary_"));
-        hidden.clear();
-        hidden.pop();
-        assert_eq!(hidden.char_count(), 0);
-        hidden.push(&"x".repeat(2_000));
-        assert_eq!(hidden.char_count(), MAX_CHARS);
+    fn secret_input_is_edited_and_never_shown() {
+        let mut input = SecretInput::default();
+        input.push(" re_canary\u{1b}_1é\r\n");
+        assert_eq!((input.expose(), input.char_count()), ("re_canary_1é", 12));
+        assert!(!format!("{input:?} {:#?}", Some(&input)).contains("canary"));
+        input.pop();
+        input.pop();
+        assert_eq!(input, SecretInput::new("re_canary_"));
+        input.clear();
+        input.pop();
+        assert_eq!(input.char_count(), 0);
+        input.push(&"x".repeat(2_000));
+        assert_eq!(input.char_count(), MAX_CHARS);
     }
 }

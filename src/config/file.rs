@@ -1,4 +1,4 @@
-//! The configuration file: profiles, read with the line of whatever is wrong.
+//! The configuration file, read with the line of each error and warning.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,64 +6,56 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml_edit::{Document, Item, Key, TableLike, TomlError};
+use toml_parser::Source;
+use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
-use super::env::Paths;
+use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
-use super::values::Backfill;
-use super::values::KeyBinding;
-use super::values::Rate;
-use super::values::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
-use super::values::{DURATION_SYNTAX, parse_duration};
-use super::values::{SavedView, SavedViews, VIEW_NUMBER_RULE};
+use super::values::{
+    COLOUR_SYNTAX, DURATION_SYNTAX, HistorySpan, KeyBinding, Palette, ROLE_NAMES, Rate, SavedView,
+    SavedViews, VIEW_NUMBER_RULE, parse_duration,
+};
 use crate::error::{Error, ErrorKind};
-use crate::text::suggest::did_you_mean;
-use crate::text::suggest::suggest;
+use crate::text::suggest::{did_you_mean, suggest};
 
-/// What the file says; empty if there is none.
+/// The content of the file; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct ConfigFile {
-    /// The profile that is meant if none is named.
+pub(crate) struct ConfigFile {
     pub(crate) default_profile: Option<String>,
-    /// The profiles by name.
-    pub(crate) profiles: BTreeMap<String, ProfileConfig>,
-    /// The saved views, if there is a table of them.
+    pub(super) profiles: BTreeMap<String, ProfileConfig>,
+    /// The saved views; `None` without a table of views.
     pub(crate) views: Option<SavedViews>,
-    /// What the table of keys changes.
     pub(crate) keys: Vec<KeyBinding>,
-    /// The colours.
     pub(crate) palette: Palette,
-    /// What was not understood and ignored, in words.
+    /// What is unknown and ignored, each with its line.
     pub(crate) warnings: Vec<String>,
-    /// What is not allowed, in words, each with its line.
+    /// What is not allowed, each with its line.
     pub(crate) errors: Vec<String>,
 }
 
 /// A profile of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ProfileConfig {
-    /// Where the service is, if not at the default address.
-    pub(crate) base_url: Option<BaseUrl>,
-    /// Where the key comes from.
-    pub(crate) key: Option<KeySource>,
+    /// The service's address; the default one if `None`.
+    pub(super) base_url: Option<BaseUrl>,
+    pub(super) key: Option<KeySource>,
     /// Whether nothing may be kept on disk.
-    pub(crate) in_memory: bool,
-    /// How old mail may become before it is removed; for ever by default.
-    pub(crate) retention: Option<SignedDuration>,
-    /// How far back mail is fetched by itself.
-    pub(crate) backfill: Backfill,
-    /// Requests a second.
-    pub(crate) rate: Option<Rate>,
+    pub(super) in_memory: bool,
+    /// The age at which mail is removed; `None` is never.
+    pub(super) retention: Option<SignedDuration>,
+    /// The mail that is fetched in the background.
+    pub(super) backfill: HistorySpan,
+    pub(super) rate: Option<Rate>,
     /// Certificates to trust beside the system's.
-    pub(crate) ca_file: Option<PathBuf>,
+    pub(super) ca_file: Option<PathBuf>,
 }
 
-/// Where a profile's key comes from; never the key itself, so that the file can be shown.
+/// The source of a profile's key; never the key itself, so that the file can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeySource {
-    /// A command of the shell that prints it.
+    /// A shell command that prints it.
     Command(String),
     /// A file of mode 0600 that holds it.
     File(PathBuf),
@@ -103,6 +95,12 @@ const PROFILE_KEYS: [&str; 9] = [
     "ca_file",
 ];
 
+/// The profile that is used if nothing names another; the file need not have it.
+const DEFAULT_PROFILE: &str = "default";
+
+/// The allowed names of profiles, for messages. A profile has a folder of its name.
+const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
+
 impl ConfigFile {
     /// Reads the file; if there is none at its usual location, it is empty.
     pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
@@ -114,21 +112,22 @@ impl ConfigFile {
         }
     }
 
-    /// Reads `text` of the file at `path`.
+    /// Parses `text` of the file at `path`.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
-        let file = Self::parse_with_errors(text, path, home);
-        if file.errors.is_empty() {
-            return Ok(file);
-        }
-        let hint = if file.errors.len() == 1 {
-            "sentbox config edit"
-        } else {
-            "sentbox config check says it line by line; sentbox config edit"
-        };
-        Err(Error::new(ErrorKind::Config, file.errors.join("; ")).with_hint(hint))
+        Self::parse_with_errors(text, path, home).reject_errors()
     }
 
-    /// Reads what can be understood of `text`; errors go to `errors`.
+    /// Returns the content if it has no error.
+    pub(super) fn reject_errors(self) -> Result<Self, Error> {
+        let hint = match self.errors.len() {
+            0 => return Ok(self),
+            1 => "sentbox config edit",
+            _ => "sentbox config check says it line by line; sentbox config edit",
+        };
+        Err(Error::new(ErrorKind::Config, self.errors.join("; ")).with_hint(hint))
+    }
+
+    /// Parses what can be understood of `text`; errors go to `errors`.
     pub(super) fn parse_with_errors(text: &str, path: &Path, home: Option<&Path>) -> Self {
         let mut reader = ConfigReader {
             text,
@@ -138,42 +137,68 @@ impl ConfigFile {
             errors: Vec::new(),
             warnings: Vec::new(),
         };
-        let (document, broken) = DeTable::parse_recoverable(text);
-        for error in &broken {
-            reader.add_error(&error.span().unwrap_or_default(), error.message());
+        match Document::parse(text) {
+            Ok(document) => reader.read_top_level(document.as_table()),
+            // Without valid TOML, any further error would be a guess.
+            Err(error) => reader.add_syntax_errors(&error),
         }
-        // Without valid TOML, any further error would be a guess.
-        if broken.is_empty() {
-            reader.read_top_level(document.get_ref());
+        Self {
+            errors: sort_by_position(reader.errors),
+            warnings: sort_by_position(reader.warnings),
+            ..reader.file
         }
-        let ConfigReader {
-            mut file,
-            errors,
-            warnings,
-            ..
-        } = reader;
-        file.errors = sort_by_position(errors);
-        file.warnings = sort_by_position(warnings);
-        file
+    }
+
+    /// Returns the profile that is used if nothing names another.
+    pub(crate) fn default_name(&self) -> &str {
+        self.default_profile.as_deref().unwrap_or(DEFAULT_PROFILE)
+    }
+
+    /// Returns the profile's name by flag, environment or file. The file need not have it.
+    pub(super) fn select_profile<'a>(
+        &'a self,
+        flags: &'a Flags,
+        env: &'a Env,
+    ) -> Result<&'a str, Error> {
+        let named = flags.profile.as_deref();
+        let name = named
+            .or_else(|| env.get("SENTBOX_PROFILE"))
+            .unwrap_or_else(|| self.default_name());
+        check_profile_name(name).map_err(|rule| Error::new(ErrorKind::Usage, rule))?;
+        Ok(name)
+    }
+
+    /// Returns a copy of a profile; the default profile need not be in the file.
+    pub(super) fn profile_or_default(&self, name: &str) -> Result<ProfileConfig, Error> {
+        match self.profiles.get(name) {
+            Some(profile) => Ok(profile.clone()),
+            None if name == DEFAULT_PROFILE => Ok(ProfileConfig::default()),
+            None => Err(self.profile_not_found(name)),
+        }
+    }
+
+    pub(super) fn profile_not_found(&self, name: &str) -> Error {
+        let known = self.profiles.keys().map(String::as_str);
+        let hint = match suggest(name, known.clone()) {
+            Some(near) => format!("did you mean {near}?"),
+            None if self.profiles.is_empty() => {
+                "there is no profile in the configuration file".to_owned()
+            }
+            None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
     }
 }
 
 /// Returns all errors and warnings of a configuration text, each with its line.
-#[must_use]
 pub(crate) fn check_config(text: &str) -> Vec<String> {
     let file = ConfigFile::parse_with_errors(text, Path::new("config.toml"), None);
     [file.errors, file.warnings].concat()
 }
 
-/// The text of a configuration file.
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
-    let unreadable = |error| {
-        Error::new(
-            ErrorKind::Config,
-            format!("{} cannot be read: {error}", path.display()),
-        )
-    };
-    std::fs::read_to_string(path).map_err(unreadable)
+    std::fs::read_to_string(path)
+        .map_err(|error| Error::cannot("read", ErrorKind::Config, path.display(), &error))
 }
 
 struct ConfigReader<'a> {
@@ -181,135 +206,117 @@ struct ConfigReader<'a> {
     path: &'a Path,
     home: Option<&'a Path>,
     file: ConfigFile,
-    /// Each with where it is.
+    /// Messages with their positions.
     errors: Vec<(usize, String)>,
     warnings: Vec<(usize, String)>,
 }
 
 impl ConfigReader<'_> {
-    fn read_top_level(&mut self, table: &DeTable<'_>) {
-        let mut default = None;
-        for (key, value) in table {
-            match &**key.get_ref() {
-                "default_profile" => {
-                    default = self
-                        .read_profile_name(value)
-                        .map(|name| (name, value.span()));
-                }
+    fn read_top_level(&mut self, table: &dyn TableLike) {
+        for (key, item) in entries(table) {
+            match key.get() {
+                // Which profiles exist is known after the others.
+                "default_profile" => {}
                 "profiles" => {
-                    for (name, profile) in self.expect_table(value).into_iter().flatten() {
-                        self.check_profile_name(name.get_ref(), &name.span());
-                        if let Some(table) = self.expect_table(profile) {
+                    for (name, profile) in self.read_table(item) {
+                        self.check(name.span(), check_profile_name(name.get()));
+                        if let Some(table) = self.check(profile.span(), as_table(profile)) {
                             let profile = self.read_profile(table);
-                            self.file
-                                .profiles
-                                .insert(name.get_ref().to_string(), profile);
+                            let name = name.get().to_owned();
+                            self.file.profiles.insert(name, profile);
                         }
                     }
                 }
-                "views" => self.read_views(value),
-                "keys" => self.read_keys(value),
-                "theme" => self.read_theme(value),
-                other => self.warn_unknown_key(other, &key.span(), &TOP_LEVEL_KEYS),
+                "views" => self.read_views(item),
+                "keys" => self.read_keys(item),
+                "theme" => self.read_theme(item),
+                _ => self.warn_unknown_key(key, &TOP_LEVEL_KEYS),
             }
         }
-        if let Some((name, at)) = default {
-            if name != DEFAULT_PROFILE && !self.file.profiles.contains_key(&name) {
-                let instead = did_you_mean(&name, self.file.profiles.keys().map(String::as_str));
-                self.add_error(&at, &format!("there is no profile {name}{instead}"));
+        if let Some(item) = table.get("default_profile")
+            && let Some(name) = self.check(item.span(), as_text(item))
+        {
+            self.check(item.span(), check_profile_name(name));
+            if name != DEFAULT_PROFILE && !self.file.profiles.contains_key(name) {
+                let instead = did_you_mean(name, self.file.profiles.keys().map(String::as_str));
+                self.add_error(item.span(), &format!("there is no profile {name}{instead}"));
             }
-            self.file.default_profile = Some(name);
+            self.file.default_profile = Some(name.to_owned());
         }
     }
 
-    fn read_profile(&mut self, table: &DeTable<'_>) -> ProfileConfig {
+    fn read_profile(&mut self, table: &dyn TableLike) -> ProfileConfig {
         let mut profile = ProfileConfig::default();
-        for (key, value) in table {
-            let name = &**key.get_ref();
-            match name {
+        for (key, item) in entries(table) {
+            let span = item.span();
+            match key.get() {
                 "base_url" => {
-                    profile.base_url = self
-                        .expect_str(value)
-                        .and_then(|text| self.read_base_url(text, &value.span()));
+                    let url = as_text(item)
+                        .and_then(|text| BaseUrl::parse(text).map_err(|error| error.message));
+                    profile.base_url = self.check(span, url);
                 }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
-                    let source = self
-                        .expect_str(value)
-                        .and_then(|text| self.read_key_source(name, text, &value.span()));
-                    if let Some(source) = source
+                    let source =
+                        as_text(item).and_then(|text| self.parse_key_source(key.get(), text));
+                    if let Some(source) = self.check(span, source)
                         && profile.key.replace(source).is_some()
                     {
-                        self.add_error(
-                            &key.span(),
-                            "a profile has one of api_key_command, api_key_file and api_key_env",
-                        );
+                        let rule =
+                            "a profile has one of api_key_command, api_key_file and api_key_env";
+                        self.add_error(key.span(), rule);
                     }
                 }
-                "archive" => match self.expect_str(value) {
-                    Some("memory") => profile.in_memory = true,
-                    Some("disk") | None => {}
-                    Some(_) => self.add_error(&value.span(), "archive is \"disk\" or \"memory\""),
-                },
+                "archive" => {
+                    let in_memory = as_text(item).and_then(|text| match text {
+                        "memory" => Ok(true),
+                        "disk" => Ok(false),
+                        _ => Err("archive is \"disk\" or \"memory\"".to_owned()),
+                    });
+                    profile.in_memory = self.check(span, in_memory).unwrap_or_default();
+                }
                 "keep" => {
-                    profile.retention = self
-                        .expect_str(value)
-                        .and_then(parse_duration)
-                        .filter(|age| !age.is_zero());
-                    if profile.retention.is_none() && value.get_ref().is_str() {
-                        self.add_error(&value.span(), &format!("keep is {DURATION_SYNTAX}"));
-                    }
+                    let age = as_text(item).and_then(|text| {
+                        parse_duration(text)
+                            .filter(|age| !age.is_zero())
+                            .ok_or_else(|| format!("keep is {DURATION_SYNTAX}"))
+                    });
+                    profile.retention = self.check(span, age);
                 }
-                "backfill" => match self.expect_str(value).map(Backfill::parse) {
-                    Some(Some(backfill)) => profile.backfill = backfill,
-                    Some(None) => {
-                        self.add_error(&value.span(), &format!("backfill is {}", Backfill::SYNTAX));
-                    }
-                    None => {}
-                },
+                "backfill" => {
+                    let backfill = as_text(item).and_then(|text| {
+                        HistorySpan::parse(text)
+                            .filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
+                            .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
+                    });
+                    profile.backfill = self.check(span, backfill).unwrap_or_default();
+                }
                 "rate" => {
-                    let number = match value.get_ref() {
-                        DeValue::Integer(integer) => integer.as_str().parse().ok(),
-                        DeValue::Float(float) => float.as_str().parse().ok(),
-                        _ => None,
-                    };
-                    profile.rate = number.and_then(Rate::explicit);
-                    if profile.rate.is_none() {
-                        self.add_error(&value.span(), &format!("rate is {}", Rate::SYNTAX));
-                    }
+                    let integer = item.as_integer().and_then(|number| i32::try_from(number).ok());
+                    let rate = item.as_float().or(integer.map(f64::from)).and_then(Rate::explicit);
+                    let rate = rate.ok_or_else(|| format!("rate is {}", Rate::SYNTAX));
+                    profile.rate = self.check(span, rate);
                 }
                 "ca_file" => {
-                    profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text));
+                    let path = as_text(item).map(|text| self.resolve_path(text));
+                    profile.ca_file = self.check(span, path);
                 }
-                "api_key" => {
-                    let location = self.file_and_line(&key.span());
-                    let words = format!(
-                        "{location}: api_key is not allowed in this file and is ignored; sentbox login stores it safely"
-                    );
-                    self.warnings.push((key.span().start, words));
-                }
-                other => self.warn_unknown_key(other, &key.span(), &PROFILE_KEYS),
+                "api_key" => self.add_warning(
+                    key.span(),
+                    "api_key is not allowed in this file and is ignored; sentbox login stores it safely",
+                ),
+                _ => self.warn_unknown_key(key, &PROFILE_KEYS),
             }
         }
         profile
     }
 
-    fn read_base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
-        BaseUrl::parse(text)
-            .map_err(|failure| self.add_error(at, &failure.message))
-            .ok()
-    }
-
-    fn read_key_source(&mut self, name: &str, text: &str, at: &Range<usize>) -> Option<KeySource> {
+    fn parse_key_source(&self, name: &str, text: &str) -> Result<KeySource, String> {
         if text.trim().is_empty() {
-            self.add_error(at, &format!("{name} is empty"));
-            return None;
+            return Err(format!("{name} is empty"));
         }
-        Some(match name {
+        Ok(match name {
             "api_key_command" => match why_writable_by_others(self.path) {
-                Some(why) => {
-                    self.add_error(at, &format!("api_key_command is not run, because {why}"));
-                    return None;
-                }
+                Some(why) => return Err(format!("api_key_command is not run, because {why}")),
                 None => KeySource::Command(text.to_owned()),
             },
             "api_key_file" => KeySource::File(self.resolve_path(text)),
@@ -317,185 +324,184 @@ impl ConfigReader<'_> {
         })
     }
 
-    fn read_views(&mut self, value: &Spanned<DeValue<'_>>) {
-        let Some(table) = self.expect_table(value) else {
+    fn read_views(&mut self, item: &Item) {
+        let Some(table) = self.check(item.span(), as_table(item)) else {
             return;
         };
-        let mut views = SavedViews::new();
-        for (number, view) in table {
-            let at = number
-                .get_ref()
-                .parse()
-                .ok()
-                .filter(|number| (1..=9).contains(number));
-            if at.is_none() {
-                self.add_error(&number.span(), VIEW_NUMBER_RULE);
-            } else if let Some((at, view)) = at.zip(self.read_view(view)) {
-                views.insert(at, view);
+        self.file.views = Some(SavedViews::new());
+        for (key, item) in entries(table) {
+            let number = key.get().parse().ok();
+            let number = number.filter(|number| (1..=9).contains(number));
+            let number = self.check(key.span(), number.ok_or(VIEW_NUMBER_RULE));
+            if let Some(number) = number
+                && let Some(view) = self.read_view(item)
+            {
+                self.file.views.get_or_insert_default().insert(number, view);
             }
         }
-        self.file.views = Some(views);
     }
 
-    fn read_theme(&mut self, value: &Spanned<DeValue<'_>>) {
-        for (role, colour) in self.expect_table(value).into_iter().flatten() {
-            if self.file.palette.role_mut(role.get_ref()).is_none() {
-                self.warn_unknown_key(role.get_ref(), &role.span(), &ROLE_NAMES);
+    fn read_view(&mut self, item: &Item) -> Option<SavedView> {
+        let (mut name, mut query) = (None, None);
+        let errors_before = self.errors.len();
+        for (key, item) in entries(self.check(item.span(), as_table(item))?) {
+            match key.get() {
+                "name" => name = self.check(item.span(), as_line(item)),
+                "query" => query = self.check(item.span(), as_line(item)),
+                _ => self.warn_unknown_key(key, &VIEW_KEYS),
+            }
+        }
+        if let (Some(name), Some(query)) = (name, query) {
+            return Some(SavedView { name, query });
+        }
+        if self.errors.len() == errors_before {
+            let rule = "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }";
+            self.add_error(item.span(), rule);
+        }
+        None
+    }
+
+    fn read_theme(&mut self, item: &Item) {
+        for (key, item) in self.read_table(item) {
+            if !ROLE_NAMES.contains(&key.get()) {
+                self.warn_unknown_key(key, &ROLE_NAMES);
                 continue;
             }
-            match self.expect_str(colour).map(str::parse) {
-                Some(Ok(colour)) => self
-                    .file
-                    .palette
-                    .role_mut(role.get_ref())
-                    .into_iter()
-                    .for_each(|role| *role = colour),
-                Some(Err(_)) => self.add_error(&colour.span(), COLOUR_SYNTAX),
-                None => {}
+            let colour =
+                as_text(item).and_then(|text| text.parse().map_err(|_| COLOUR_SYNTAX.to_owned()));
+            let colour = self.check(item.span(), colour);
+            if let (Some(colour), Some(role)) = (colour, self.file.palette.role_mut(key.get())) {
+                *role = colour;
             }
         }
     }
 
-    /// Which keys and commands there are is not known here.
-    fn read_keys(&mut self, value: &Spanned<DeValue<'_>>) {
-        for (keys, command) in self.expect_table(value).into_iter().flatten() {
-            if let Some(command) = self.expect_line(command) {
-                let change = KeyBinding {
-                    keys: keys.get_ref().to_string(),
+    /// Reads the key bindings. Only the terminal program knows keys and commands.
+    fn read_keys(&mut self, item: &Item) {
+        for (key, command) in self.read_table(item) {
+            if let Some(command) = self.check(command.span(), as_line(command)) {
+                self.file.keys.push(KeyBinding {
+                    keys: key.get().to_owned(),
                     command,
-                    declared_at: self.file_and_line(&keys.span()),
-                };
-                self.file.keys.push(change);
+                    declared_at: self.file_and_line(&key.span().unwrap_or_default()),
+                });
             }
         }
     }
 
-    fn read_view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {
-        let (mut name, mut query) = (None, None);
-        let known = self.errors.len();
-        for (key, text) in self.expect_table(value)? {
-            match &**key.get_ref() {
-                "name" => name = self.expect_line(text),
-                "query" => query = self.expect_line(text),
-                other => self.warn_unknown_key(other, &key.span(), &VIEW_KEYS),
-            }
-        }
-        let view = name
-            .zip(query)
-            .map(|(name, query)| SavedView { name, query });
-        if view.is_none() && self.errors.len() == known {
-            self.add_error(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
-        }
-        view
+    /// Returns the entries of a table; none if it is something else.
+    fn read_table<'i>(&mut self, item: &'i Item) -> Vec<(&'i Key, &'i Item)> {
+        let table = self.check(item.span(), as_table(item));
+        table.map(entries).unwrap_or_default()
     }
 
-    /// A text that is not empty, on one line.
-    fn expect_line(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        let text = self.expect_str(value)?.trim();
-        if text.is_empty() || text.contains(char::is_control) {
-            self.add_error(&value.span(), "a text on one line belongs here");
-            return None;
-        }
-        Some(text.to_owned())
-    }
-
-    /// A path in the file is meant from the home directory or else from the directory of the file.
+    /// Resolves a path: below the home directory after `~/`, else from the folder of the file.
     fn resolve_path(&self, path: &str) -> PathBuf {
-        if let (Some(home), Some(rest)) = (self.home, path.strip_prefix("~/")) {
-            return home.join(rest);
-        }
-        self.path
-            .parent()
-            .unwrap_or_else(|| Path::new(""))
-            .join(path)
-    }
-
-    fn read_profile_name(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        let name = self.expect_str(value)?;
-        self.check_profile_name(name, &value.span());
-        Some(name.to_owned())
-    }
-
-    fn check_profile_name(&mut self, name: &str, at: &Range<usize>) {
-        if !is_profile_name(name) {
-            self.add_error(at, PROFILE_NAME_RULE);
+        match (self.home, path.strip_prefix("~/"), self.path.parent()) {
+            (Some(home), Some(rest), _) => home.join(rest),
+            (_, _, folder) => folder.unwrap_or(Path::new("")).join(path),
         }
     }
 
-    fn expect_str<'v>(&mut self, value: &'v Spanned<DeValue<'_>>) -> Option<&'v str> {
-        let text = value.get_ref().as_str();
-        if text.is_none() {
-            self.add_error(&value.span(), "expected a text in quotes");
+    /// Returns the value, or adds its error.
+    fn check<T>(
+        &mut self,
+        span: Option<Range<usize>>,
+        value: Result<T, impl AsRef<str>>,
+    ) -> Option<T> {
+        value
+            .map_err(|message| self.add_error(span, message.as_ref()))
+            .ok()
+    }
+
+    fn warn_unknown_key(&mut self, key: &Key, known: &[&'static str]) {
+        let instead = did_you_mean(key.get(), known.iter().copied());
+        self.add_warning(
+            key.span(),
+            &format!("{:?} is not known here{instead}", key.get()),
+        );
+    }
+
+    /// Adds all syntax errors: a document reports only its first one.
+    fn add_syntax_errors(&mut self, first: &TomlError) {
+        let source = Source::new(self.text);
+        let (mut events, mut errors) = (Vec::new(), Vec::new());
+        parse_document(&source.lex().into_vec(), &mut events, &mut errors);
+        for event in events {
+            if let (EventKind::Scalar, Some(value)) = (event.kind(), source.get(event)) {
+                let _ = value.decode_scalar(&mut (), &mut errors);
+            }
         }
-        text
-    }
-
-    fn expect_table<'v, 'i>(&mut self, value: &'v Spanned<DeValue<'i>>) -> Option<&'v DeTable<'i>> {
-        let table = value.get_ref().as_table();
-        if table.is_none() {
-            self.add_error(&value.span(), "expected a table");
+        for error in &errors {
+            let span = error.unexpected().or(error.context());
+            let span = span.map(|span| span.start()..span.end());
+            self.add_error(span, error.description());
         }
-        table
+        // A repeated key is no error of the grammar.
+        if errors.is_empty() {
+            self.add_error(first.span(), first.message());
+        }
     }
 
-    fn warn_unknown_key(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
-        let instead = did_you_mean(name, known.iter().copied());
-        let location = self.file_and_line(at);
-        self.warnings.push((
-            at.start,
-            format!("{location}: {name:?} is not known here{instead}"),
-        ));
+    fn add_error(&mut self, span: Option<Range<usize>>, message: &str) {
+        let span = span.unwrap_or_default();
+        let message = format!("{}: {message}", self.file_and_line(&span));
+        self.errors.push((span.start, message));
     }
 
-    fn add_error(&mut self, at: &Range<usize>, what: &str) {
-        let location = self.file_and_line(at);
-        self.errors.push((at.start, format!("{location}: {what}")));
+    fn add_warning(&mut self, span: Option<Range<usize>>, message: &str) {
+        let span = span.unwrap_or_default();
+        let message = format!("{}: {message}", self.file_and_line(&span));
+        self.warnings.push((span.start, message));
     }
 
-    fn file_and_line(&self, at: &Range<usize>) -> String {
-        let line = self
-            .text
-            .bytes()
-            .take(at.start)
-            .filter(|byte| *byte == b'\n')
-            .count()
-            + 1;
+    fn file_and_line(&self, span: &Range<usize>) -> String {
+        let before = self.text.bytes().take(span.start);
+        let line = before.filter(|byte| *byte == b'\n').count() + 1;
         format!("{}:{line}", self.path.display())
     }
 }
 
-/// What was found, from the first line to the last.
-fn sort_by_position(mut found: Vec<(usize, String)>) -> Vec<String> {
-    found.sort();
-    found.into_iter().map(|(_, words)| words).collect()
+fn entries(table: &dyn TableLike) -> Vec<(&Key, &Item)> {
+    let names = table.iter().map(|(name, _)| name);
+    names.filter_map(|name| table.get_key_value(name)).collect()
 }
 
-/// The profile that is meant if nothing names another; it need not be written down.
-pub(super) const DEFAULT_PROFILE: &str = "default";
+fn as_text(item: &Item) -> Result<&str, String> {
+    item.as_str().ok_or("expected a text in quotes".to_owned())
+}
 
-/// What a profile may be called: its name is a directory's name too.
-pub(super) const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
+/// Returns a trimmed text that is not empty, on one line.
+fn as_line(item: &Item) -> Result<String, String> {
+    let text = as_text(item)?.trim();
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err("a text on one line belongs here".to_owned());
+    }
+    Ok(text.to_owned())
+}
 
-/// Whether a profile may be called so.
+fn as_table(item: &Item) -> Result<&dyn TableLike, &'static str> {
+    item.as_table_like().ok_or("expected a table")
+}
+
+fn sort_by_position(mut messages: Vec<(usize, String)>) -> Vec<String> {
+    messages.sort();
+    messages.into_iter().map(|(_, message)| message).collect()
+}
+
+fn check_profile_name(name: &str) -> Result<(), &'static str> {
+    if is_profile_name(name) {
+        Ok(())
+    } else {
+        Err(PROFILE_NAME_RULE)
+    }
+}
+
 pub(super) fn is_profile_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 64
+    (1..=64).contains(&name.len())
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-}
-
-/// Says that there is no such profile, and which there are.
-pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
-    let known = file.profiles.keys().map(String::as_str);
-    let hint = match suggest(name, known.clone()) {
-        Some(near) => format!("did you mean {near}?"),
-        None if file.profiles.is_empty() => {
-            "there is no profile in the configuration file".to_owned()
-        }
-        None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
-    };
-    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
 }
 
 #[cfg(test)]

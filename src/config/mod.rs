@@ -1,9 +1,8 @@
-//! Flags, environment and file become settings; secrets stay secret.
+//! Settings from flags, environment and configuration file; profiles and their keys.
 
 mod api_key;
 mod base_url;
 pub mod clock;
-mod credentials;
 mod env;
 mod file;
 mod private_fs;
@@ -22,6 +21,6 @@ pub use settings::ArchiveLocation;
 pub(crate) use settings::Settings;
 pub use values::Rate;
 pub(crate) use values::{
-    Backfill, DURATION_SYNTAX, KeyBinding, Palette, SavedView, SavedViews, built_in_views,
+    DURATION_SYNTAX, HistorySpan, KeyBinding, Palette, SavedView, SavedViews, built_in_views,
     parse_duration,
 };

@@ -1,75 +1,60 @@
-//! `Profiles`: the configuration file as something to look at and to change, its comments kept.
+//! `Profiles`: lists and edits the profiles of the configuration file, and keeps its comments.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
-use super::file::{
-    ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text,
-};
+use super::file::{ConfigFile, KeySource, ProfileConfig, is_profile_name, read_text};
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
-use super::values::{SavedView, SavedViews, built_in_views};
-use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths};
+use super::values::{SavedView, built_in_views};
+use super::{ApiKey, BaseUrl, Env, Flags, Paths};
 use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
 #[derive(Debug)]
 pub(crate) struct Profiles {
-    path: PathBuf,
+    /// The configuration file.
+    pub(crate) path: PathBuf,
+    /// Its content.
+    pub(crate) file: ConfigFile,
     paths: Paths,
     text: String,
-    file: ConfigFile,
 }
 
-/// A profile as a list shows it.
+/// A profile for a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProfileEntry {
-    /// Its name.
     pub(crate) name: String,
-    /// Whether it is meant if none is named.
     pub(crate) is_default: bool,
-    /// Where its service is.
     pub(crate) base_url: String,
-    /// Where its key comes from, in words; nothing secret. Empty if it has none.
+    /// Name of the key's source, without secrets; empty without a key.
     pub(crate) key_source: String,
     /// Whether nothing of its mail is kept on disk.
     pub(crate) in_memory: bool,
 }
 
-/// What a new key is for.
+/// The profile, service and file of a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyTarget {
-    /// The profile.
     pub(crate) profile: String,
     /// The service that the key belongs to.
     pub(crate) base_url: BaseUrl,
-    /// The file that is to hold it.
+    /// The file that will hold the key.
     pub(crate) key_file: PathBuf,
     /// Certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
 }
 
 impl Profiles {
-    /// Reads the file that the environment means; one that is not there yet is empty.
+    /// Reads the configuration file, which need not exist.
     pub(crate) fn load(env: &Env) -> Result<Self, Error> {
-        let paths = Paths::from_env(env);
-        let path = config_path(&paths)?;
-        let text = if path.exists() {
-            read_text(&path)?
-        } else {
-            String::new()
-        };
-        let file = ConfigFile::parse(&text, &path, paths.home.as_deref())?;
-        Ok(Self {
-            path,
-            paths,
-            text,
-            file,
-        })
+        let profiles = Self::load_with_errors(env)?;
+        let file = profiles.file.reject_errors()?;
+        Ok(Self { file, ..profiles })
     }
 
-    /// The file, and all that is wrong with it, line by line; also one that cannot be used.
+    /// Reads a file that may have errors.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
@@ -81,100 +66,56 @@ impl Profiles {
         let file = ConfigFile::parse_with_errors(&text, &path, paths.home.as_deref());
         Ok(Self {
             path,
+            file,
             paths,
             text,
-            file,
         })
     }
 
-    /// The colours of the screen.
-    pub(crate) const fn palette(&self) -> Palette {
-        self.file.palette
-    }
-
-    /// What the file changes in the meaning of keys.
-    pub(crate) fn keys(&self) -> &[KeyBinding] {
-        &self.file.keys
-    }
-
-    /// What in the file is not allowed, a message each.
-    pub(crate) fn errors(&self) -> &[String] {
-        &self.file.errors
-    }
-
-    /// The configuration file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The saved views, if the file says something about views.
-    pub(crate) const fn views(&self) -> Option<&SavedViews> {
-        self.file.views.as_ref()
-    }
-
-    /// What in the file was not understood, a message each.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.file.warnings
-    }
-
-    /// The profile that is meant if none is named.
-    pub(crate) fn default_name(&self) -> &str {
-        self.file
-            .default_profile
-            .as_deref()
-            .unwrap_or(DEFAULT_PROFILE)
-    }
-
-    /// All profiles by name.
+    /// Returns all profiles, by name.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
-        let listed = |(name, profile): (&String, &super::file::ProfileConfig)| ProfileEntry {
-            name: name.clone(),
-            is_default: name == self.default_name(),
-            base_url: profile
-                .base_url
-                .clone()
-                .unwrap_or_else(BaseUrl::resend)
-                .to_string(),
-            key_source: profile
-                .key
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-            in_memory: profile.in_memory,
+        let default = self.file.default_name();
+        let profiles = self.file.profiles.iter();
+        let entry = |(name, profile): (&String, &ProfileConfig)| {
+            let base_url = profile.base_url.clone().unwrap_or_else(BaseUrl::resend);
+            let key_source = profile.key.as_ref().map(ToString::to_string);
+            ProfileEntry {
+                name: name.clone(),
+                is_default: name == default,
+                base_url: base_url.to_string(),
+                key_source: key_source.unwrap_or_default(),
+                in_memory: profile.in_memory,
+            }
         };
-        self.file.profiles.iter().map(listed).collect()
+        profiles.map(entry).collect()
     }
 
-    /// Where a new key would go. A profile that has its key from elsewhere is left alone: what a
-    /// person has written down is not undone behind their back.
+    /// Returns the target of a new key. A profile with another source of its key is refused, because
+    /// the user wrote that down.
     ///
     /// # Errors
     ///
     /// If the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
     pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
-        let name = flags
-            .profile
-            .as_deref()
-            .or_else(|| env.get("SENTBOX_PROFILE"))
-            .unwrap_or_else(|| self.default_name());
-        if !is_profile_name(name) {
-            return Err(Error::new(ErrorKind::Usage, PROFILE_NAME_RULE));
-        }
+        let name = self.file.select_profile(flags, env)?;
         let known = self.file.profiles.get(name);
         let asked = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
         let written = known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::resend));
         if let (Some(asked), Some(written)) = (&asked, &written)
             && asked != written
         {
-            return Err(Error::new(ErrorKind::Usage, format!("profile {name} is for {written}"))
-                .with_hint("name another profile with --profile, or change its base_url: sentbox config edit"));
+            let message = format!("profile {name} is for {written}");
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(
+                "name another profile with --profile, or change its base_url: sentbox config edit",
+            ));
         }
         let key_file = self.key_file(name);
         match known.and_then(|profile| profile.key.as_ref()) {
             Some(KeySource::File(path)) if *path == key_file => {}
             Some(source) => {
-                return Err(Error::new(ErrorKind::Usage, format!("profile {name} has its key from elsewhere: {source}"))
+                let message = format!("profile {name} has its key from elsewhere: {source}");
+                return Err(Error::new(ErrorKind::Usage, message)
                     .with_hint("name another profile with --profile, or take that line out: sentbox config edit"));
             }
             None => {}
@@ -183,18 +124,14 @@ impl Profiles {
             profile: name.to_owned(),
             base_url: asked.or(written).unwrap_or_else(BaseUrl::resend),
             key_file,
-            ca_file: flags
-                .ca_file
-                .clone()
-                .or_else(|| known.and_then(|profile| profile.ca_file.clone())),
+            ca_file: (flags.ca_file.clone()).or_else(|| known?.ca_file.clone()),
         })
     }
 
-    /// Writes the profile down and stores its key. The first profile of all becomes the one that is
-    /// meant if none is named.
+    /// Writes the profile and stores its key. The first profile becomes the default.
     ///
-    /// The profile comes first: a process that is killed in between leaves a profile that still
-    /// lacks its key, which is reported and mended by the next login, and never a key without a profile.
+    /// The profile comes first: a process that is killed in between leaves a profile without its key,
+    /// which is reported and mended by the next login, and never a key without a profile.
     pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,
@@ -202,12 +139,6 @@ impl Profiles {
             key_file,
             ca_file,
         } = target;
-        let unwritable = |error| {
-            Error::new(
-                ErrorKind::Config,
-                format!("{} cannot be written: {error}", key_file.display()),
-            )
-        };
         self.remove_temp_files();
         let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
@@ -230,16 +161,16 @@ impl Profiles {
             Some(())
         })?;
         write_secret(key_file, &format!("{}\n", key.expose())).map_err(|error| {
-            // Where nothing can be written any more, the profile without a key stays.
+            // If this fails too, the profile stays without a key.
             let _ = match &before {
                 Some(text) => replace_file(&self.path, text),
                 None => fs::remove_file(&self.path),
             };
-            unwritable(error)
+            Error::cannot("written", ErrorKind::Config, key_file.display(), &error)
         })
     }
 
-    /// Removes the files that logins have left which were killed while they wrote, and returns them.
+    /// Removes the temporary files of killed logins, and returns their paths.
     pub(crate) fn remove_temp_files(&self) -> Vec<PathBuf> {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -250,13 +181,12 @@ impl Profiles {
         removed
     }
 
-    /// The stored keys that no profile uses.
+    /// Returns the stored keys that no profile uses.
     pub(crate) fn unused_key_files(&self) -> Vec<PathBuf> {
-        let used = |path: &PathBuf| {
-            self.file
-                .profiles
-                .values()
-                .any(|profile| profile.key == Some(KeySource::File(path.clone())))
+        let is_used = |path: &PathBuf| {
+            let source = Some(KeySource::File(path.clone()));
+            let mut profiles = self.file.profiles.values();
+            profiles.any(|profile| profile.key == source)
         };
         let stored = fs::read_dir(self.key_file(""))
             .into_iter()
@@ -264,16 +194,16 @@ impl Profiles {
             .flatten()
             .map(|entry| entry.path());
         let is_key = |path: &PathBuf| {
-            path.file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(is_profile_name)
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(is_profile_name)
         };
-        let mut stray: Vec<PathBuf> = stored.filter(|path| is_key(path) && !used(path)).collect();
-        stray.sort();
-        stray
+        let unused = stored.filter(|path| is_key(path) && !is_used(path));
+        let mut unused: Vec<PathBuf> = unused.collect();
+        unused.sort();
+        unused
     }
 
-    /// Makes `name` the profile that is meant if none is named.
+    /// Makes `name` the default profile.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         self.edit(|document| {
@@ -282,28 +212,30 @@ impl Profiles {
         })
     }
 
-    /// The archives of a profile, if there are any.
+    /// Returns the folder of a profile's archives, if it exists.
     pub(crate) fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
         self.paths
             .profile_data_dir(name)
             .filter(|folder| folder.exists())
     }
 
-    /// Whether there is a profile of that name.
+    /// Fails if there is no profile of that name.
     pub(crate) fn require(&self, name: &str) -> Result<(), Error> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
-        Err(super::file::profile_not_found(name, &self.file))
+        Err(self.file.profile_not_found(name))
     }
 
-    /// Takes a profile out of the file, with the key that was stored for it and its archives.
+    /// Removes a profile from the file, with its stored key and its archives.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
-        let kept = |path: &Path, error: std::io::Error| {
-            Error::new(
+        let kept = |path: &Path, error| {
+            Error::cannot(
+                "deleted",
                 ErrorKind::Io,
-                format!("{} cannot be deleted: {error}", path.display()),
+                path.display(),
+                &error as &io::Error,
             )
         };
         if let Some(archives) = self.existing_data_dir(name) {
@@ -331,7 +263,7 @@ impl Profiles {
         })
     }
 
-    /// The file, to be edited: also one that cannot be understood, and begun if there is none.
+    /// Returns the path of the file, which may have errors; writes the template if there is none.
     pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
@@ -340,7 +272,7 @@ impl Profiles {
         Ok(path)
     }
 
-    /// The variable of the environment whose key goes before the default profile's, if one is set.
+    /// Returns the set variable whose key precedes that of the default profile.
     pub(crate) fn overriding_variable(env: &Env) -> Option<&'static str> {
         let theirs = env
             .get("SENTBOX_PROFILE")
@@ -360,18 +292,16 @@ impl Profiles {
             .join(profile)
     }
 
-    /// Changes the file, comments and order kept. A change that cannot be made, or would make the
-    /// file one that cannot be read, leaves it as it was.
+    /// Changes the file, and keeps comments and order. The file stays as it is if the change fails, or
+    /// would make it invalid.
     pub(super) fn edit(
         &mut self,
         change: impl FnOnce(&mut DocumentMut) -> Option<()>,
     ) -> Result<(), Error> {
         let stuck = || {
-            Error::new(
-                ErrorKind::Config,
-                format!("{} cannot be edited safely", self.path.display()),
-            )
-            .with_hint("change it by hand: sentbox config edit")
+            let message = format!("{} cannot be edited safely", self.path.display());
+            Error::new(ErrorKind::Config, message)
+                .with_hint("change it by hand: sentbox config edit")
         };
         let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
         change(&mut document).ok_or_else(stuck)?;
@@ -385,16 +315,11 @@ impl Profiles {
 }
 
 fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
-    let no_home = || {
-        Error::new(
-            ErrorKind::Config,
-            "there is no home directory to keep a configuration in",
-        )
-    };
-    paths
-        .config
-        .clone()
-        .ok_or_else(|| no_home().with_hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
+    paths.config.clone().ok_or_else(|| {
+        let message = "there is no home directory to keep a configuration in";
+        Error::new(ErrorKind::Config, message)
+            .with_hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG")
+    })
 }
 
 fn write_config(path: &Path, text: &str) -> Result<(), Error> {
@@ -404,18 +329,13 @@ fn write_config(path: &Path, text: &str) -> Result<(), Error> {
     let written = folder
         .map_or(Ok(()), create_private_dir)
         .and_then(|()| replace_file(path, text));
-    written.map_err(|error| {
-        Error::new(
-            ErrorKind::Config,
-            format!("{} cannot be written: {error}", path.display()),
-        )
-    })
+    written.map_err(|error| Error::cannot("written", ErrorKind::Config, path.display(), &error))
 }
 
 /// The folder of stored keys, beside the configuration file.
 const KEYS_DIR: &str = "keys";
 
-/// What a new file begins with.
+/// The content of a new file.
 const CONFIG_TEMPLATE: &str = include_str!("../../assets/config.example.toml");
 
 /// Names the default profile; a comment beside it stays.
@@ -428,42 +348,36 @@ fn write_default_profile(document: &mut DocumentMut, name: &str) {
     *item = Item::Value(named);
 }
 
-/// The table of a profile, made if it is not there.
+/// Returns the table of a profile, new if there is none.
 fn profile_table<'a>(
     document: &'a mut DocumentMut,
     name: &str,
 ) -> Option<&'a mut dyn toml_edit::TableLike> {
-    let implicit = || {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    };
-    let profiles = document
-        .entry("profiles")
-        .or_insert_with(implicit)
+    let mut implicit = Table::new();
+    implicit.set_implicit(true);
+    let profiles = document.entry("profiles");
+    let profiles = profiles
+        .or_insert(Item::Table(implicit))
         .as_table_like_mut()?;
-    profiles
-        .entry(name)
-        .or_insert_with(|| Item::Table(Table::new()))
-        .as_table_like_mut()
+    let profile = profiles.entry(name).or_insert(toml_edit::table());
+    profile.as_table_like_mut()
 }
 
-/// Where views are kept.
+/// Stores views in the configuration file, where users edit, copy and share them.
 ///
-/// The configuration file, so that users find the views
-/// where the manual says, and what was saved with a key can be edited, copied and shared like the
-/// rest. Only the line of the view is changed; comments and order stay.
+/// Only the line of the view is changed; comments and order stay.
 #[derive(Clone, Default)]
 pub(crate) struct ViewStore(Option<Env>);
 
 impl ViewStore {
-    /// The configuration file that the environment means.
+    /// Stores views in the file that the environment names.
     pub(crate) const fn new(env: Env) -> Self {
         Self(Some(env))
     }
 
-    /// Puts a view under a number, or takes away what is there. The file is read again first, so that
-    /// what was changed in it meanwhile stays. Says which file it is; `None` if nothing is kept.
+    /// Stores a view under a number, or removes the one there; returns the path of the file, if any.
+    ///
+    /// The file is read again first, so that changes of others stay.
     pub(crate) fn save(
         &self,
         number: u8,
@@ -474,12 +388,10 @@ impl ViewStore {
         let built_in = built_in_views();
         profiles.edit(|document| {
             let is_new = !document.contains_key("views");
-            let item = document
-                .entry("views")
-                .or_insert_with(|| Item::Table(Table::new()));
+            let item = document.entry("views").or_insert(toml_edit::table());
             let table = item.as_table_like_mut()?;
             if is_new {
-                // Those that were there so far would be gone otherwise.
+                // A table replaces the built-in views.
                 for (number, view) in &built_in {
                     write_view(table, *number, view);
                 }
@@ -492,11 +404,11 @@ impl ViewStore {
             }
             Some(())
         })?;
-        Ok(Some(profiles.path().display().to_string()))
+        Ok(Some(profiles.path.display().to_string()))
     }
 }
 
-/// Writes one line; a comment beside it stays.
+/// Writes the line of a view; a comment beside it stays.
 fn write_view(table: &mut dyn toml_edit::TableLike, number: u8, view: &SavedView) {
     let mut line = InlineTable::new();
     line.insert("name", view.name.as_str().into());

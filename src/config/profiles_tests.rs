@@ -96,7 +96,7 @@ fn first_profile_creates_file_and_is_default() {
     for (path, mode) in [
         (target.key_file.as_path(), 0o600),
         (target.key_file.parent().unwrap(), 0o700),
-        (world.profiles().path(), 0o600),
+        (world.profiles().path.as_path(), 0o600),
     ] {
         assert_eq!(
             fs::metadata(path).unwrap().permissions().mode() & 0o777,

@@ -1,61 +1,48 @@
-//! `Settings`: what flags, environment and file together say, decided once.
+//! `Settings`: the result of flags, environment and configuration file, resolved once.
 
 use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::credentials::Credentials;
 use super::env::Flags;
-use super::file::profile_not_found;
-use super::file::{ConfigFile, DEFAULT_PROFILE, PROFILE_NAME_RULE, ProfileConfig, is_profile_name};
-use super::{ApiKey, Backfill, BaseUrl, Env, Paths, Rate, SavedViews, built_in_views};
+use super::file::{ConfigFile, KeySource, ProfileConfig};
+use super::{ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
 
 /// Where the archive is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveLocation {
-    /// In this file, whose directories are made when needed.
+    /// In this file; its folders are created when needed.
     Disk(PathBuf),
     /// In memory, gone with the process.
     Memory,
 }
 
-/// Everything that was settled before the program does anything.
+/// All settings of a profile.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// The profile's name.
+    /// Name of the profile.
     pub(crate) profile: String,
-    /// Where the service is.
-    pub(crate) base_url: BaseUrl,
-    /// The key that belongs to that address, or why there is none: that is no reason not to start.
-    pub(crate) key: Result<ApiKey, Error>,
-    /// Where the key comes from, in words.
-    pub(crate) key_source: String,
-    /// Whether no source names a key: sentbox is not set up yet.
-    pub(crate) is_unconfigured: bool,
-    /// Whether key and address come from the profile, and not from the environment.
-    pub(crate) is_from_profile: bool,
-    /// Where the archive is. On disk it is bound to the profile, the address and the key's
-    /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
+    pub(crate) credentials: Credentials,
+    /// Where the archive is. On disk, its path names the profile, the address and the key's
+    /// fingerprint, so that the mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
     /// Whether it is in memory because flag or profile say so.
     pub(crate) in_memory: bool,
-    /// How old mail may become in it; `None` is for ever.
+    /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
-    /// How far back it is to reach by itself.
-    pub(crate) backfill: Backfill,
-    /// Whether it is in memory for lack of a home directory, which is worth a note.
+    /// The mail that is fetched in the background.
+    pub(crate) backfill: HistorySpan,
+    /// Whether it is in memory for lack of a home directory.
     pub(crate) no_home: bool,
-    /// Requests a second.
     pub(crate) rate: Rate,
     /// Certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
     /// The zone in which times are shown and read.
     pub(crate) zone: TimeZone,
-    /// The saved views; those that are built in if the file says nothing about views.
     pub(crate) views: SavedViews,
-    /// What in the file was not understood, a message each.
+    /// Warnings about the configuration file.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -64,86 +51,154 @@ impl Settings {
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let file = ConfigFile::load(&paths)?;
-        let (name, profile) = select_profile(flags, env, &file)?;
-        let mut no_home = false;
-        let pair = Credentials::resolve(flags, env, &name, &profile)?;
+        let name = file.select_profile(flags, env)?;
+        let profile = file.profile_or_default(name)?;
+        let credentials = Credentials::resolve(flags, env, name, &profile)?;
         let in_memory = flags.in_memory || profile.in_memory;
-        let archive = if in_memory {
-            ArchiveLocation::Memory
-        } else if let Some(archives) = paths.profile_data_dir(&name) {
-            match &pair.key {
-                Ok(key) => ArchiveLocation::Disk(
-                    archives
-                        .join(archive_dir_name(&pair.base_url, key))
-                        .join("archive.sqlite"),
-                ),
-                Err(_) => ArchiveLocation::Memory,
+        let folder = paths.profile_data_dir(name);
+        let no_home = !in_memory && folder.is_none();
+        let archive = match (&credentials.key, folder.filter(|_| !in_memory)) {
+            (Ok(key), Some(folder)) => {
+                let service = credentials.base_url.directory_name();
+                let team = format!("{service}-{}", key.fingerprint());
+                ArchiveLocation::Disk(folder.join(team).join("archive.sqlite"))
             }
-        } else {
-            no_home = true;
-            ArchiveLocation::Memory
+            _ => ArchiveLocation::Memory,
         };
         Ok(Self {
+            profile: name.to_owned(),
+            credentials,
             archive,
             in_memory,
             retention: profile.retention,
             backfill: profile.backfill,
+            no_home,
             rate: resolve_rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
-            no_home,
             views: file.views.unwrap_or_else(built_in_views),
             warnings: file.warnings,
-            profile: name,
-            base_url: pair.base_url,
-            key: pair.key,
-            key_source: pair.key_source,
-            is_unconfigured: pair.is_unconfigured,
-            is_from_profile: pair.is_from_profile,
         })
     }
 }
 
-/// The directory that an address and a key share with no other team's.
-fn archive_dir_name(base_url: &BaseUrl, key: &ApiKey) -> String {
-    format!("{}-{}", base_url.directory_name(), key.fingerprint())
-}
-
-/// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
-fn select_profile(
-    flags: &Flags,
-    env: &Env,
-    file: &ConfigFile,
-) -> Result<(String, ProfileConfig), Error> {
-    let named = flags
-        .profile
-        .as_deref()
-        .or_else(|| env.get("SENTBOX_PROFILE"))
-        .or(file.default_profile.as_deref());
-    let name = named.unwrap_or(DEFAULT_PROFILE);
-    if !is_profile_name(name) {
-        return Err(Error::new(ErrorKind::Usage, PROFILE_NAME_RULE));
-    }
-    match file.profiles.get(name) {
-        Some(profile) => Ok((name.to_owned(), profile.clone())),
-        None if name == DEFAULT_PROFILE => Ok((name.to_owned(), ProfileConfig::default())),
-        None => Err(profile_not_found(name, file)),
-    }
-}
-
 fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
-    let wrong = |from: &str| Error::new(ErrorKind::Usage, format!("{from} is {}", Rate::SYNTAX));
-    if let Some(number) = flags.rate {
-        return Rate::explicit(number).ok_or_else(|| wrong("--rate"));
+    let (rate, source) = match (flags.rate, env.get("SENTBOX_RATE")) {
+        (Some(number), _) => (Rate::explicit(number), "--rate"),
+        (None, Some(text)) => {
+            let number = text.parse().ok();
+            (number.and_then(Rate::explicit), "SENTBOX_RATE")
+        }
+        (None, None) => return Ok(profile.rate.unwrap_or_default()),
+    };
+    let message = || format!("{source} is {}", Rate::SYNTAX);
+    rate.ok_or_else(|| Error::new(ErrorKind::Usage, message()))
+}
+
+/// A key and the address it belongs to. Both come from one source: a key must never be sent to an
+/// address from another source.
+#[derive(Debug, Clone)]
+pub(crate) struct Credentials {
+    /// Where the service is.
+    pub(crate) base_url: BaseUrl,
+    /// The key, or why there is none: the program starts without one.
+    pub(crate) key: Result<ApiKey, Error>,
+    /// Name of the key's source.
+    pub(crate) key_source: String,
+    /// Whether no source names a key: sentbox is not set up yet.
+    pub(crate) is_unconfigured: bool,
+    /// Whether key and address come from the profile, and not from the environment.
+    pub(crate) is_from_profile: bool,
+}
+
+impl Credentials {
+    fn resolve(
+        flags: &Flags,
+        env: &Env,
+        name: &str,
+        profile: &ProfileConfig,
+    ) -> Result<Self, Error> {
+        if let Some(credentials) = Self::from_env(flags, env)? {
+            return Ok(credentials);
+        }
+        let key_source = format!("profile {name}");
+        let key = match &profile.key {
+            Some(KeySource::Command(command)) => {
+                ApiKey::from_command(command, &key_source, flags.prompting)
+            }
+            Some(KeySource::File(path)) => ApiKey::from_file(path, &key_source),
+            Some(KeySource::Variable(variable)) => match env.get(variable) {
+                Some(text) => ApiKey::new(text, variable),
+                None => Err(Error::new(
+                    ErrorKind::KeyMissing,
+                    format!("{variable}, where {key_source} has its key, is not set"),
+                )),
+            },
+            None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
+                .with_hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
+        };
+        Ok(Self {
+            base_url: apply_base_url_flag(flags, profile.base_url.clone(), &key_source)?,
+            key,
+            key_source,
+            is_unconfigured: profile.key.is_none(),
+            is_from_profile: true,
+        })
     }
-    if let Some(text) = env.get("SENTBOX_RATE") {
-        return text
-            .parse()
-            .ok()
-            .and_then(Rate::explicit)
-            .ok_or_else(|| wrong("SENTBOX_RATE"));
+
+    /// Returns the credentials that the environment sets; `--profile` precedes them all,
+    /// `SENTBOX_PROFILE` those of `RESEND_API_KEY`.
+    fn from_env(flags: &Flags, env: &Env) -> Result<Option<Self>, Error> {
+        let (key_source, url_variable, key) = if flags.profile.is_some() {
+            return Ok(None);
+        } else if let Some(text) = env.get("SENTBOX_API_KEY") {
+            let name = "SENTBOX_API_KEY";
+            (name, "SENTBOX_BASE_URL", ApiKey::new(text, name))
+        } else if env.get("SENTBOX_BASE_URL").is_some() {
+            let message = "SENTBOX_BASE_URL is set, but not the key that belongs to it";
+            let error = Error::new(ErrorKind::KeyMissing, message);
+            let error = error.with_hint("set SENTBOX_API_KEY too");
+            ("", "SENTBOX_BASE_URL", Err(error))
+        } else if let Some(text) = env.get("RESEND_API_KEY")
+            && env.get("SENTBOX_PROFILE").is_none()
+        {
+            let name = "RESEND_API_KEY";
+            (name, "RESEND_BASE_URL", ApiKey::new(text, name))
+        } else {
+            return Ok(None);
+        };
+        let base_url = env.get(url_variable).map(BaseUrl::parse).transpose();
+        let base_url = base_url.map_err(|mut error| {
+            error.message.insert_str(0, &format!("{url_variable}: "));
+            error
+        })?;
+        Ok(Some(Self {
+            base_url: apply_base_url_flag(flags, base_url, url_variable)?,
+            key,
+            key_source: key_source.to_owned(),
+            is_unconfigured: false,
+            is_from_profile: false,
+        }))
     }
-    Ok(profile.rate.unwrap_or_default())
+}
+
+/// Returns the address. The flag completes a source without one, but must not redirect another's key.
+fn apply_base_url_flag(
+    flags: &Flags,
+    configured: Option<BaseUrl>,
+    source: &str,
+) -> Result<BaseUrl, Error> {
+    let flag = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+    match (flag, configured) {
+        (Some(flag), Some(configured)) if configured.url().origin() != flag.url().origin() => {
+            let message = format!(
+                "--base-url names another service than {source}, where the key belongs to {configured}"
+            );
+            Err(Error::new(ErrorKind::Usage, message)
+                .with_hint("use a profile of its own for each service"))
+        }
+        (flag, configured) => Ok(flag.or(configured).unwrap_or_else(BaseUrl::resend)),
+    }
 }
 
 #[cfg(test)]

@@ -50,9 +50,10 @@ impl TestEnv {
         let settings = self.resolve(flags).unwrap();
         (
             settings
+                .credentials
                 .key
                 .map_or_else(|failure| failure.message, |key| key.expose().to_owned()),
-            settings.base_url.to_string(),
+            settings.credentials.base_url.to_string(),
         )
     }
 }
@@ -109,8 +110,14 @@ fn base_url_never_gets_key_of_other_source() {
         ("RESEND_API_KEY", "re_theirs"),
     ]);
     let settings = world.resolve(&Flags::default()).unwrap();
-    assert_eq!(settings.key.unwrap_err().kind, ErrorKind::KeyMissing);
-    assert_eq!(settings.base_url.to_string(), "https://ours.example.com");
+    assert_eq!(
+        settings.credentials.key.unwrap_err().kind,
+        ErrorKind::KeyMissing
+    );
+    assert_eq!(
+        settings.credentials.base_url.to_string(),
+        "https://ours.example.com"
+    );
 
     let failure = TestEnv::new(&[])
         .resolve(&flags(None, Some("https://elsewhere.example.com")))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use ratatui::style::Color;
 
 /// Requests a second. The team's limit is shared with the mail that it is sending, so the default
@@ -19,7 +19,7 @@ impl Rate {
     /// What a rate may be, for messages.
     pub(crate) const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
 
-    /// A rate that a person chose: it may go to 90 % of the service's limit.
+    /// Returns a rate that the user chose: it may use 90 % of the service's limit.
     #[must_use]
     pub fn explicit(per_second: f64) -> Option<Self> {
         (0.01..=10_000.0).contains(&per_second).then_some(Self {
@@ -38,10 +38,10 @@ impl Default for Rate {
     }
 }
 
-/// What is allowed, in words.
+/// The allowed durations, for messages.
 pub(crate) const DURATION_SYNTAX: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
 
-/// Reads a number of hours, days or weeks; `None` if it is none.
+/// Parses a number of hours, days or weeks.
 pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
         .into_iter()
@@ -51,39 +51,45 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     Some(SignedDuration::from_hours(i64::from(number) * hours))
 }
 
-/// How far back mail is fetched in the background.
+/// A part of the mail's history: the newest up to an age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Backfill {
-    /// Not at all: only new mail, and what a search needs.
+pub enum HistorySpan {
+    /// None of it.
     #[default]
     Off,
-    /// So long before now.
+    /// The mail of this last time.
     Last(SignedDuration),
-    /// Everything that the service has.
+    /// All that the service has.
     All,
 }
 
-impl Backfill {
-    /// What it may be, for messages.
+impl HistorySpan {
+    /// The allowed values, for messages.
     pub(crate) const SYNTAX: &str =
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
-    /// Reads it as it is written in a profile.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Self::Off),
             "all" => Some(Self::All),
-            _ => parse_duration(text)
-                .filter(|span| !span.is_zero())
-                .map(Self::Last),
+            _ => parse_duration(text).map(Self::Last),
+        }
+    }
+
+    /// Returns the earliest time in the span; `None` if it is off.
+    pub(crate) fn start(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Off => None,
+            Self::Last(age) => Some(now.checked_sub(age).unwrap_or(Timestamp::MIN)),
+            Self::All => Some(Timestamp::MIN),
         }
     }
 }
 
-/// A key that is to mean another command.
+/// A key bound to another command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyBinding {
-    /// The key, or several after each other, as people write them.
+    /// The key, or a sequence of keys.
     pub(crate) keys: String,
     /// The name of the command, or `none`.
     pub(crate) command: String,
@@ -94,13 +100,13 @@ pub(crate) struct KeyBinding {
 /// A colour for each role; a role is a meaning, not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Palette {
-    /// What the eye is to find first: the selection bar, keys.
+    /// The selection bar, keys.
     pub(crate) accent: Color,
-    /// What is as it should be: delivered, new.
+    /// Delivered, new.
     pub(crate) good: Color,
-    /// What went wrong: bounced, failed.
+    /// Bounced, failed.
     pub(crate) bad: Color,
-    /// What may go wrong: delayed.
+    /// Delayed.
     pub(crate) warning: Color,
     /// Pending statuses and links.
     pub(crate) pending: Color,
@@ -125,12 +131,12 @@ impl Default for Palette {
 /// The names of the roles.
 pub(super) const ROLE_NAMES: [&str; 6] = ["accent", "good", "bad", "warning", "pending", "apart"];
 
-/// What a colour is, in words.
+/// The allowed colours, for messages.
 pub(super) const COLOUR_SYNTAX: &str =
     "a colour is a name such as red or light-blue, a number from 0 to 255, or #rrggbb";
 
 impl Palette {
-    /// The colour of the role with this name, if there is one.
+    /// Returns the colour of the role with this name.
     pub(super) fn role_mut(&mut self, name: &str) -> Option<&mut Color> {
         Some(match name {
             "accent" => &mut self.accent,
@@ -144,19 +150,18 @@ impl Palette {
     }
 }
 
-/// A saved view.
+/// A query that the user saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedView {
-    /// What people call it.
     pub(crate) name: String,
-    /// What it shows, in the language of the search, as it was typed: `today` stays a word.
+    /// The query as it was typed: `today` stays a word.
     pub(crate) query: String,
 }
 
-/// The views by their numbers, which are 1 to 9.
+/// Views by number, 1 to 9.
 pub(crate) type SavedViews = BTreeMap<u8, SavedView>;
 
-/// The views of a file that says nothing about views.
+/// Returns the views of a configuration without views.
 pub(crate) fn built_in_views() -> SavedViews {
     let views = [
         (1, "Today", "after:today"),
@@ -164,20 +169,14 @@ pub(crate) fn built_in_views() -> SavedViews {
         (3, "Waiting", "status:scheduled,queued,sent,delayed"),
         (4, "Yesterday", "on:yesterday"),
     ];
-    views
-        .map(|(number, name, query)| {
-            (
-                number,
-                SavedView {
-                    name: name.to_owned(),
-                    query: query.to_owned(),
-                },
-            )
-        })
-        .into()
+    let view = |(number, name, query): (u8, &str, &str)| {
+        let (name, query) = (name.to_owned(), query.to_owned());
+        (number, SavedView { name, query })
+    };
+    views.map(view).into()
 }
 
-/// What a view's number is.
+/// The allowed numbers of views, for messages.
 pub(super) const VIEW_NUMBER_RULE: &str = "a view has a number from 1 to 9";
 
 #[cfg(test)]

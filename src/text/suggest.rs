@@ -1,41 +1,15 @@
 //! The nearest of some known words: "did you mean".
 
-/// The known word that `typed` is at most two slips away from, and not a different word of its own length.
-#[must_use]
+/// Returns the known word that differs from `typed` in at most two letters, and in few of a short word.
 pub(crate) fn suggest<'a>(
     typed: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let allowed = (typed.chars().count() / 3).clamp(1, 2);
-    let near = known
-        .into_iter()
-        .map(|word| (edit_distance(typed, word), word))
-        .min_by_key(|(slips, _)| *slips);
-    near.filter(|(slips, _)| *slips <= allowed)
-        .map(|(_, word)| word)
-}
-
-/// How many letters must be added, dropped, changed or swapped with their neighbour.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (
-        a.to_lowercase().chars().collect(),
-        b.to_lowercase().chars().collect(),
-    );
-    let mut above = vec![0; b.len() + 1];
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut next = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            next[j] = (row[j] + 1)
-                .min(next[j - 1] + 1)
-                .min(row[j - 1] + usize::from(a[i - 1] != b[j - 1]));
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                next[j] = next[j].min(above[j - 2] + 1);
-            }
-        }
-        above = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
+    let max_distance = (typed.chars().count() / 3).clamp(1, 2);
+    let typed = typed.to_lowercase();
+    let distance = |word: &str| strsim::osa_distance(&typed, &word.to_lowercase());
+    let nearest = known.into_iter().min_by_key(|word| distance(word));
+    nearest.filter(|word| distance(word) <= max_distance)
 }
 
 /// `; did you mean acme?`, if there is something near.

@@ -49,7 +49,7 @@ impl SessionFactory {
     /// Blocks, and needs a runtime.
     pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Error> {
         let target = SessionTarget::Default;
-        if settings.is_unconfigured {
+        if settings.credentials.is_unconfigured {
             let archive = Archive::open(&settings.archive);
             let mut session = self.open_session(settings, target, archive)?;
             session.info.first_screen = FirstScreen::SetUp(self.build_setup_info(settings));
@@ -59,11 +59,9 @@ impl SessionFactory {
             OpenedSession::Ready(session) => Ok(*session),
             OpenedSession::NeedsConfirm(question) => {
                 let no_archive = Error::new(ErrorKind::Archive, "choose an archive first");
-                let settings = Settings {
-                    archive: ArchiveLocation::Memory,
-                    key: Err(no_archive),
-                    ..settings.clone()
-                };
+                let mut settings = settings.clone();
+                settings.archive = ArchiveLocation::Memory;
+                settings.credentials.key = Err(no_archive);
                 let archive = Archive::open(&ArchiveLocation::Memory);
                 let mut session = self.open_session(&settings, target, archive)?;
                 session.info.first_screen = FirstScreen::Confirm(question);
@@ -89,7 +87,7 @@ impl SessionFactory {
             Err(error) if on_mismatch != OnMismatch::Ask => return Err(error),
             Err(error) => Err(error),
         };
-        let target = if settings.is_from_profile {
+        let target = if settings.credentials.is_from_profile {
             SessionTarget::Profile(settings.profile.clone())
         } else {
             SessionTarget::Default
@@ -134,6 +132,7 @@ impl SessionFactory {
             self.clock.clone(),
         );
         let engine = settings
+            .credentials
             .key
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
@@ -229,7 +228,7 @@ impl SessionFactory {
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
         let settings = self.resolve_settings(target)?;
-        settings.key.as_ref().map_err(Clone::clone)?;
+        settings.credentials.key.as_ref().map_err(Clone::clone)?;
         let on_mismatch = match answer {
             ConfirmAnswer::None => OnMismatch::Ask,
             ConfirmAnswer::SameTeam => OnMismatch::Adopt,
@@ -330,7 +329,7 @@ impl SessionFactory {
                     _ => "in memory: nothing of it is kept".to_owned(),
                 };
                 let key_file = self.display_path(&key_target.key_file);
-                let config_file = self.display_path(profiles.path());
+                let config_file = self.display_path(&profiles.path);
                 Ok(vec![
                     ("mail", mail),
                     ("key", format!("{key_file}, for you alone")),
@@ -350,7 +349,7 @@ impl SessionFactory {
             .map(|entry| (entry.name, entry.base_url))
             .collect();
         SetupInfo {
-            base_url: settings.base_url.to_string(),
+            base_url: settings.credentials.base_url.to_string(),
             storage,
             profiles,
             key_command_hint: format!(
@@ -422,7 +421,7 @@ impl SessionOpener<Client> for SessionFactory {
             choices.push(ProfileChoice {
                 target: SessionTarget::Default,
                 name: settings.profile.clone(),
-                base_url: settings.base_url.to_string(),
+                base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
                 storage: self.describe_storage(&settings.profile, settings.in_memory),
             });

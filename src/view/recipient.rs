@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar::format_coverage;
-use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary};
+use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, Status};
 use crate::text::format::{group_digits, plural};
 
@@ -18,13 +18,13 @@ const GAP: &str = "   ";
 /// Draws the summary and a rule below it, if one is open.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let area = layout.card;
-    let Some(card) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
+    let Some(address) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
     let height = area.height - 1;
     let above = inset(Rect { height, ..area }, 1, 1);
     let width = usize::from(area.width).saturating_sub(2);
-    let lines = build_lines(card, model, ctx, width, height);
+    let lines = build_lines(address.text(), model, ctx, width, height);
     draw_lines(&lines, above, frame);
     let rule = Rect {
         y: area.y + height,
@@ -35,15 +35,16 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 
 /// Builds at most `height` lines, the most important ones.
 fn build_lines<'a>(
-    card: &'a RecipientCard,
-    model: &Model,
+    address: &str,
+    model: &'a Model,
     ctx: &RenderCtx,
     width: usize,
     height: u16,
 ) -> Vec<Line<'a>> {
-    let mut lines = vec![build_heading(card, ctx, width)];
-    let Some(summary) = card.summary() else {
-        lines.push(match card.error() {
+    let summary = model.recipient_summary.value().map(|summary| &**summary);
+    let mut lines = vec![build_heading(address, summary, ctx, width)];
+    let Some(summary) = summary else {
+        lines.push(match model.recipient_summary.error() {
             Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
             None => Line::styled(format!("counting{}", ctx.glyphs.ellipsis), Theme::chrome()),
         });
@@ -65,9 +66,13 @@ fn build_lines<'a>(
 }
 
 /// Builds name, address, and the times of the first and the last email.
-fn build_heading<'a>(card: &RecipientCard, ctx: &RenderCtx, width: usize) -> Line<'a> {
-    let address = card.address();
-    let full = match card.summary() {
+fn build_heading<'a>(
+    address: &str,
+    summary: Option<&RecipientSummary>,
+    ctx: &RenderCtx,
+    width: usize,
+) -> Line<'a> {
+    let full = match summary {
         Some(summary) if !summary.name.is_empty() => format!("{} <{address}>", summary.name),
         _ => address.to_owned(),
     };
@@ -77,8 +82,7 @@ fn build_heading<'a>(card: &RecipientCard, ctx: &RenderCtx, width: usize) -> Lin
     } else {
         address
     };
-    let times = card
-        .summary()
+    let times = summary
         .map(|summary| format_time_variants(summary, ctx))
         .unwrap_or_default()
         .into_iter()

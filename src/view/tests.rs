@@ -7,7 +7,7 @@ use crate::api::{Priority, RateBudget, wire};
 use crate::app::tests::env::{Mailbox, NOW, World, row_of, session};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, EmailRow, MissingReason, MissingUpstream};
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::config::Palette;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
@@ -378,7 +378,7 @@ fn offline_title_shows_outage_and_age() {
 #[test]
 fn backfill_and_pause_are_shown_in_bar() {
     let mut start = session();
-    start.backfill = Backfill::All;
+    start.backfill = HistorySpan::All;
     let mut mailbox = varied();
     mailbox.older_pages = 5;
     let mut world = World::start((100, 12), start, mailbox);

@@ -246,7 +246,7 @@ fn full_sync_is_complete_and_second_run_empty() {
     exit code 0
     ");
     assert_snapshot!(sentbox.told("sync --back yesterday"), @r"
-    stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': say all, or a number of hours, days or weeks such as 12h, 30d, 8w
+    stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': expected all, or a number of hours, days or weeks such as 12h, 30d, 8w
     stderr:    hint: see sentbox --help
     exit code 2
     ");
@@ -263,7 +263,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
     2 emails read, 2 of them new
-    stderr: sentbox: what comes is kept in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, for you alone
+    stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 lines are no email
     exit code 1
@@ -289,7 +289,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     "#);
     assert_snapshot!(sentbox.told("list --limit none"), @r"
-    stderr: sentbox: invalid value 'none' for '--limit <N>': say a whole number, 1 or more
+    stderr: sentbox: invalid value 'none' for '--limit <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox --help
     exit code 2
     ");

@@ -223,7 +223,7 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
         .unwrap();
     assert!((120..350).contains(&found), "{found}");
     assert_snapshot!(sentbox.told("sync --recheck 2"), @r"
-    stderr: sentbox: invalid value '2' for '--recheck <SPAN>': say all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
+    stderr: sentbox: invalid value '2' for '--recheck <SPAN>': expected all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
     stderr:    hint: see sentbox --help
     exit code 2
     ");
@@ -287,7 +287,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     );
     assert!(!told.contains("or later"), "{told}");
     assert_snapshot!(sentbox.told("search --fresh --max-requests 0 status:bounced"), @r"
-    stderr: sentbox: invalid value '0' for '--max-requests <N>': say a whole number, 1 or more
+    stderr: sentbox: invalid value '0' for '--max-requests <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox --help
     exit code 2
     ");

@@ -225,7 +225,7 @@ fn the_file_is_found_edited_and_checked() {
     exit code 0
     ");
     assert_snapshot!(sentbox.told("config check"), @r"
-    [HOME]/.config/sentbox/config.toml is not there, which is fine
+    [HOME]/.config/sentbox/config.toml does not exist (optional)
     exit code 0
     ");
     assert_snapshot!(sentbox.told("config edit"), @r#"
@@ -458,8 +458,8 @@ fn login_reports_archive_of_previous_key() {
     );
     assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
     assert_snapshot!(told("archive adopt"), @r"
-    stderr: sentbox: profile acme has no archive of another key that would be in question
-    stderr:    hint: sentbox archive info says what it has
+    stderr: sentbox: profile acme has no archive of another key
+    stderr:    hint: sentbox archive info describes its archive
     exit code 2
     ");
 }

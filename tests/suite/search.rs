@@ -108,7 +108,7 @@ fn invalid_searches_fail_with_reason() {
     ");
     assert_snapshot!(sentbox.told("search -receipt"), @r"
     stderr: sentbox: unexpected argument '-r' found
-    stderr:    hint: what is not wanted is `not word`, or `-word` after --
+    stderr:    hint: to exclude a word: `not word`, or `-word` after --
     exit code 2
     ");
     assert_snapshot!(sentbox.told("list your receipt"), @r"

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::{Priority, RateBudget};
 use crate::app::{Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
 use crate::archive::Coverage;
-use crate::config::Backfill;
+use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
@@ -67,7 +67,7 @@ fn reading(world: &World) -> RequestId {
     })
 }
 
-fn with_backfill(backfill: Backfill, mailbox: Mailbox) -> World {
+fn with_backfill(backfill: HistorySpan, mailbox: Mailbox) -> World {
     World::start(
         (120, 40),
         SessionInfo {
@@ -240,14 +240,14 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
 
 #[test]
 fn a_profile_that_wants_everything_gets_it_page_by_page() {
-    let mut world = with_backfill(Backfill::All, deep(5));
+    let mut world = with_backfill(HistorySpan::All, deep(5));
     world.settle();
     assert_eq!(
         (fills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
-    let mut world = with_backfill(Backfill::Off, deep(5));
+    let mut world = with_backfill(HistorySpan::Off, deep(5));
     world.settle();
     assert_eq!(fills(&world), 0);
 }
@@ -255,7 +255,7 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
 #[test]
 fn a_profile_that_wants_some_days_gets_no_more() {
     // An email an hour, the oldest 400 hours ago, and a hundred with each page.
-    let mut world = with_backfill(Backfill::Last(SignedDuration::from_hours(650)), deep(9));
+    let mut world = with_backfill(HistorySpan::Last(SignedDuration::from_hours(650)), deep(9));
     world.settle();
     assert_eq!(
         (fills(&world), world.model.service.is_backfilling()),
@@ -265,7 +265,7 @@ fn a_profile_that_wants_some_days_gets_no_more() {
 
 #[test]
 fn filling_yields_to_the_person_and_ends_with_a_key() {
-    let mut world = with_backfill(Backfill::All, deep(9));
+    let mut world = with_backfill(HistorySpan::All, deep(9));
     while fills(&world) == 0 {
         world.answer(0);
     }
@@ -304,7 +304,7 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
 
 #[test]
 fn filling_rests_while_another_process_does_it_or_the_service_fails() {
-    let mut world = with_backfill(Backfill::All, deep(9));
+    let mut world = with_backfill(HistorySpan::All, deep(9));
     while fills(&world) == 0 {
         world.answer(0);
     }

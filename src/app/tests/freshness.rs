@@ -506,3 +506,23 @@ fn change_shows_in_row_and_head_in_one_frame() {
         "{text}"
     );
 }
+
+#[test]
+fn step_of_check_for_earlier_filter_is_ignored() {
+    let mut world = World::at_rest(160, 40, sent(50, 300));
+    world.press("/").write("status:bounced").press("Enter");
+    world.answer_archive();
+    world
+        .press("/ Ctrl-u")
+        .write("status:opened")
+        .press("Enter");
+    world.answer_archive();
+    let steps = world.pending.iter();
+    let steps = steps.filter(|effect| matches!(effect, Effect::CheckStatuses { .. }));
+    assert_eq!(steps.count(), 2);
+    answer_check(&mut world, 4, true);
+    let state = |world: &World| world.model.status_check.as_ref().unwrap().state;
+    assert_eq!(state(&world), CheckState::Running);
+    answer_check(&mut world, 4, true);
+    assert_eq!(state(&world), CheckState::Done);
+}

@@ -66,9 +66,8 @@ fn a_card_has_all_mail_to_one_address_and_leads_back() {
     );
     let tally = world
         .model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted")
         .clone();
     let statuses: Vec<(&str, u64)> = tally
@@ -80,13 +79,20 @@ fn a_card_has_all_mail_to_one_address_and_leads_back() {
         (tally.total, &*tally.name, statuses),
         (30, "Ana", vec![("bounced", 3), ("opened", 27)])
     );
-    let trouble = tally.newest_problem.expect("the newest that bounced");
+    let trouble = tally
+        .newest_problem
+        .as_ref()
+        .expect("the newest that bounced");
     assert_eq!(
         (&*trouble.subject, trouble.reason.as_deref()),
         ("For Ana #200", Some("mailbox full"))
     );
     assert_eq!(
-        tally.newest.map(|last| last.subject.to_string()).as_deref(),
+        tally
+            .newest
+            .as_ref()
+            .map(|last| last.subject.to_string())
+            .as_deref(),
         Some("For Ana #290")
     );
 
@@ -220,13 +226,23 @@ fn what_cannot_be_counted_is_said() {
         request,
         Err(Error::new(ErrorKind::Archive, "the disk is gone")),
     ));
-    assert!(
-        world
-            .model
-            .recipient_card
-            .as_ref()
-            .is_some_and(|card| card.error().is_some())
-    );
+    assert!(world.model.recipient_summary.error().is_some());
+}
+
+#[test]
+fn summary_of_earlier_recipient_is_ignored() {
+    let mut world = World::at_rest(160, 45, mailbox());
+    for _ in 0..9 {
+        world.press("j");
+    }
+    world.settle().press("c c");
+    assert_eq!(filter(&world), "recipient:ben@example.org");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let first = world.pending.iter().position(is_summary).unwrap();
+    world.answer(first);
+    assert!(world.model.recipient_summary.value().is_none());
+    world.settle();
+    assert!(world.model.recipient_summary.value().is_some());
 }
 
 #[test]

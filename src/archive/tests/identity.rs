@@ -78,7 +78,12 @@ fn new_key_on_existing_archive_is_a_mismatch() {
         owner,
         Identity {
             service: "https://api.resend.com".into(),
-            key_fingerprint: world.settings("re_two").key.unwrap().fingerprint()
+            key_fingerprint: world
+                .settings("re_two")
+                .credentials
+                .key
+                .unwrap()
+                .fingerprint()
         }
     );
     assert!(is_marked(&adopted));

@@ -215,7 +215,7 @@ The key is typed unseen, or read from standard input: pass show acme | sentbox l
 It is tried with one small request and stored in a file that you alone can read.";
 
 impl Global {
-    /// The part that settles where to go.
+    /// Returns the flags that settings depend on.
     pub fn flags(&self) -> Flags {
         let Self {
             profile,

@@ -10,8 +10,7 @@ use url::Host;
 
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
-use crate::cli::sync::{BackSpan, RecheckSpan, parse_back, parse_recheck};
-use crate::config;
+use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 
@@ -67,7 +66,6 @@ pub struct ListArgs {
 }
 
 impl ListArgs {
-    /// Where to begin.
     pub fn cursor(&self) -> Cursor {
         match (&self.after, &self.before) {
             (Some(id), _) => Cursor::After(EmailId::new(id)),
@@ -100,7 +98,7 @@ pub struct SearchArgs {
     pub columns: Vec<Column>,
     /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", value_parser = parse_back)]
-    pub back: Option<BackSpan>,
+    pub back: Option<HistorySpan>,
     /// First ask the service for new mail, and for every status that may have changed among what QUERY may find
     #[arg(long)]
     pub fresh: bool,
@@ -186,11 +184,11 @@ pub struct RenderArgs {
 pub struct SyncArgs {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = parse_back)]
-    pub back: BackSpan,
+    pub back: HistorySpan,
     /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
     /// off for none. By default those of the last 72 h that are due, with at most 100 requests
     #[arg(long, value_name = "SPAN", value_parser = parse_recheck)]
-    pub recheck: Option<RecheckSpan>,
+    pub recheck: Option<HistorySpan>,
     /// Fetch the bodies too, the newest first; that is a request for each email
     #[arg(long)]
     pub bodies: bool,
@@ -253,11 +251,21 @@ fn parse_positive<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, S
     text.parse()
         .ok()
         .filter(|number| *number >= N::from(1))
-        .ok_or_else(|| "say a whole number, 1 or more".to_owned())
+        .ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
 fn parse_age(text: &str) -> Result<SignedDuration, String> {
-    config::parse_duration(text).ok_or_else(|| format!("say {}", config::DURATION_SYNTAX))
+    parse_duration(text).ok_or_else(|| format!("expected {DURATION_SYNTAX}"))
+}
+
+fn parse_back(text: &str) -> Result<HistorySpan, String> {
+    HistorySpan::parse(text)
+        .filter(|span| *span != HistorySpan::Off)
+        .ok_or_else(|| format!("expected all, or {DURATION_SYNTAX}"))
+}
+
+fn parse_recheck(text: &str) -> Result<HistorySpan, String> {
+    HistorySpan::parse(text).ok_or_else(|| format!("expected all, off, or {DURATION_SYNTAX}"))
 }
 
 /// `serve`.
@@ -277,7 +285,7 @@ pub struct ServeArgs {
     pub sample: SampleArgs,
 }
 
-/// A name or an address without its port.
+/// Parses a name or an address without its port.
 fn parse_host(text: &str) -> Result<Host, String> {
     Host::parse(text)
         .map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
@@ -292,4 +300,32 @@ pub struct SampleArgs {
     /// Another seed is another mailbox
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_hours_days_and_weeks() {
+        assert_eq!(parse_back("all"), Ok(HistorySpan::All));
+        assert_eq!(parse_recheck("off"), Ok(HistorySpan::Off));
+        for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
+            let span = HistorySpan::Last(SignedDuration::from_hours(hours));
+            assert_eq!(parse_back(text), Ok(span), "{text}");
+        }
+        for text in [
+            "",
+            "d",
+            "-1d",
+            "30",
+            "3m",
+            "1.5d",
+            "99999999d",
+            "All",
+            "off",
+        ] {
+            assert!(parse_back(text).is_err(), "{text}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ const TIERS: u64 = 8;
 const NAMES_PER_CULTURE: usize = 16;
 
 static DATA: LazyLock<CustomerData> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../assets/sample/people.toml"))
+    toml_edit::de::from_str(include_str!("../../../assets/sample/people.toml"))
         .expect("the sample data is valid")
 });
 

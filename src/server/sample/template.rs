@@ -30,7 +30,7 @@ template_files! {
 }
 
 static DATA: LazyLock<TemplateData> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../assets/sample/templates.toml"))
+    toml_edit::de::from_str(include_str!("../../../assets/sample/templates.toml"))
         .expect("the sample data is valid")
 });
 

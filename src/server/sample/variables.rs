@@ -13,7 +13,7 @@ use super::rng::{Rng, mix64};
 use crate::text::format::group_digits;
 
 static DATA: LazyLock<PhraseData> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../assets/sample/phrases.toml"))
+    toml_edit::de::from_str(include_str!("../../../assets/sample/phrases.toml"))
         .expect("the sample data is valid")
 });
 

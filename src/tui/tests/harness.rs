@@ -11,7 +11,7 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, built_in_views,
+    ApiKey, BaseUrl, Env, Flags, HistorySpan, Palette, Rate, Settings, built_in_views,
 };
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
@@ -59,11 +59,11 @@ pub struct TuiHarness {
 
 impl TuiHarness {
     pub async fn start(size: Size, emails: u32) -> Self {
-        Self::with_backfill(size, emails, Backfill::Off).await
+        Self::with_backfill(size, emails, HistorySpan::Off).await
     }
 
     /// The same with a backfill.
-    pub async fn with_backfill(size: Size, emails: u32, backfill: Backfill) -> Self {
+    pub async fn with_backfill(size: Size, emails: u32, backfill: HistorySpan) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (now, clock) = time();
@@ -101,7 +101,7 @@ impl TuiHarness {
         Self::with(
             size,
             client(base, retry, clock.clone()),
-            Backfill::Off,
+            HistorySpan::Off,
             now,
             clock,
         )
@@ -124,13 +124,13 @@ impl TuiHarness {
             || StorageMode::InFile(path.display().to_string()),
             StorageMode::ReadOnly,
         );
-        Self::on(archive, storage, size, client, Backfill::Off, now, clock).await
+        Self::on(archive, storage, size, client, HistorySpan::Off, now, clock).await
     }
 
     async fn with(
         size: Size,
         client: Client,
-        backfill: Backfill,
+        backfill: HistorySpan,
         now: watch::Sender<Timestamp>,
         clock: Clock,
     ) -> Self {
@@ -151,7 +151,7 @@ impl TuiHarness {
         storage: StorageMode,
         size: Size,
         client: Client,
-        backfill: Backfill,
+        backfill: HistorySpan,
         now: watch::Sender<Timestamp>,
         clock: Clock,
     ) -> Self {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
-use crate::config::{Backfill, clock};
+use crate::config::{HistorySpan, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
 use crate::tui::LoopExit;
@@ -211,9 +211,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("c").await;
     let model = it.program.model();
     let tally = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted")
         .clone();
     assert_eq!(
@@ -233,9 +232,8 @@ async fn recipient_card_counts_all_mail_to_the_address() {
     it.press("b").await;
     let model = it.program.model();
     let further = model
-        .recipient_card
-        .as_ref()
-        .and_then(crate::app::RecipientCard::summary)
+        .recipient_summary
+        .value()
         .expect("it is counted again");
     assert_eq!(Some(further.total), model.list.total);
     assert!(
@@ -303,7 +301,7 @@ async fn date_prompt_jumps_to_the_date() {
 
 #[tokio::test]
 async fn backfill_fetches_older_mail_without_a_key_press() {
-    let it = TuiHarness::with_backfill(WIDE, 350, Backfill::All).await;
+    let it = TuiHarness::with_backfill(WIDE, 350, HistorySpan::All).await;
     assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
     assert!(
         it.screen().contains("350 emails, complete"),

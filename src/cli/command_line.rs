@@ -1,32 +1,30 @@
-//! Reads the command line, and turns what is wrong with it into an ordinary error.
+//! Parses the command line, and makes completions and the manual page from its definition.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
-use clap::{CommandFactory as _, Parser as _};
+use clap::{Command, CommandFactory as _, Parser as _};
+use clap_complete::Shell;
+use clap_mangen::Man;
 
 use super::args::Args;
 use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
 use crate::text::suggest::suggest;
 
-/// What a command line means.
+/// The result of parsing a command line.
 #[derive(Debug)]
 pub enum ParsedArgs {
-    /// To do something.
+    /// Run a command.
     Run(Box<Args>),
     /// Print help or the version, which is a success.
     Print(String),
-    /// Nothing that makes sense. `json` is whether errors are wanted as JSON.
-    Invalid {
-        /// What is wrong.
-        failure: Error,
-        /// Whether it was asked for JSON, as far as that can be seen.
-        json: bool,
-    },
+    /// Report an error, as JSON if a flag says so.
+    Invalid { error: Error, json: bool },
 }
 
-/// Reads a command line, the program's name first.
+/// Parses a command line, the program's name first.
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
     let json = words
@@ -34,7 +32,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         .any(|word| word == "--json" || word == "--jsonl");
     match Args::try_parse_from(words) {
         Ok(args) => match detect_misspelled_command(&args) {
-            Some(failure) => ParsedArgs::Invalid { failure, json },
+            Some(error) => ParsedArgs::Invalid { error, json },
             None => ParsedArgs::Run(Box::new(args)),
         },
         Err(error)
@@ -46,26 +44,23 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
             ParsedArgs::Print(error.render().to_string())
         }
         Err(error) => ParsedArgs::Invalid {
-            failure: usage_error(&error),
+            error: usage_error(&error),
             json,
         },
     }
 }
 
-/// A single bare word is a query, unless it is more likely a verb with a slip in it.
+/// Returns an error if the only word is probably a misspelled verb, and not a query.
 fn detect_misspelled_command(args: &Args) -> Option<Error> {
     let (None, [word]) = (&args.verb, args.query.as_slice()) else {
         return None;
     };
     let command = Args::command();
     let verb = suggest(word, command.get_subcommands().map(clap::Command::get_name))?;
-    let failure = Error::new(
-        ErrorKind::Usage,
-        format!("there is no command {}", sanitize::sanitize_line(word)),
-    );
-    Some(failure.with_hint(format!(
-        "did you mean {verb}? To look for the word, quote it twice: sentbox '\"{}\"'",
-        sanitize::sanitize_line(word)
+    let word = sanitize::sanitize_line(word);
+    let error = Error::new(ErrorKind::Usage, format!("there is no command {word}"));
+    Some(error.with_hint(format!(
+        "did you mean {verb}? To look for the word, quote it twice: sentbox '\"{word}\"'"
     )))
 }
 
@@ -73,7 +68,7 @@ fn usage_error(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
     let message = first.strip_prefix("error: ").unwrap_or(first);
-    // Some messages go on in indented lines, such as the list of what is missing.
+    // Some messages continue in indented lines, such as the list of missing arguments.
     let rest: Vec<&str> = text
         .lines()
         .skip(1)
@@ -86,7 +81,7 @@ fn usage_error(error: &clap::Error) -> Error {
             .iter()
             .any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
     let general = if is_negation {
-        "what is not wanted is `not word`, or `-word` after --"
+        "to exclude a word: `not word`, or `-word` after --"
     } else {
         "see sentbox --help"
     };
@@ -94,7 +89,7 @@ fn usage_error(error: &clap::Error) -> Error {
         .with_hint(clap_suggestion(error).unwrap_or_else(|| general.to_owned()))
 }
 
-/// The nearest valid argument, if clap found one.
+/// Returns the nearest valid argument, if clap found one.
 fn clap_suggestion(error: &clap::Error) -> Option<String> {
     [
         ContextKind::SuggestedSubcommand,
@@ -112,49 +107,113 @@ fn clap_suggestion(error: &clap::Error) -> Option<String> {
     })
 }
 
+/// Makes the completions of a shell.
+pub(super) fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "sentbox", &mut script);
+    script
+}
+
+/// Makes the manual page: the program, then each command as a section of its own.
+pub(super) fn man_page() -> io::Result<Vec<u8>> {
+    let program = Args::command();
+    let commands = list_commands("sentbox", &program);
+    let after = program
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let man = Man::new(program.after_help(""));
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    writeln!(page, ".SH COMMANDS")?;
+    for (name, command) in commands {
+        writeln!(page, ".SS \"{name}\"")?;
+        let man = Man::new(command.bin_name(name));
+        let mut section = Vec::new();
+        man.render_description_section(&mut section)?;
+        man.render_options_section(&mut section)?;
+        // Its parts are paragraphs here, not sections of the page.
+        let text = String::from_utf8_lossy(&section);
+        let lines = text.lines().filter(|line| {
+            !line.starts_with(".SH ") && !line.starts_with(".ie") && !line.starts_with(".el")
+        });
+        for line in lines {
+            writeln!(page, "{line}")?;
+        }
+    }
+    writeln!(page, ".SH NOTES")?;
+    for line in after.lines() {
+        // A blank line is a paragraph, and a full stop at the start would be a request.
+        if line.is_empty() {
+            writeln!(page, ".PP")?;
+        } else {
+            writeln!(page, "\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))?;
+        }
+    }
+    man.render_version_section(&mut page)?;
+    Ok(page)
+}
+
+/// Returns the commands below `above` with their full names, without those that only hold others.
+fn list_commands(above: &str, holder: &Command) -> Vec<(String, Command)> {
+    let each = holder.get_subcommands().flat_map(|command| {
+        let name = format!("{above} {}", command.get_name());
+        if command.has_subcommands() {
+            list_commands(&name, command)
+        } else {
+            vec![(name, command.clone())]
+        }
+    });
+    each.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wrong(line: &str) -> (String, String) {
+    fn error_of(line: &str) -> (String, String) {
         match parse_args(line.split(' ').map(OsString::from)) {
-            ParsedArgs::Invalid { failure, .. } => (failure.message, failure.hint),
-            other => panic!("{line} was understood: {other:?}"),
+            ParsedArgs::Invalid { error, .. } => (error.message, error.hint),
+            other => panic!("{line} is valid: {other:?}"),
         }
     }
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn definition_of_arguments_is_valid() {
         Args::command().debug_assert();
     }
 
     #[test]
     fn similar_arguments_are_suggested() {
         assert_eq!(
-            wrong("sentbox lst").1,
+            error_of("sentbox lst").1,
             "did you mean list? To look for the word, quote it twice: sentbox '\"lst\"'"
         );
-        assert_eq!(wrong("sentbox list --limt 3").1, "did you mean --limit?");
-        assert_eq!(wrong("sentbox show x --as htm").1, "did you mean html?");
+        assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
+        assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");
         assert_eq!(
-            wrong("sentbox search receipt -ana").1,
-            "what is not wanted is `not word`, or `-word` after --"
+            error_of("sentbox search receipt -ana").1,
+            "to exclude a word: `not word`, or `-word` after --"
         );
         assert_eq!(
-            wrong("sentbox archive purge receipt -ana").1,
-            "what is not wanted is `not word`, or `-word` after --"
+            error_of("sentbox archive purge receipt -ana").1,
+            "to exclude a word: `not word`, or `-word` after --"
         );
         assert_eq!(
-            wrong("sentbox list --after a --before b").1,
+            error_of("sentbox list --after a --before b").1,
             "see sentbox --help"
         );
     }
 
     #[test]
-    fn what_is_no_verb_is_a_query() {
+    fn words_without_verb_are_a_query() {
         let query = |line: &str| match parse_args(line.split(' ').map(OsString::from)) {
             ParsedArgs::Run(args) if args.verb.is_none() => args.query.join(" "),
-            other => panic!("{line} was taken for {other:?}"),
+            other => panic!("{line} is no query: {other:?}"),
         };
         assert_eq!(query("sentbox"), "");
         assert_eq!(query("sentbox ana@example.com"), "ana@example.com");
@@ -162,25 +221,25 @@ mod tests {
         assert_eq!(query("sentbox -- ana -bo"), "ana -bo");
         assert_eq!(query("sentbox \"lst\""), "\"lst\"");
         assert_eq!(
-            wrong("sentbox ana -bo").1,
-            "what is not wanted is `not word`, or `-word` after --"
+            error_of("sentbox ana -bo").1,
+            "to exclude a word: `not word`, or `-word` after --"
         );
     }
 
     #[test]
-    fn there_is_one_zone() {
+    fn zone_flags_exclude_each_other() {
         let ParsedArgs::Run(args) = parse_args(["sentbox", "list", "--utc"].map(OsString::from))
         else {
             panic!("--utc is a flag")
         };
         assert_eq!(args.global.flags().zone, Some(jiff::tz::TimeZone::UTC));
         assert!(
-            wrong("sentbox list --timezone Mars/Olympus")
+            error_of("sentbox list --timezone Mars/Olympus")
                 .0
                 .ends_with("as in Europe/Madrid")
         );
         assert!(
-            wrong("sentbox list --utc --timezone UTC")
+            error_of("sentbox list --utc --timezone UTC")
                 .0
                 .contains("cannot be used with")
         );
