@@ -1,4 +1,4 @@
-//! What the README and the change log say is what the program is.
+//! Compares README, change log and guide with the program.
 
 use std::fmt::Write as _;
 use std::fs;

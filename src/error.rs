@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The result of anything that can fail with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The class of an error; it alone decides the exit code and the `kind` of the JSON error.
+/// The class of an error: its exit code, and its `kind` in JSON.
 ///
 /// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,8 +121,9 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the service or the network is the cause, and not the key or this machine: a later request, or
-    /// the archive, may still give the answer.
+    /// Whether the service or the network is the cause, and not the key or this machine.
+    ///
+    /// A later request, or the archive, may still give the answer.
     pub(crate) const fn is_service_error(self) -> bool {
         matches!(
             self,
@@ -158,13 +159,15 @@ pub struct Error {
     pub message: String,
     /// What the user can do next; empty if there is nothing to do.
     pub hint: String,
-    /// How long to wait before the next request, if the service said so.
+    /// The time to wait before the next request, if the service sets one.
     pub retry_after: Option<Duration>,
     /// The request that failed, if one was sent.
     pub(crate) details: Option<Box<RequestDetails>>,
 }
 
-/// A request that failed, for questions to the service. Nothing in it is secret or personal.
+/// A request that failed, for questions to the service.
+///
+/// Nothing in it is secret or personal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RequestDetails {
     /// The method and path, without ids.
@@ -189,7 +192,7 @@ impl Error {
         }
     }
 
-    /// Creates the error of a file or stream that the system refuses: `PATH cannot be read: REASON`.
+    /// Creates an error of the system: `SUBJECT cannot be ACTION: REASON`.
     pub(crate) fn cannot(
         action: &str,
         kind: ErrorKind,
@@ -215,8 +218,9 @@ impl Error {
         self
     }
 
-    /// Returns how long to send the service no background requests: as long as it asked, and for an hour after
-    /// a used-up quota.
+    /// Returns the time without background requests after this error.
+    ///
+    /// It is the one that the service sets, and at least an hour after a used-up quota.
     pub(crate) fn cooldown(&self) -> Duration {
         let least = if self.kind == ErrorKind::Quota {
             Duration::from_hours(1)
@@ -226,7 +230,7 @@ impl Error {
         self.retry_after.unwrap_or_default().max(least)
     }
 
-    /// Whether the service could not be reached, so that the archive is all there is to show.
+    /// Whether the service could not be reached.
     pub(crate) const fn is_offline(&self) -> bool {
         matches!(self.kind, ErrorKind::Unreachable)
     }

@@ -16,7 +16,7 @@ use crate::server::sample::DEFAULT_EMAILS;
 use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
-/// How long tasks may run on after the user has quit.
+/// Time for tasks to finish after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens the terminal UI on the selected profile, or with its setup.
@@ -37,7 +37,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
     })
 }
 
-/// Opens the terminal UI on an embedded server with a sample mailbox; nothing is stored.
+/// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
     let sessions = build_session_factory(context, (sample.emails, sample.seed))?;
@@ -110,7 +110,7 @@ fn run_tui(
     }
 }
 
-/// Builds a runtime with one thread beside the event loop, for requests and the embedded server.
+/// Builds a runtime with one thread beside the event loop.
 fn build_runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

@@ -37,11 +37,9 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
         Error::new(ErrorKind::Io, "there is no home directory for the log")
             .with_hint("name a file with --log, or set HOME")
     })?;
-    let unwritable = |error| {
-        Error::new(
-            ErrorKind::Io,
-            format!("the log {} cannot be written: {error}", path.display()),
-        )
+    let unwritable = |error: io::Error| {
+        let name = format!("the log {}", path.display());
+        Error::cannot("written", ErrorKind::Io, name, &error)
     };
     if let Some(folder) = path
         .parent()
@@ -66,12 +64,7 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
     tracing::subscriber::set_global_default(
         tracing_subscriber::registry().with(filter).with(lines),
     )
-    .map_err(|error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("cannot start the log: {error}"),
-        )
-    })?;
+    .map_err(|error| Error::cannot("started", ErrorKind::Internal, "the log", &error))?;
     Ok(Some(path))
 }
 
@@ -84,7 +77,9 @@ impl FormatTime for ClockTimer {
     }
 }
 
-/// A file that is rotated when it is full. Several processes may write to the same one.
+/// A file that is rotated when it is full.
+///
+/// Several processes may write to the same one.
 struct RotatingFile {
     path: PathBuf,
     file: File,

@@ -20,7 +20,9 @@ const HINT: &str = "\
 This is a bug in sentbox. Please report it with this file, and say what you did before.
 Check first that the message above quotes no mail.";
 
-/// Installs the panic hook. The terminal comes first: text on the alternate screen would be lost.
+/// Installs the panic hook.
+///
+/// The terminal comes first: text on the alternate screen would be lost.
 pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
     let (report, errors) = HookBuilder::default()
         .theme(Theme::new())

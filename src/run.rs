@@ -18,7 +18,7 @@ use crate::{launch, logging, panic_hook, signals};
 /// The stack of the worker thread, as large as that of a main thread.
 const WORKER_STACK_SIZE: usize = 8 << 20;
 
-/// The terminal UI with an archive, a service and timers uses about half as many descriptors.
+/// Twice as many descriptors as the terminal UI uses.
 const MIN_DESCRIPTORS: u64 = 64;
 
 /// Why the process ends.
@@ -141,7 +141,7 @@ fn forbid_core_dumps() {
     );
 }
 
-/// Raises the limit on open descriptors as far as the program needs; below it, libraries would panic.
+/// Raises the limit on open descriptors; below the minimum, libraries would panic.
 fn raise_descriptor_limit() -> Result<(), Error> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let Some(current) = current.filter(|current| *current < MIN_DESCRIPTORS) else {
@@ -160,8 +160,9 @@ fn raise_descriptor_limit() -> Result<(), Error> {
     Err(Error::new(ErrorKind::Io, message).with_hint("raise the limit: ulimit -n 256"))
 }
 
-/// Makes a write beyond the file size limit fail like one to a full disk; by default its signal ends the
-/// process.
+/// Makes a write beyond the file size limit fail like one to a full disk.
+///
+/// By default, its signal ends the process.
 fn ignore_sigxfsz() {
     let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default());
 }

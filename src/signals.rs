@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The signals that end a command in an orderly way.
+/// The signals that end a command.
 pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// The signals that end a process unless it handles them, and that do not report a bug in it.
+/// The signals that end a process by default, but for those that report a bug in it.
 ///
 /// `abort` still ends the process: when the handler has returned, it raises the signal again with the default
 /// action.
@@ -34,7 +34,7 @@ pub const TERMINATING_SIGNALS: [Signal; 11] = [
     Signal::XCPU,
 ];
 
-/// How long the process may take for an orderly end; after that it ends without waiting for its work.
+/// The time for an orderly end; after that, the process does not wait for its work.
 const GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
 /// Whether a signal has started the end of the process.
@@ -91,13 +91,14 @@ impl Signals {
     }
 }
 
-/// Whether a signal has started the end of the process, so that no write may block any longer.
+/// Whether the process is ending by a signal, so that no write may block.
 pub(crate) fn is_shutting_down() -> bool {
     SHUTTING_DOWN.load(Ordering::SeqCst)
 }
 
-/// Calls `end` with the number of a signal after which the process has not ended in time. Only the first
-/// call has an effect.
+/// Sets the function that is called if the process has not ended in time.
+///
+/// It gets the number of the signal. Only the first call has an effect.
 pub(crate) fn on_deadline(end: impl Fn(u8) + Send + Sync + 'static) {
     let _ = ON_DEADLINE.set(Box::new(end));
 }
@@ -124,7 +125,9 @@ fn begin_shutdown(number: u8, forward: &UnboundedSender<u8>) {
     }
 }
 
-/// Blocks until the terminal on stdin has hung up. It polls for no other event, so that keys do not wake it.
+/// Blocks until the terminal on stdin has hung up.
+///
+/// It polls for no other event, so that keys do not wake it.
 fn wait_for_hangup() {
     let stdin = rustix::stdio::stdin();
     loop {

@@ -65,7 +65,9 @@ struct ImportJson {
     bad: u64,
 }
 
-/// `import`: adds emails from JSON lines. Lines without an email are reported at the end.
+/// `import`: adds emails from JSON lines.
+///
+/// Lines without an email are reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let archive = open_for_writing(ctx)?;
     let path = args.file.as_path();
@@ -386,8 +388,9 @@ fn purge(
         .report(&PurgeJson { removed }, format!("{emails} removed"))
 }
 
-/// Returns the target with its description. A query with a diagnostic, or one that matches everything,
-/// removes nothing.
+/// Returns the target with its description.
+///
+/// A query with a diagnostic, or one that matches everything, removes nothing.
 fn purge_target(
     args: &PurgeArgs,
     settings: &Settings,

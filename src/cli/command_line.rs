@@ -50,7 +50,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     }
 }
 
-/// Returns an error if the only word is probably a misspelled verb, and not a query.
+/// Returns an error if the only word is probably a misspelled verb.
 fn detect_misspelled_command(args: &Args) -> Option<Error> {
     let (None, [word]) = (&args.verb, args.query.as_slice()) else {
         return None;
@@ -158,7 +158,7 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Returns the commands below `above` with their full names, without those that only hold others.
+/// Returns all commands below `above` with their full names.
 fn list_commands(above: &str, holder: &Command) -> Vec<(String, Command)> {
     let each = holder.get_subcommands().flat_map(|command| {
         let name = format!("{above} {}", command.get_name());

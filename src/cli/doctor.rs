@@ -217,7 +217,9 @@ const fn is_refusal(kind: ErrorKind) -> bool {
     )
 }
 
-/// Compares the clocks. The service's time has whole seconds, and the response took a moment.
+/// Compares the clocks.
+///
+/// The service's time has whole seconds, and the response took a moment.
 fn check_clock(skew: SignedDuration, checks: &mut Checks) {
     let seconds = skew.unsigned_abs().as_secs();
     if skew.abs() <= MAX_CLOCK_SKEW {

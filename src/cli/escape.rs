@@ -7,19 +7,19 @@ use jiff::Timestamp;
 
 use crate::text::sanitize;
 
-/// `text` without any control character but line feeds and tabs.
+/// Removes all control characters but newlines and tabs.
 pub(super) fn strip_controls(text: &str) -> Cow<'_, str> {
     filter_escapes(text, |_| 0)
 }
 
-/// The same, but the sequences that sentbox itself writes stay: styles (SGR) and links (OSC 8).
+/// Removes them, but keeps the sequences of sentbox: styles (SGR), links (OSC 8).
 pub(super) fn strip_foreign_controls(text: &str) -> Cow<'_, str> {
     filter_escapes(text, |rest| {
         sgr_len(rest).or_else(|| hyperlink_len(rest)).unwrap_or(0)
     })
 }
 
-/// Cleans what lies between tabs and escapes; `own` tells how many bytes of an escape may stay.
+/// Sanitizes text between tabs and escapes; `own` is the length of an escape to keep.
 fn filter_escapes(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     if text
         .bytes()
@@ -40,7 +40,7 @@ fn filter_escapes(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Stands for an escape that was taken out.
+/// Replaces an escape that was removed.
 const REPLACEMENT: &str = "\u{FFFD}";
 
 /// The length of `ESC [ 1 ; 31 m`.
@@ -62,14 +62,15 @@ fn hyperlink_len(text: &str) -> Option<usize> {
         .then_some(START.len() + end + 2)
 }
 
-/// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
-/// stays equal as a JSON value: such characters stand only in strings, C0 only between tokens, and
-/// numbers are untouched.
+/// Writes JSON on one line, with control and invisible characters as `\u` escapes.
+///
+/// The value stays equal: such characters occur only in strings, C0 only between tokens, and numbers
+/// are untouched.
 pub(super) fn escape_line(json: &str) -> Cow<'_, str> {
     escape_chars(json, needs_escape)
 }
 
-/// The same for documents, one or several, that end in line feeds: those stay.
+/// Escapes documents of several lines, and keeps their newlines.
 pub(super) fn escape_lines(json: &str) -> Cow<'_, str> {
     escape_chars(json, |c| c != '\n' && needs_escape(c))
 }
@@ -93,7 +94,7 @@ fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// An email's JSON with a last member that says when the service has confirmed its status.
+/// Adds the time at which the service confirmed the status to an email's JSON.
 pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
     let open = json.trim_end();
     let open = open.strip_suffix('}').unwrap_or(open).trim_end();

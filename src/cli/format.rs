@@ -30,7 +30,7 @@ pub(super) fn format_time_long(at: Timestamp, zone: &TimeZone) -> String {
     strftime(at, zone, "%a %e %b %Y %H:%M:%S %Z")
 }
 
-/// Formats a time relative to now: `20:41` of today, `18 Nov 09:14` of this year, `18 Nov 2025 09:14`.
+/// Formats a time as `20:41` of today, `18 Nov 09:14`, `18 Nov 2025 09:14`.
 pub(super) fn format_time(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
     let format = match () {

@@ -25,8 +25,9 @@ const REQUESTS_PER_STEP: u32 = 5;
 const ANNOUNCE_ABOVE: u32 = 5;
 /// More requests than this are not counted.
 const MAX_ESTIMATED_REQUESTS: u32 = 1000;
-/// With a limit up to this, only the emails that will be printed are confirmed, if the query does not depend on
-/// their statuses.
+/// With a limit up to this, only the emails that will be printed are confirmed.
+///
+/// Not if the query depends on their statuses.
 const MAX_ROWS_CONFIRMED_BY_ID: u64 = 1000;
 
 /// The oldest confirmation of several statuses.
@@ -41,8 +42,7 @@ pub(super) enum OldestConfirmation {
 }
 
 impl OldestConfirmation {
-    /// Finds it among all emails that `query` may match after a change of their statuses, without those
-    /// of a final status.
+    /// Finds it among the emails that `query` may match after a status change.
     pub(super) fn from_candidates(
         archive: &Archive,
         query: &Query,
@@ -83,7 +83,7 @@ impl OldestConfirmation {
         };
     }
 
-    /// Formats it as `statuses as of 18 Nov 09:14 or later`; `None` if all of them are fresh.
+    /// Formats it as `statuses as of 18 Nov 09:14 or later`; `None` if it is fresh.
     pub(super) fn describe(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
         match self {
             Self::Nothing => None,
@@ -109,21 +109,20 @@ pub(super) fn may_change(row: &EmailRow, now: Timestamp) -> bool {
 
 /// The result of a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ConfirmOutcome {
+pub(super) enum ConfirmResult {
     /// All statuses are confirmed.
     Complete,
     /// Some are not; that was reported.
     Partial,
 }
 
-/// Fetches new mail, and then the statuses of all emails that the query may match and that are not
-/// final.
+/// Fetches new mail, then the statuses that may change what the query matches.
 pub(super) async fn confirm_statuses(
     search: &SearchArgs,
     query: &Query,
     archive: &Archive,
     ctx: &mut ProfileContext<'_>,
-) -> Result<ConfirmOutcome, CommandExit> {
+) -> Result<ConfirmResult, CommandExit> {
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
     let mut signals = listen_for_signals()?;
     let mut refresh = StatusRefresh {
@@ -135,9 +134,9 @@ pub(super) async fn confirm_statuses(
         zone: &ctx.settings.zone,
         out: &mut *ctx.out,
     };
-    let outcome = until_signal(&mut signals, refresh.run(query)).await;
+    let result = until_signal(&mut signals, refresh.run(query)).await;
     refresh.out.show_progress("");
-    outcome
+    result
 }
 
 /// One run of the command.
@@ -163,20 +162,20 @@ struct PendingStatuses {
 }
 
 impl<S: EmailApi> StatusRefresh<'_, S> {
-    async fn run(&mut self, query: &Query) -> Result<ConfirmOutcome, CommandExit> {
+    async fn run(&mut self, query: &Query) -> Result<ConfirmResult, CommandExit> {
         self.refresh().await?;
         let (count, limit) = (self.search.count, self.search.limit);
         let result = match limit.filter(|limit| *limit <= MAX_ROWS_CONFIRMED_BY_ID) {
             _ if query.depends_on_status() => self.confirm_candidates().await,
-            _ if count => return Ok(ConfirmOutcome::Complete),
+            _ if count => return Ok(ConfirmResult::Complete),
             Some(limit) => self.confirm_first(query, limit).await,
             None => self.confirm_candidates().await,
         };
         let Some(message) = result? else {
-            return Ok(ConfirmOutcome::Complete);
+            return Ok(ConfirmResult::Complete);
         };
         self.out.note(&message);
-        Ok(ConfirmOutcome::Partial)
+        Ok(ConfirmResult::Partial)
     }
 
     /// Confirms the first matches. Returns a message if there were not enough requests.
@@ -200,7 +199,9 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         }))
     }
 
-    /// Confirms all candidates, newest first. Returns a message if there were not enough requests.
+    /// Confirms all candidates, newest first.
+    ///
+    /// Returns a message if there were not enough requests.
     async fn confirm_candidates(&mut self) -> Result<Option<String>, Error> {
         let max_requests = self.search.max_requests;
         let pending = self.count_pending(None)?;
@@ -286,7 +287,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         }
     }
 
-    /// Whether the service may have another status of a row, and was not asked for it in this run.
+    /// Whether a status may have changed and was not confirmed in this run.
     fn needs_request(&self, row: &EmailRow) -> bool {
         let now = (self.clock)();
         let is_confirmed = |at| (self.started..=now).contains(&at);

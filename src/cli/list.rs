@@ -11,7 +11,9 @@ use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolic
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 
-/// Runs `list`. If the service fails in between, a JSON document still ends, with `has_more` true.
+/// Runs `list`.
+///
+/// If the service fails in between, a JSON document still ends, with `has_more` true.
 pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";

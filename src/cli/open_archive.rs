@@ -35,7 +35,9 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
     archive.read_only_reason().map_or(Ok(()), Err)
 }
 
-/// Opens the archive. If it belongs to another key, `on_mismatch` decides; with `Ask`, the user does.
+/// Opens the archive.
+///
+/// If it belongs to another key, `on_mismatch` decides; with `Ask`, the user does.
 pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
@@ -72,7 +74,7 @@ pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&std::path::Pat
     }
 }
 
-/// Opens the archive for a command that can do without one; notes why there is none.
+/// Opens the archive if there is one; notes why there is none.
 pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     if ctx.settings.archive == ArchiveLocation::Memory {
         if ctx.settings.no_home {
@@ -89,7 +91,7 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     None
 }
 
-/// Opens the archive with the retention of the settings; notes the backup of an outdated one.
+/// Opens the archive with its retention; notes the backup of an outdated one.
 fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult, Error> {
     let opened = Archive::open_for(&ctx.settings, on_mismatch)?;
     let OpenResult::Opened(archive) = opened else {

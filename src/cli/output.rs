@@ -1,4 +1,4 @@
-//! `Output`: the only place that writes to stdout and stderr, and knows about closed pipes.
+//! `Output`: writes to stdout and stderr, and handles closed pipes. No other file writes to them.
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -117,8 +117,10 @@ impl Output {
         )
     }
 
-    /// Writes results, buffered until [`Output::flush`]. Control characters are removed from text for
-    /// people and escaped in JSON, so that quoted text cannot command a terminal.
+    /// Writes results, buffered until [`Output::flush`].
+    ///
+    /// Control characters are removed from text for people and escaped in JSON, so that quoted
+    /// text cannot command a terminal.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
@@ -286,7 +288,7 @@ impl Output {
     }
 }
 
-/// A failure as JSON.
+/// An error as JSON.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
     /// The error.

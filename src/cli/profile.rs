@@ -121,7 +121,7 @@ struct LoginJson<'a> {
     config: String,
 }
 
-/// `login`: prompts for a key, verifies it, and stores it readable by its owner only.
+/// `login`: reads a key, verifies it, and stores it for its owner only.
 pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit> {
     let mut profiles = context.load_profiles()?;
     let CommandContext {

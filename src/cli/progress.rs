@@ -115,7 +115,10 @@ impl SyncTotals {
         self.finished_runs + self.current_run
     }
 
-    /// `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May 2026 09:14 is here`.
+    /// Formats the totals on one line.
+    ///
+    /// As in `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May
+    /// 2026 09:14 is here`.
     pub(super) fn summary(&self, bodies: bool, zone: &TimeZone) -> String {
         let counts = self.counts();
         let noun = if self.bodies == 1 { "body" } else { "bodies" };
@@ -144,7 +147,7 @@ impl SyncTotals {
         )
     }
 
-    /// Formats the summary with the rate, and with the time left if it can be estimated.
+    /// Formats the summary with the rate and the estimated time left.
     pub(super) fn progress_line(&self, now: Timestamp, back: SyncDepth, zone: &TimeZone) -> String {
         let elapsed = now.duration_since(self.started).as_secs();
         let mut line = self.summary(false, zone);

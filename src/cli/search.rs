@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::args::{Column, SearchArgs};
 use super::escape::{add_checked_at, escape_line};
 use super::format::{format_api_time, format_time};
-use super::freshness::{ConfirmOutcome, OldestConfirmation, confirm_statuses};
+use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
 use super::table::{RowPrinter, csv_record};
 use super::{ProfileContext, block_on, open_archive, sync};
@@ -78,9 +78,9 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     let hint = match confirmed {
         None => "--fresh checks with the service",
-        Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
+        Some(ConfirmResult::Complete) => "the service did not list all of these emails again",
         // That was reported.
-        Some(ConfirmOutcome::Partial) => "",
+        Some(ConfirmResult::Partial) => "",
     };
     if let Some(age) = oldest.describe(ctx.now(), &ctx.settings.zone)
         && !hint.is_empty()
@@ -92,7 +92,9 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     Ok(())
 }
 
-/// Prints the matches. Returns the oldest confirmation of the statuses in progress that a terminal shows.
+/// Prints the matches.
+///
+/// Returns the oldest confirmation of the statuses in progress that a terminal shows.
 fn print_matches(
     search: &SearchArgs,
     archive: &Archive,
@@ -148,8 +150,10 @@ fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
     Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
 }
 
-/// Describes what was searched, as `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of
-/// 1204 are known`. What the service has, and not what it had, is named only after a refresh since `started`.
+/// Describes what was searched.
+///
+/// As in `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. It
+/// names what the service has, and not what it had, only after a refresh since `started`.
 fn describe_scope(
     archive: &Archive,
     query: &Query,

@@ -10,8 +10,9 @@ use crate::error::{Error, ErrorKind};
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
 
-/// Requests a second. One user needs no limit like the real one, but a program without any pace
-/// still gets 429.
+/// Requests a second.
+///
+/// One user needs no limit like the real one, but a program without any pace still gets 429.
 const RATE: u32 = 1000;
 
 /// Listens, prints the address, and serves.

@@ -37,7 +37,7 @@ struct ShownEmail {
     is_copy: bool,
 }
 
-/// Prints the email from the service, or the copy in the archive if the service fails.
+/// Prints the email of the service, or the archived copy if the service fails.
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let id = EmailId::new(&show.id);
     let (now, zone) = (ctx.now(), ctx.settings.zone.clone());
@@ -147,10 +147,10 @@ fn load_copy(
         let noticed = format_time_long(gone.noticed, zone);
         format!("{}; noticed {noticed}", gone.reason.description())
     });
-    let whole = archive.email(id)?;
+    let stored = archive.email(id)?;
     let (has_body, confirmed_at, is_final) =
-        (whole.is_some(), row.confirmed_at, !may_change(&row, now));
-    let email = match whole {
+        (stored.is_some(), row.confirmed_at, !may_change(&row, now));
+    let email = match stored {
         Some(email) => email,
         None => Email {
             summary: row.summary,
@@ -170,7 +170,7 @@ fn load_copy(
     }))
 }
 
-/// Describes the age of a status, as `status as of 18 Nov 09:14`; `None` if it is fresh.
+/// Formats the age as `status as of 18 Nov 09:14`; `None` if it is fresh.
 fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> Option<String> {
     match email.confirmed_at {
         None => Some("the service never confirmed this status".to_owned()),

@@ -31,8 +31,10 @@ const MAX_DUE_REQUESTS: u32 = 100;
 /// Time between two attempts to get the lock of another process.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Fetches new mail, then older mail, then bodies if requested. With `--watch`, only a signal or an
-/// error of this machine ends it. What was fetched before an error is kept, and reported first.
+/// Fetches new mail, then older mail, then bodies if requested.
+///
+/// With `--watch`, only a signal or an error of this machine ends it. What was fetched before
+/// an error is kept, and reported first.
 pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let archive = open_archive::open_for_writing(ctx)?;
     let (totals, result) = block_on(run_sync(args, &archive, ctx))?;
@@ -171,7 +173,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         stop_error(report.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Confirms the statuses that are due, or all in a span that were not confirmed since `started`.
+    /// Confirms the due statuses, or all in a span not confirmed since `started`.
     async fn recheck_statuses(
         &mut self,
         span: Option<HistorySpan>,
@@ -290,7 +292,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         done.error.map_or(Ok(()), Err)
     }
 
-    /// Continues with new mail and due statuses. If the service fails, it is asked again later.
+    /// Continues with new mail and due statuses.
+    ///
+    /// If the service fails, it is asked again later.
     async fn watch(
         &mut self,
         args: &SyncArgs,
@@ -323,8 +327,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Fetches older mail during a pause, if the profile says so. A page that fails is requested
-    /// again after the next refresh.
+    /// Fetches older mail during a pause, if the profile says so.
+    ///
+    /// A page that fails is requested again after the next refresh.
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
         while Instant::now() < until && !self.is_backfilled()? {

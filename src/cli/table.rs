@@ -45,7 +45,7 @@ impl<'a> RowPrinter<'a> {
         }
     }
 
-    /// Prints one email: a line for people, or its JSON, as an item of the service's list envelope.
+    /// Prints one email: a line for people, or its JSON, in a list envelope.
     pub(super) fn print(
         &mut self,
         line: impl FnOnce(&RowLayout) -> String,
@@ -90,7 +90,9 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
-    /// Formats an email as one line. On a terminal, a mark shows that it is deleted upstream.
+    /// Formats an email as one line.
+    ///
+    /// On a terminal, a mark shows that it is deleted upstream.
     pub(super) fn format(&self, summary: &Summary, is_gone: bool) -> String {
         match self.columns {
             Some(width) => self.format_columns(summary, is_gone, width.into()),
@@ -168,7 +170,7 @@ impl RowLayout {
     }
 }
 
-/// Formats time in UTC, status, recipients, subject and id between tabs, for cut and grep.
+/// Formats time (UTC), status, recipients, subject and id, separated by tabs.
 fn tab_separated(summary: &Summary) -> String {
     [
         &*format_utc(&summary.created),
@@ -273,7 +275,9 @@ pub(super) fn csv_record(cells: impl IntoIterator<Item = String>) -> String {
     cells.join(",")
 }
 
-/// Formats a field. One that starts like a formula gets an apostrophe, which spreadsheets take for "text".
+/// Formats a field.
+///
+/// One that starts like a formula gets an apostrophe, which spreadsheets take for "text".
 fn csv_field(text: &str) -> String {
     let guard = if text
         .trim_start()

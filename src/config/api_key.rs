@@ -25,7 +25,7 @@ pub(crate) enum Prompting {
     Forbidden,
 }
 
-/// A key of the service: wiped from memory when dropped, redacted wherever it is formatted.
+/// A key of the service: wiped when dropped, redacted when formatted.
 #[derive(Clone)]
 pub struct ApiKey(SecretString);
 
@@ -158,8 +158,7 @@ impl fmt::Debug for ApiKey {
 /// No key is longer than this; more is a paste gone wrong.
 const MAX_CHARS: usize = 1_000;
 
-/// Typed text that is not shown: wiped from memory when dropped or changed, redacted wherever it
-/// is formatted.
+/// Typed text that is not shown: wiped when changed, redacted when formatted.
 #[derive(Clone, Default)]
 pub(crate) struct SecretInput(SecretString);
 

@@ -12,10 +12,10 @@ use crate::error::{Error, ErrorKind};
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// Where the real service is.
+    /// The address of the real service.
     pub(crate) const DEFAULT: &'static str = "https://api.resend.com";
 
-    /// Reads an address given by hand.
+    /// Parses an address.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl BaseUrl {
         Ok(base)
     }
 
-    /// The real service.
+    /// Returns the address of the real service.
     pub(crate) fn resend() -> Self {
         Self(Url::parse(Self::DEFAULT).expect("the default base URL is one"))
     }

@@ -10,17 +10,18 @@ use crate::error::{Error, ErrorKind};
 /// Returns the time. Cheap to clone; tests pass a fixed one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Seconds since 1970 at the beginning of the year 9000: calculations with later times leave the
-/// range of what can be represented, which ends in the year 9999.
+/// Seconds since 1970 at the start of the year 9000.
+///
+/// Calculations with later times would leave the range, which ends in the year 9999.
 const MAX_SECOND: i64 = 221_845_392_000;
 
-/// The clock of this machine.
+/// Returns the clock of this machine.
 #[must_use]
 pub fn system_clock() -> Clock {
     Arc::new(now)
 }
 
-/// The time by the clock of this machine; in the year 9000 it stops.
+/// Returns the time of this machine; it stops in the year 9000.
 #[must_use]
 pub fn now() -> Timestamp {
     clamp_time(read_system_time())

@@ -12,15 +12,16 @@ use super::api_key::Prompting;
 pub(crate) struct Env(BTreeMap<String, String>);
 
 impl Env {
-    /// The environment of this process. A variable that is not Unicode is left out: none that
-    /// matters here may be.
+    /// The environment of this process.
+    ///
+    /// A variable that is not Unicode is left out: none that matters here may be.
     pub(crate) fn from_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// The value of a variable, without blanks around it.
+    /// Returns the trimmed value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
@@ -28,7 +29,7 @@ impl Env {
             .filter(|value| !value.is_empty())
     }
 
-    /// A directory: the variable `name` if it is an absolute path, else `below` in the home directory.
+    /// Returns the absolute path in a variable, or else `below` in the home directory.
     pub(crate) fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {
             self.get(name)
@@ -38,7 +39,7 @@ impl Env {
         absolute(name).or_else(|| absolute("HOME").map(|home| home.join(below)))
     }
 
-    /// The time zone of the person: `TZ` if it names one, else the zone of this machine.
+    /// Returns the time zone of `TZ`, or else of this machine.
     pub(crate) fn time_zone(&self) -> jiff::tz::TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
@@ -46,7 +47,7 @@ impl Env {
             .unwrap_or_else(jiff::tz::TimeZone::system)
     }
 
-    /// Whether styled output is wanted on a stream that is (or is not) a terminal.
+    /// Whether output is styled on a stream that is (or is not) a terminal.
     pub(crate) fn wants_colour(&self, is_terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -78,12 +79,12 @@ pub(crate) struct Paths {
     pub(crate) data: Option<PathBuf>,
     /// The folder of the log and of crash reports.
     pub(crate) state: Option<PathBuf>,
-    /// What `~/` means in the configuration file.
+    /// The folder of `~/` in the configuration file.
     pub(super) home: Option<PathBuf>,
 }
 
 impl Paths {
-    /// The paths by `env`.
+    /// Returns the paths of the environment.
     pub(crate) fn from_env(env: &Env) -> Self {
         let folder = |name, below| {
             env.base_dir(name, below)
@@ -101,14 +102,15 @@ impl Paths {
         }
     }
 
-    /// The folder of a profile's archives: one for each address and key it has had.
+    /// Returns the folder of a profile's archives, one for each address and key.
     pub(crate) fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
         self.data.as_ref().map(|data| data.join(profile))
     }
 }
 
-/// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`). The terminal must be
-/// given back and the archive stay whole.
+/// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`).
+///
+/// The terminal must be given back and the archive stay whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultPoint {
     /// While a request runs.
@@ -122,7 +124,7 @@ pub(crate) enum FaultPoint {
 }
 
 impl FaultPoint {
-    /// The fault that the environment names; none in a release build.
+    /// Returns the fault of the environment; none in a release build.
     pub(crate) fn from_env(env: &Env) -> Option<Self> {
         if !cfg!(debug_assertions) {
             return None;
@@ -136,22 +138,24 @@ impl FaultPoint {
         }
     }
 
-    /// Panics if `asked` is `here`.
-    pub(crate) fn panic_if_requested(asked: Option<Self>, here: Self) {
+    /// Panics if `requested` is `here`.
+    pub(crate) fn panic_if_requested(requested: Option<Self>, here: Self) {
         assert!(
-            asked != Some(here),
+            requested != Some(here),
             "SENTBOX_PANIC asked for this in {here:?}"
         );
     }
 }
 
-/// What the command line says about where to go and how. There is no flag that takes a key:
-/// everybody on the machine may read the command lines of all.
+/// The flags that settings depend on.
+///
+/// There is no flag that takes a key: everybody on the machine may read the command lines of
+/// all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// The profile to use; the environment's keys are then ignored.
     pub(crate) profile: Option<String>,
-    /// Where the service is.
+    /// The address of the service.
     pub(crate) base_url: Option<String>,
     /// Whether nothing may be kept on disk.
     pub(crate) in_memory: bool,
@@ -189,11 +193,13 @@ mod tests {
 
     #[test]
     fn colour_follows_terminal_unless_overridden() {
-        let wants = |name: &str, value: &str, is_terminal| {
+        let is_coloured = |name: &str, value: &str, is_terminal| {
             Env::from_iter([(name, value)]).wants_colour(is_terminal)
         };
-        assert!(wants("TERM", "xterm", true) && !wants("TERM", "xterm", false));
-        assert!(!wants("TERM", "dumb", true) && !wants("NO_COLOR", "1", true));
-        assert!(wants("CLICOLOR_FORCE", "1", false) && !wants("CLICOLOR_FORCE", "0", false));
+        assert!(is_coloured("TERM", "xterm", true) && !is_coloured("TERM", "xterm", false));
+        assert!(!is_coloured("TERM", "dumb", true) && !is_coloured("NO_COLOR", "1", true));
+        assert!(
+            is_coloured("CLICOLOR_FORCE", "1", false) && !is_coloured("CLICOLOR_FORCE", "0", false)
+        );
     }
 }

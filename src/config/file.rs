@@ -29,9 +29,9 @@ pub(crate) struct ConfigFile {
     pub(crate) views: Option<SavedViews>,
     pub(crate) keys: Vec<KeyBinding>,
     pub(crate) palette: Palette,
-    /// What is unknown and ignored, each with its line.
+    /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
-    /// What is not allowed, each with its line.
+    /// Messages about errors, each with its line.
     pub(crate) errors: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ProfileConfig {
     pub(super) ca_file: Option<PathBuf>,
 }
 
-/// The source of a profile's key; never the key itself, so that the file can be shown.
+/// The source of a profile's key. The file never has the key itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeySource {
     /// A shell command that prints it.
@@ -154,7 +154,9 @@ impl ConfigFile {
         self.default_profile.as_deref().unwrap_or(DEFAULT_PROFILE)
     }
 
-    /// Returns the profile's name by flag, environment or file. The file need not have it.
+    /// Returns the profile's name by flag, environment or file.
+    ///
+    /// The file need not have it.
     pub(super) fn select_profile<'a>(
         &'a self,
         flags: &'a Flags,
@@ -395,7 +397,7 @@ impl ConfigReader<'_> {
         table.map(entries).unwrap_or_default()
     }
 
-    /// Resolves a path: below the home directory after `~/`, else from the folder of the file.
+    /// Resolves a path from the home directory after `~/`, else from the file.
     fn resolve_path(&self, path: &str) -> PathBuf {
         match (self.home, path.strip_prefix("~/"), self.path.parent()) {
             (Some(home), Some(rest), _) => home.join(rest),

@@ -1,4 +1,4 @@
-//! What a configuration file may hold, and the errors for anything else.
+//! Tests of the configuration file: allowed values, warnings and errors.
 
 use ratatui::style::Color;
 

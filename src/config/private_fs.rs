@@ -1,26 +1,27 @@
-//! Writes files whole, and for their owner alone.
+//! Writes files atomically, readable by their owner only.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Makes a folder that is open to its owner alone, with what is missing above it. One that is
-/// already there stays as it is.
+/// Creates a folder, with its parents, for its owner only; an existing one stays as it is.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Replaces the text of the file. A concurrent reader sees the old text or the
-/// new one, never a part; a file that was open to others keeps its mode, a new one is private.
+/// Replaces the text of the file.
+///
+/// A concurrent reader sees the old text or the new one, never a part. An existing file keeps its mode,
+/// a new one is private.
 pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    // A link, as from a folder of dot-files, stays one: what it leads to is replaced.
+    // A symbolic link, as to a folder of dot-files, stays; its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mode = fs::metadata(&path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);
     write_atomically(&path, text, mode)
 }
 
-/// Writes a secret: as [`replace_file`], readable by its owner only, like its folder.
+/// Writes a secret as [`replace_file`]; only its owner may read it and its folder.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().expect("a secret lies in a folder");
     create_private_dir(folder)?;
@@ -40,27 +41,30 @@ fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
             .create_new(true)
             .mode(mode)
             .open(&beside)?;
-        // Keeps `remove_leftovers` of another process away.
+        // The lock keeps `remove_temp_files` of another process from this file.
         file.lock()?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&beside, path)
     })();
     if written.is_err() {
-        // If there is nothing to take away, all the better.
+        // It may not exist.
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Removes from `folder` what writes have left that were killed: the files beside those whose names
-/// are `ours`. Returns what it removed; what cannot be removed stays.
-pub(super) fn remove_temp_files(folder: &Path, ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+/// Removes the temporary files of killed writes, and returns their paths.
+///
+/// `is_ours` decides by the name of the target.
+pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let is_leftover = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         let of = name.and_then(|name| name.strip_prefix('.')?.rsplit_once('.'));
         of.is_some_and(|(name, process)| {
-            ours(name) && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
+            is_ours(name)
+                && !process.is_empty()
+                && process.bytes().all(|byte| byte.is_ascii_digit())
         })
     };
     let unused = |path: &PathBuf| fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
@@ -75,7 +79,7 @@ pub(super) fn remove_temp_files(folder: &Path, ours: impl Fn(&str) -> bool) -> V
         .collect()
 }
 
-/// Why other users could change the file at `path`, with what would help; `None` if they could not.
+/// Returns why other users could change a file, and a remedy; `None` if they could not.
 ///
 /// The file, a link to it, and the folders of both must belong to this user or to root and be
 /// writable by their owner alone. In a folder with the sticky bit, others can replace no file.

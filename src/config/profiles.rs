@@ -90,8 +90,9 @@ impl Profiles {
         profiles.map(entry).collect()
     }
 
-    /// Returns the target of a new key. A profile with another source of its key is refused, because
-    /// the user wrote that down.
+    /// Returns the target of a new key.
+    ///
+    /// A profile with another source of its key is refused, because the user wrote that down.
     ///
     /// # Errors
     ///
@@ -148,8 +149,8 @@ impl Profiles {
             if is_new {
                 table.insert("base_url", value(base_url.to_string()));
                 if let Some(file) = ca_file {
-                    let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                    table.insert("ca_file", value(whole.to_str()?));
+                    let path = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+                    table.insert("ca_file", value(path.to_str()?));
                 }
             }
             table
@@ -263,7 +264,7 @@ impl Profiles {
         })
     }
 
-    /// Returns the path of the file, which may have errors; writes the template if there is none.
+    /// Returns the path of the file; writes the template if there is none.
     pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
@@ -292,8 +293,9 @@ impl Profiles {
             .join(profile)
     }
 
-    /// Changes the file, and keeps comments and order. The file stays as it is if the change fails, or
-    /// would make it invalid.
+    /// Changes the file, and keeps comments and order.
+    ///
+    /// The file stays as it is if the change fails, or would make it invalid.
     pub(super) fn edit(
         &mut self,
         change: impl FnOnce(&mut DocumentMut) -> Option<()>,
@@ -375,7 +377,7 @@ impl ViewStore {
         Self(Some(env))
     }
 
-    /// Stores a view under a number, or removes the one there; returns the path of the file, if any.
+    /// Stores or removes the view of a number; returns the path of the file, if any.
     ///
     /// The file is read again first, so that changes of others stay.
     pub(crate) fn save(

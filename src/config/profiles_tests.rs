@@ -17,11 +17,11 @@ base_url = \"http://127.0.0.1:8025\"
 api_key_env = \"LOCAL_KEY\"
 ";
 
-struct World {
+struct TestEnv {
     dir: tempfile::TempDir,
 }
 
-impl World {
+impl TestEnv {
     fn new(text: Option<&str>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         if let Some(text) = text {
@@ -58,7 +58,7 @@ impl World {
 
 #[test]
 fn profile_list_marks_default_and_hides_secrets() {
-    let listed = World::new(Some(FILE)).profiles().entries();
+    let listed = TestEnv::new(Some(FILE)).profiles().entries();
     let shown: Vec<_> = listed
         .iter()
         .map(|p| {
@@ -86,17 +86,17 @@ fn profile_list_marks_default_and_hides_secrets() {
 
 #[test]
 fn first_profile_creates_file_and_is_default() {
-    let world = World::new(None);
-    let target = world.log_in("acme", None).unwrap();
+    let test_env = TestEnv::new(None);
+    let target = test_env.log_in("acme", None).unwrap();
     assert_eq!(
-        world.text(),
+        test_env.text(),
         "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
     );
     assert_eq!(fs::read_to_string(&target.key_file).unwrap(), "re_new\n");
     for (path, mode) in [
         (target.key_file.as_path(), 0o600),
         (target.key_file.parent().unwrap(), 0o700),
-        (world.profiles().path.as_path(), 0o600),
+        (test_env.profiles().path.as_path(), 0o600),
     ] {
         assert_eq!(
             fs::metadata(path).unwrap().permissions().mode() & 0o777,
@@ -109,15 +109,15 @@ fn first_profile_creates_file_and_is_default() {
 
 #[test]
 fn added_profile_keeps_others_unchanged() {
-    let world = World::new(Some(FILE));
-    world
+    let test_env = TestEnv::new(Some(FILE));
+    test_env
         .log_in("staging", Some("https://staging.example.com/api"))
         .unwrap();
     let added = "\n[profiles.staging]\nbase_url = \"https://staging.example.com/api\"\napi_key_file = \"keys/staging\"\n";
-    assert_eq!(world.text(), format!("{FILE}{added}"));
-    world.log_in("staging", None).unwrap();
+    assert_eq!(test_env.text(), format!("{FILE}{added}"));
+    test_env.log_in("staging", None).unwrap();
     assert_eq!(
-        world.text(),
+        test_env.text(),
         format!("{FILE}{added}"),
         "a new key for it changes nothing else"
     );
@@ -125,66 +125,66 @@ fn added_profile_keeps_others_unchanged() {
 
 #[test]
 fn key_is_not_stored_over_other_key_source() {
-    let world = World::new(Some(FILE));
+    let test_env = TestEnv::new(Some(FILE));
     assert_eq!(
-        world.log_in("acme", None).unwrap_err().kind,
+        test_env.log_in("acme", None).unwrap_err().kind,
         ErrorKind::Usage
     );
     assert_eq!(
-        world
+        test_env
             .log_in("local", Some("https://example.com"))
             .unwrap_err()
             .kind,
         ErrorKind::Usage
     );
     assert_eq!(
-        world.log_in("../x", None).unwrap_err().kind,
+        test_env.log_in("../x", None).unwrap_err().kind,
         ErrorKind::Usage
     );
-    assert_eq!(world.text(), FILE);
+    assert_eq!(test_env.text(), FILE);
 }
 
 #[test]
 fn another_default_is_one_word_in_the_file() {
-    let world = World::new(Some(FILE));
-    world.profiles().make_default("local").unwrap();
+    let test_env = TestEnv::new(Some(FILE));
+    test_env.profiles().make_default("local").unwrap();
     assert_eq!(
-        world.text(),
+        test_env.text(),
         FILE.replace("= \"acme\" # the", "= \"local\" # the")
     );
     assert_eq!(
-        world.profiles().make_default("locale").unwrap_err().hint,
+        test_env.profiles().make_default("locale").unwrap_err().hint,
         "did you mean local?"
     );
-    let bare = World::new(Some("[profiles.a]\n"));
+    let bare = TestEnv::new(Some("[profiles.a]\n"));
     bare.profiles().make_default("a").unwrap();
     assert_eq!(bare.text(), "default_profile = \"a\"\n[profiles.a]\n");
 }
 
 #[test]
 fn removed_profile_takes_key_and_archives() {
-    let world = World::new(None);
-    let target = world.log_in("acme", None).unwrap();
-    let archives = world.dir.path().join(".local/share/sentbox/acme");
+    let test_env = TestEnv::new(None);
+    let target = test_env.log_in("acme", None).unwrap();
+    let archives = test_env.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
     assert_eq!(
-        world.profiles().existing_data_dir("acme"),
+        test_env.profiles().existing_data_dir("acme"),
         Some(archives.clone())
     );
-    world.profiles().remove("acme").unwrap();
+    test_env.profiles().remove("acme").unwrap();
     assert!(!archives.exists() && !target.key_file.exists());
     assert!(
-        world.profiles().entries().is_empty() && !world.text().contains("acme"),
+        test_env.profiles().entries().is_empty() && !test_env.text().contains("acme"),
         "{}",
-        world.text()
+        test_env.text()
     );
 }
 
 #[test]
 fn removed_default_keeps_rest_of_file() {
-    let world = World::new(Some(FILE));
-    world.profiles().remove("acme").unwrap();
-    let text = world.text();
+    let test_env = TestEnv::new(Some(FILE));
+    test_env.profiles().remove("acme").unwrap();
+    let text = test_env.text();
     assert!(
         text.starts_with("# Ours.\n")
             && text.ends_with(FILE.split_at(FILE.find("\n# For").unwrap()).1),
@@ -195,9 +195,9 @@ fn removed_default_keeps_rest_of_file() {
 
 #[test]
 fn profiles_written_inline_are_changed_too() {
-    let world = World::new(Some("profiles = { a = { rate = 1 } }\n"));
-    world.log_in("b", None).unwrap();
-    let names: Vec<String> = world
+    let test_env = TestEnv::new(Some("profiles = { a = { rate = 1 } }\n"));
+    test_env.log_in("b", None).unwrap();
+    let names: Vec<String> = test_env
         .profiles()
         .entries()
         .into_iter()

@@ -10,7 +10,7 @@ use super::file::{ConfigFile, KeySource, ProfileConfig};
 use super::{ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
 
-/// Where the archive is.
+/// The location of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveLocation {
     /// In this file; its folders are created when needed.
@@ -25,8 +25,10 @@ pub(crate) struct Settings {
     /// Name of the profile.
     pub(crate) profile: String,
     pub(crate) credentials: Credentials,
-    /// Where the archive is. On disk, its path names the profile, the address and the key's
-    /// fingerprint, so that the mail of two teams is never mixed.
+    /// The location of the archive.
+    ///
+    /// On disk, its path names the profile, the address and the key's fingerprint, so that the
+    /// mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
     /// Whether it is in memory because flag or profile say so.
     pub(crate) in_memory: bool,
@@ -95,11 +97,12 @@ fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rat
     rate.ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
-/// A key and the address it belongs to. Both come from one source: a key must never be sent to an
-/// address from another source.
+/// A key and the address it belongs to.
+///
+/// Both come from one source: a key must never be sent to an address from another source.
 #[derive(Debug, Clone)]
 pub(crate) struct Credentials {
-    /// Where the service is.
+    /// The address of the service.
     pub(crate) base_url: BaseUrl,
     /// The key, or why there is none: the program starts without one.
     pub(crate) key: Result<ApiKey, Error>,
@@ -146,8 +149,9 @@ impl Credentials {
         })
     }
 
-    /// Returns the credentials that the environment sets; `--profile` precedes them all,
-    /// `SENTBOX_PROFILE` those of `RESEND_API_KEY`.
+    /// Returns the credentials of the environment.
+    ///
+    /// `--profile` precedes them all, `SENTBOX_PROFILE` those of `RESEND_API_KEY`.
     fn from_env(flags: &Flags, env: &Env) -> Result<Option<Self>, Error> {
         let (key_source, url_variable, key) = if flags.profile.is_some() {
             return Ok(None);
@@ -182,7 +186,9 @@ impl Credentials {
     }
 }
 
-/// Returns the address. The flag completes a source without one, but must not redirect another's key.
+/// Returns the address.
+///
+/// The flag completes a source without one, but must not redirect another's key.
 fn apply_base_url_flag(
     flags: &Flags,
     configured: Option<BaseUrl>,

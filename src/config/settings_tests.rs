@@ -93,23 +93,23 @@ fn environment_precedes_profile_and_own_variables_precede() {
 
 #[test]
 fn profile_flag_ignores_environment_keys() {
-    let world = TestEnv::new(&[
+    let test_env = TestEnv::new(&[
         ("SENTBOX_API_KEY", "re_ours"),
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
     ]);
     assert_eq!(
-        world.credentials(&flags(Some("local"), None)),
+        test_env.credentials(&flags(Some("local"), None)),
         credentials("re_local", "http://127.0.0.1:8025")
     );
 }
 
 #[test]
 fn base_url_never_gets_key_of_other_source() {
-    let world = TestEnv::new(&[
+    let test_env = TestEnv::new(&[
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
         ("RESEND_API_KEY", "re_theirs"),
     ]);
-    let settings = world.resolve(&Flags::default()).unwrap();
+    let settings = test_env.resolve(&Flags::default()).unwrap();
     assert_eq!(
         settings.credentials.key.unwrap_err().kind,
         ErrorKind::KeyMissing
@@ -123,9 +123,9 @@ fn base_url_never_gets_key_of_other_source() {
         .resolve(&flags(None, Some("https://elsewhere.example.com")))
         .unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
-    let world = TestEnv::new(&[("SENTBOX_API_KEY", "re_ours")]);
+    let test_env = TestEnv::new(&[("SENTBOX_API_KEY", "re_ours")]);
     assert_eq!(
-        world.credentials(&flags(None, Some("http://127.0.0.1:8025"))),
+        test_env.credentials(&flags(None, Some("http://127.0.0.1:8025"))),
         credentials("re_ours", "http://127.0.0.1:8025")
     );
 }
@@ -133,10 +133,10 @@ fn base_url_never_gets_key_of_other_source() {
 #[test]
 fn archive_path_depends_on_profile_url_and_key() {
     let location = |variables: &[(&str, &str)]| {
-        let world = TestEnv::new(variables);
-        match world.resolve(&Flags::default()).unwrap().archive {
+        let test_env = TestEnv::new(variables);
+        match test_env.resolve(&Flags::default()).unwrap().archive {
             ArchiveLocation::Disk(path) => path
-                .strip_prefix(world.dir.path())
+                .strip_prefix(test_env.dir.path())
                 .unwrap()
                 .display()
                 .to_string(),
@@ -161,18 +161,18 @@ fn without_home_archive_is_in_memory_and_noted() {
 
 #[test]
 fn rate_flag_precedes_environment_precedes_profile() {
-    let world = TestEnv::new(&[]);
+    let test_env = TestEnv::new(&[]);
     assert_eq!(
-        world.resolve(&Flags::default()).unwrap().rate,
+        test_env.resolve(&Flags::default()).unwrap().rate,
         Rate::explicit(1.0).unwrap()
     );
-    let world = TestEnv::new(&[("SENTBOX_RATE", "3")]);
+    let test_env = TestEnv::new(&[("SENTBOX_RATE", "3")]);
     assert_eq!(
-        world.resolve(&Flags::default()).unwrap().rate,
+        test_env.resolve(&Flags::default()).unwrap().rate,
         Rate::explicit(3.0).unwrap()
     );
     assert_eq!(
-        world
+        test_env
             .resolve(&Flags {
                 rate: Some(4.0),
                 ..Flags::default()
@@ -183,7 +183,7 @@ fn rate_flag_precedes_environment_precedes_profile() {
     );
     let zone = TimeZone::fixed(jiff::tz::offset(3));
     assert_eq!(
-        world
+        test_env
             .resolve(&Flags {
                 zone: Some(zone.clone()),
                 ..Flags::default()
@@ -193,7 +193,7 @@ fn rate_flag_precedes_environment_precedes_profile() {
         zone
     );
     assert_eq!(
-        world
+        test_env
             .resolve(&Flags {
                 rate: Some(0.0),
                 ..Flags::default()
@@ -239,9 +239,9 @@ fn unknown_profile_is_refused_with_suggestion() {
 
 #[test]
 fn a_file_that_was_named_must_be_there() {
-    let world = TestEnv::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
+    let test_env = TestEnv::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
     assert_eq!(
-        world.resolve(&Flags::default()).unwrap_err().kind,
+        test_env.resolve(&Flags::default()).unwrap_err().kind,
         ErrorKind::Config
     );
 }

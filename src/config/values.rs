@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use ratatui::style::Color;
 
-/// Requests a second. The team's limit is shared with the mail that it is sending, so the default
-/// is low and never more than a quarter of what the service allows.
+/// Requests a second.
+///
+/// The team's limit is shared with the mail that it is sending, so the default is low and never
+/// more than a quarter of what the service allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Requests a second.
@@ -16,7 +18,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// What a rate may be, for messages.
+    /// The allowed rates, for messages.
     pub(crate) const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
 
     /// Returns a rate that the user chose: it may use 90 % of the service's limit.

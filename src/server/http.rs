@@ -36,7 +36,9 @@ struct ServerState {
 }
 
 impl ServerState {
-    /// Locks the rate window. A panic elsewhere cannot have left a counter half changed.
+    /// Locks the rate window.
+    ///
+    /// A panic elsewhere cannot have left a counter half changed.
     fn lock_rate_window(&self) -> MutexGuard<'_, RateWindow> {
         self.rate_window
             .lock()
@@ -162,7 +164,9 @@ fn is_loopback(host: &Host) -> bool {
     }
 }
 
-/// Checks the bearer token. An `Authorization` of another scheme, or an empty one, has no key.
+/// Checks the bearer token.
+///
+/// An `Authorization` of another scheme, or an empty one, has no key.
 fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResponse> {
     let (scheme, key) = headers
         .get(header::AUTHORIZATION)
@@ -185,7 +189,9 @@ struct ListParams {
 }
 
 impl ListParams {
-    /// Parses a query string as strictly as the service does. Unknown parameters are ignored.
+    /// Parses a query string as strictly as the service does.
+    ///
+    /// Unknown parameters are ignored.
     fn parse(query: &str) -> Result<Self, ErrorResponse> {
         let (mut limit, mut after, mut before) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -219,7 +225,9 @@ fn parse_limit(text: &str) -> Result<u8, ErrorResponse> {
         .ok_or(ErrorResponse::InvalidLimit)
 }
 
-/// A fixed window rate limit. A window opens with the first request after the last one closed.
+/// A fixed window rate limit.
+///
+/// A window opens with the first request after the last one closed.
 #[derive(Debug)]
 struct RateWindow {
     rate: u32,
@@ -259,7 +267,7 @@ impl RateWindow {
         .collect()
     }
 
-    /// Opens a new window if this one is over, or if the clock was set back before its start.
+    /// Opens a new window if this one is over, or starts in the future.
     fn reset_if_over(&mut self, now: Timestamp) {
         let age = now.duration_since(self.opened_at);
         if age >= SignedDuration::from_secs(RATE_WINDOW_SECONDS) || age.is_negative() {

@@ -73,8 +73,10 @@ pub struct ServerConfig {
     pub key: SecretString,
     /// Limit of requests per second.
     pub rate: u32,
-    /// Host names of this server, beside those of the loopback interface. A request to another name
-    /// is refused: a web page may let its own name resolve to this address (DNS rebinding).
+    /// Host names of this server, beside those of the loopback interface.
+    ///
+    /// A request to another name is refused: a web page may let its own name resolve to this
+    /// address (DNS rebinding).
     pub hosts: Vec<Host>,
 }
 
@@ -90,7 +92,7 @@ impl ServerConfig {
     }
 }
 
-/// Serves requests on `listener` until `shutdown` completes, then lets open requests finish.
+/// Serves requests until `shutdown` completes, then lets open requests finish.
 ///
 /// This future does all the work: dropping it stops the server.
 ///

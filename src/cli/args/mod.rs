@@ -92,10 +92,10 @@ pub struct Global {
     pub log: Option<PathBuf>,
 }
 
-/// A word that speaks for itself; one with help would make every help page a long one.
+/// No help: a value with help would make each help page a long one.
 pub(super) const NO_HELP: Option<&str> = None;
 
-/// When to style.
+/// Values of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorMode {
     /// On a terminal.
@@ -109,17 +109,17 @@ pub enum ColorMode {
     Never,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Open the terminal program on a sample mailbox; needs no key and keeps nothing
     Demo(SampleArgs),
-    /// What needs no terminal.
+    /// A command that needs no terminal.
     #[command(flatten)]
     Command(CliCommand),
 }
 
-/// What needs no terminal.
+/// The commands that need no terminal.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// List sent emails as the service has them, newest first

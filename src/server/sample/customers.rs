@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use super::rng::{Rng, mix64};
 
-/// The customers of the first tier, who are equally likely; each further tier is twice as large and gets as much mail.
+/// The customers of the first tier, who are equally likely.
+///
+/// Each further tier is twice as large and gets as much mail.
 const TOP_TIER_SIZE: u64 = 16;
 const TIERS: u64 = 8;
 

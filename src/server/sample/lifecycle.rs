@@ -103,7 +103,7 @@ impl Lifecycle {
     }
 }
 
-/// Returns a number below a thousand that decides the outcome of delivery.
+/// Returns a number below a thousand that decides the result of delivery.
 ///
 /// Steps by the golden ratio spread the numbers evenly, so that failures are also among the few
 /// emails of the last minutes, for any seed.

@@ -50,7 +50,7 @@ struct EmailPlan {
 }
 
 impl SampleMailbox {
-    /// Creates a mailbox with `emails` from the 90 days before `start`, which grows from then on.
+    /// Creates a mailbox of the 90 days before `start`, which grows from then on.
     #[must_use]
     pub fn new(seed: u64, emails: u32, start: Timestamp, clock: Clock) -> Self {
         Self {
@@ -62,7 +62,9 @@ impl SampleMailbox {
         }
     }
 
-    /// Returns the number of the email with this id, if it is accepted by `now`. The oldest is 0.
+    /// Returns the number of the email with this id, if it is accepted by `now`.
+    ///
+    /// The oldest is 0.
     fn parse_id(&self, id: &EmailId, now: Timestamp) -> Result<u64, SourceError> {
         let number = self.ids.decode(id.as_str()).map_err(|error| match error {
             IdError::Malformed => SourceError::Malformed,

@@ -1,7 +1,8 @@
 //! A deterministic random number generator (splitmix64) by seed, email and purpose.
 
-/// The random numbers of one email for one purpose. Purposes have separate streams, so that more
-/// draws for one of them never change another.
+/// The random numbers of one email for one purpose.
+///
+/// Purposes have separate streams, so that more draws for one of them never change another.
 #[derive(Debug, Clone)]
 pub(super) struct Rng(u64);
 
@@ -28,7 +29,9 @@ impl Rng {
         mix64(self.0)
     }
 
-    /// Returns a number below `end`. The bias of the remainder is far too small to be visible.
+    /// Returns a number below `end`.
+    ///
+    /// The bias of the remainder is far too small to be visible.
     pub(super) const fn below(&mut self, end: u64) -> u64 {
         self.next_u64() % end
     }
@@ -43,8 +46,9 @@ impl Rng {
         self.below(1000) < parts
     }
 
-    /// Returns a number from `low`, at least 1, to `high`; each doubling is as likely as the one
-    /// before, so small numbers are more common.
+    /// Returns a number from `low`, at least 1, to `high`; small ones are more common.
+    ///
+    /// Each doubling is as likely as the one before.
     pub(super) const fn log_uniform(&mut self, low: u64, high: u64) -> u64 {
         let doublings = (high / low).ilog2() as u64;
         let floor = low << self.below(doublings.saturating_add(1));

@@ -7,18 +7,20 @@ use super::rng::{Rng, Stream};
 /// Age of the oldest email, in hours.
 const HISTORY_HOURS: i64 = 90 * 24;
 
-/// Mean time between two arrivals while the mailbox is served; each is up to a third shorter or
-/// longer.
+/// Mean time between two arrivals while the mailbox is served.
+///
+/// Each is up to a third shorter or longer.
 const ARRIVAL_MICROS: i64 = 30_000_000;
 const JITTER_MICROS: u64 = 10_000_000;
 
-/// Most emails before the start that already arrive at that rate, so that the newest ones still
-/// change their status.
+/// The most emails before the start that already arrive at that rate.
+///
+/// So the newest ones still change their status.
 const MAX_STEADY_AT_START: u64 = 48;
 
 const HOUR_MICROS: u128 = 3_600_000_000;
 
-/// Relative amount of mail per hour of a day (UTC): business hours and a peak in the evening.
+/// Relative amount of mail per hour (UTC): business hours, a peak in the evening.
 const BY_HOUR: [u16; 24] = [
     6, 4, 3, 3, 4, 8, 20, 45, 80, 95, 100, 92, 70, 84, 96, 90, 78, 60, 48, 44, 40, 28, 16, 9,
 ];
@@ -26,7 +28,7 @@ const BY_HOUR: [u16; 24] = [
 /// Percentage of that amount per day of the week, Monday first.
 const BY_DAY: [u16; 7] = [110, 105, 100, 100, 90, 42, 34];
 
-/// Converts the number of an email to a time, and a time to a number, without iterating.
+/// Converts the number of an email to its time, and back, without iterating.
 ///
 /// Numbers grow with time. Older emails are spread over 90 days like working hours; the last few
 /// before the start, and all after it, arrive at a steady rate.
@@ -72,7 +74,9 @@ impl Schedule {
         next + u64::from(self.accepted_at(next) <= self.start + elapsed)
     }
 
-    /// Returns the time of an email, past or future. It is strictly later for a higher number.
+    /// Returns the time of an email, past or future.
+    ///
+    /// It is strictly later for a higher number.
     pub(super) fn accepted_at(&self, number: u64) -> Timestamp {
         let mut rng = Rng::new(self.seed, number, Stream::AcceptedAt);
         if number >= self.first_steady {

@@ -79,7 +79,7 @@ pub(super) struct EmailTemplate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CopyRecipients {
-    /// Colleagues of the customer as `to` or `cc`; for a private customer, our own accountants as `cc`.
+    /// Colleagues of the customer; our own accountants for a private customer.
     Colleagues,
     /// Our own archive mailbox as `bcc`.
     Archive,

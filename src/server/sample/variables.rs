@@ -24,7 +24,7 @@ struct PhraseData {
     streets: Vec<String>,
     quotes: Vec<String>,
     days: [String; 7],
-    /// What a colleague did, and the page it was done to.
+    /// An action of a colleague, and its page.
     activities: Vec<(String, String)>,
     /// Headline, description of the picture, first words.
     leads: Vec<[String; 3]>,
