@@ -9,7 +9,6 @@ use super::commands::Command;
 use super::effect::Effect;
 use super::model::Model;
 use super::search::Filter;
-use super::status_check::StatusCheck;
 use crate::archive::EmailRow;
 use crate::mail::{Address, ApiTime, EmailId, Finality, SafeText, Status};
 use crate::query::normalize::normalize;
@@ -212,10 +211,10 @@ impl Model {
     /// Requests the summary of the card again, if there is a card.
     pub(super) fn request_recipient_summary(&mut self) {
         let now = self.now.timestamp();
-        let fresh_since = self
-            .status_check
-            .as_ref()
-            .map_or(now, StatusCheck::fresh_since);
+        let fresh_since = match &self.status_check {
+            Some(check) => check.fresh_since(),
+            None => now,
+        };
         if let Some(address) = &self.recipient_card {
             self.outbox.push(Effect::SummarizeRecipient {
                 request: self.recipient_summary.start(),
