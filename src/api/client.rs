@@ -15,13 +15,12 @@ use url::Url;
 
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
-use super::request::{Priority, RequestHandle};
+use super::request::{Elapsed, Priority, RequestHandle, RetryPolicy};
 use super::response::{self, read_body};
-use super::retry::{Elapsed, RetryPolicy};
-use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, lock};
+use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
-use crate::error::{Error, ErrorKind, RequestDetails, Result};
+use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
 use crate::mail::EmailId;
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
@@ -178,12 +177,8 @@ impl Client {
             if let Some(hook) = &self.before_send {
                 hook().await;
             }
-            details = RequestDetails {
-                attempts: details.attempts + 1,
-                status: None,
-                request_id: None,
-                ..details
-            };
+            details.attempts += 1;
+            (details.status, details.request_id) = (None, None);
             let started = Instant::now();
             let response = timeout(
                 retry_policy.remaining(elapsed),

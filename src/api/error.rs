@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::retry::RetryAction;
+use super::request::RetryAction;
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind};
 use crate::text::format::format_pause;
@@ -197,61 +197,31 @@ impl RequestError {
 
     /// Converts the cause to an error for users.
     pub(super) fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
-        let fail = |kind, message: String, hint: &str| Error::new(kind, message).with_hint(hint);
-        let unreachable = |message, hint| fail(ErrorKind::Unreachable, message, hint);
-        let not_the_api = |message| fail(ErrorKind::NotTheApi, message, BASE_URL_HINT);
-        match self {
-            Self::NotSent(error) => error,
-            Self::UnknownHost => unreachable(
-                format!("could not resolve host: {base}"),
-                "check the base URL, the network and DNS",
-            ),
-            Self::ConnectionRefused => unreachable(
-                format!("connection refused by {base}"),
-                "is the service running, and the base URL right?",
-            ),
-            Self::Tls(why) => unreachable(
-                format!("TLS connection to {base} failed: {why}"),
-                "name the certificates of an authority of your own with --ca-file; \
-                 SSL_CERT_FILE names the system's",
-            ),
-            Self::ConnectFailed(why) => unreachable(
-                format!("no connection to {base}: {why}"),
-                "check the network",
-            ),
-            Self::Timeout => unreachable(format!("request to {base} timed out"), "try again later"),
-            Self::ConnectionBroken => unreachable(
-                format!("connection to {base} closed before the response was complete"),
-                "try again",
-            ),
-            Self::NotHttp => not_the_api(format!("invalid HTTP response from {base}")),
-            Self::BodyTooLarge => not_the_api(format!(
-                "response from {base} is larger than {} MB",
-                MAX_BODY >> 20
-            )),
-            Self::UnexpectedBody { body_prefix, .. } => not_the_api(format!(
-                "unexpected response from {base}: not this API's JSON{}",
-                quote_excerpt(&body_prefix)
-            )),
-            Self::WrongEmail => Error::new(
-                ErrorKind::NotTheApi,
-                format!("{base} returned another email than the requested one"),
-            ),
-            Self::CrossOriginRedirect(origin) => fail(
-                ErrorKind::Redirected,
-                format!("{base} redirects to another origin, {origin}; the API key was not sent"),
-                "if that is the right service, make it the base URL",
-            ),
-            Self::RedirectLoop => fail(
-                ErrorKind::Redirected,
-                format!("too many redirects from {base}"),
-                BASE_URL_HINT,
-            ),
-            Self::Http(error) => error.into_error(endpoint, base),
-        }
+        use ErrorKind::{NotTheApi, Redirected, Unreachable};
+        #[rustfmt::skip]
+        let (kind, message, hint) = match self {
+            Self::NotSent(error) => return error,
+            Self::Http(error) => return error.into_error(endpoint, base),
+            Self::UnknownHost => (Unreachable, format!("could not resolve host: {base}"), "check the base URL, the network and DNS"),
+            Self::ConnectionRefused => (Unreachable, format!("connection refused by {base}"), "is the service running, and the base URL right?"),
+            Self::Tls(why) => (Unreachable, format!("TLS connection to {base} failed: {why}"), CA_FILE_HINT),
+            Self::ConnectFailed(why) => (Unreachable, format!("no connection to {base}: {why}"), "check the network"),
+            Self::Timeout => (Unreachable, format!("request to {base} timed out"), "try again later"),
+            Self::ConnectionBroken => (Unreachable, format!("connection to {base} closed before the response was complete"), "try again"),
+            Self::NotHttp => (NotTheApi, format!("invalid HTTP response from {base}"), BASE_URL_HINT),
+            Self::BodyTooLarge => (NotTheApi, format!("response from {base} is larger than {} MB", MAX_BODY >> 20), BASE_URL_HINT),
+            Self::UnexpectedBody { body_prefix, .. } =>
+                (NotTheApi, format!("unexpected response from {base}: not this API's JSON{}", quote_excerpt(&body_prefix)), BASE_URL_HINT),
+            Self::WrongEmail => (NotTheApi, format!("{base} returned another email than the requested one"), ""),
+            Self::CrossOriginRedirect(origin) =>
+                (Redirected, format!("{base} redirects to another origin, {origin}; the API key was not sent"), "if that is the right service, make it the base URL"),
+            Self::RedirectLoop => (Redirected, format!("too many redirects from {base}"), BASE_URL_HINT),
+        };
+        Error::new(kind, message).with_hint(hint)
     }
 }
 
+const CA_FILE_HINT: &str = "name the certificates of an authority of your own with --ca-file; SSL_CERT_FILE names the system's";
 const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
 /// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
@@ -311,97 +281,50 @@ impl HttpError {
     /// The real service answers a wrong key with 400, 401 or 403, depending on endpoint and time: the name
     /// counts first, then the message, and the status last.
     fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
+        use ErrorKind::{
+            InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Quota, RateLimited,
+            Server, Unreachable,
+        };
         let (status, quote) = (self.status, quote_excerpt(&self.message));
-        let fail = |kind, message: String, hint: &str| Error::new(kind, message).with_hint(hint);
-        let rejected = || {
-            fail(
-                ErrorKind::KeyRejected,
-                format!("{base} does not accept the API key{quote}"),
-                "check the key, and whether it belongs to this service",
-            )
-        };
-        let not_the_api = |hint| {
-            let message = format!("unexpected response from {base}: {status}{quote}");
-            fail(ErrorKind::NotTheApi, message, hint)
-        };
-        let send_only = || {
-            fail(
-                ErrorKind::KeySendOnly,
-                format!("this API key may send mail but not read it{quote}"),
-                "reading needs a key with full access",
-            )
-        };
         let mentions_key = self.message.to_lowercase().contains("api key");
-        let error = match (status, self.name.as_str()) {
-            (_, "restricted_api_key") if self.message.contains("only send") => send_only(),
-            (_, "invalid_permission") => send_only(),
-            (_, "suspended_api_key" | "restricted_api_key") => fail(
-                ErrorKind::KeyRejected,
-                format!("this API key is suspended{quote}"),
-                "ask your team's administrator",
-            ),
-            (_, "missing_api_key" | "invalid_api_key") | (401, _) => rejected(),
-            (400 | 403, _) if mentions_key => rejected(),
-            (403, _) => fail(
-                ErrorKind::KeyRejected,
-                format!("access denied by {base} or a proxy before it{quote}"),
-                "check the key, and any proxy or firewall in between",
-            ),
-            (404, _) if self.is_api_error && endpoint == Endpoint::Email => no_such_email(),
-            (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor => fail(
-                ErrorKind::NotFound,
-                "the service no longer has the email to continue from".to_owned(),
-                "start again at the newest",
-            ),
-            (404 | 405, _) if endpoint == Endpoint::FirstPage => not_the_api(NO_LIST_HINT),
-            (404, _) => not_the_api(BASE_URL_HINT),
-            (422, _) if endpoint == Endpoint::Email => fail(
-                ErrorKind::NotFound,
-                format!("invalid email id{quote}"),
-                "check the id",
-            ),
-            (407, _) => fail(
-                ErrorKind::Unreachable,
-                "proxy authentication required".to_owned(),
-                "check HTTPS_PROXY",
-            ),
-            (429, _) if self.is_quota() => fail(
-                ErrorKind::Quota,
-                format!("the team's quota is used up{quote}"),
-                "waiting a moment does not help",
-            ),
-            (429, _) => fail(
-                ErrorKind::RateLimited,
-                "too many requests for the team's limit".to_owned(),
-                &self.retry_after.map_or_else(
-                    || "try again in a moment".to_owned(),
-                    |wait| format!("try again in {}", format_pause(wait)),
-                ),
-            ),
-            (408 | 409 | 425, _) => fail(
-                ErrorKind::Server,
-                format!("{base} is temporarily unavailable: {status}{quote}"),
-                "try again later",
-            ),
-            (500..=599, _) => fail(
-                ErrorKind::Server,
-                format!("server error from {base}: {status}{quote}"),
-                "try again later",
-            ),
-            (400..=499, _) if self.is_api_error => Error::new(
-                ErrorKind::InvalidRequest,
-                format!("{base} refused the request: {status}{quote}"),
-            ),
-            _ => not_the_api(BASE_URL_HINT),
+        let unexpected = || format!("unexpected response from {base}: {status}{quote}");
+        let send_only = || format!("this API key may send mail but not read it{quote}");
+        let rejected = || format!("{base} does not accept the API key{quote}");
+        let wait = self
+            .retry_after
+            .map_or_else(|| "a moment".to_owned(), format_pause);
+        #[rustfmt::skip]
+        let (kind, message, hint) = match (status, self.name.as_str()) {
+            (_, "restricted_api_key") if self.message.contains("only send") => (KeySendOnly, send_only(), FULL_ACCESS_HINT),
+            (_, "invalid_permission") => (KeySendOnly, send_only(), FULL_ACCESS_HINT),
+            (_, "suspended_api_key" | "restricted_api_key") => (KeyRejected, format!("this API key is suspended{quote}"), "ask your team's administrator"),
+            (_, "missing_api_key" | "invalid_api_key") | (401, _) => (KeyRejected, rejected(), KEY_HINT),
+            (400 | 403, _) if mentions_key => (KeyRejected, rejected(), KEY_HINT),
+            (403, _) => (KeyRejected, format!("access denied by {base} or a proxy before it{quote}"), "check the key, and any proxy or firewall in between"),
+            (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),
+            (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor =>
+                (NotFound, "the service no longer has the email to continue from".to_owned(), "start again at the newest"),
+            (404 | 405, _) if endpoint == Endpoint::FirstPage => (NotTheApi, unexpected(), NO_LIST_HINT),
+            (404, _) => (NotTheApi, unexpected(), BASE_URL_HINT),
+            (422, _) if endpoint == Endpoint::Email => (NotFound, format!("invalid email id{quote}"), "check the id"),
+            (407, _) => (Unreachable, "proxy authentication required".to_owned(), "check HTTPS_PROXY"),
+            (429, _) if self.is_quota() => (Quota, format!("the team's quota is used up{quote}"), "waiting a moment does not help"),
+            (429, _) => (RateLimited, "too many requests for the team's limit".to_owned(), &*format!("try again in {wait}")),
+            (408 | 409 | 425, _) => (Server, format!("{base} is temporarily unavailable: {status}{quote}"), "try again later"),
+            (500..=599, _) => (Server, format!("server error from {base}: {status}{quote}"), "try again later"),
+            (400..=499, _) if self.is_api_error => (InvalidRequest, format!("{base} refused the request: {status}{quote}"), ""),
+            _ => (NotTheApi, unexpected(), BASE_URL_HINT),
         };
         // Other errors do not go away with time.
-        let is_temporary = matches!(
-            error.kind,
-            ErrorKind::Quota | ErrorKind::RateLimited | ErrorKind::Server
-        );
-        error.with_retry_after(self.retry_after.filter(|_| is_temporary))
+        let is_temporary = matches!(kind, Quota | RateLimited | Server);
+        Error::new(kind, message)
+            .with_hint(hint)
+            .with_retry_after(self.retry_after.filter(|_| is_temporary))
     }
 }
+
+const KEY_HINT: &str = "check the key, and whether it belongs to this service";
+const FULL_ACCESS_HINT: &str = "reading needs a key with full access";
 
 /// Quotes the start of a text on one line, as `: "text"`; empty for an empty text.
 fn quote_excerpt(text: &str) -> String {

@@ -2,27 +2,24 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::error::Result;
-use crate::mail::{ApiTime, EmailId};
+use crate::mail::{Address, ApiTime, Email, EmailId, SafeText, Status, Summary, Tag};
 
 mod client;
-mod convert;
 mod error;
 mod rate_limit;
 mod request;
 mod response;
-mod retry;
 pub mod wire;
 
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
 pub(crate) use rate_limit::RateBudget;
-pub use request::{Priority, RequestHandle};
-pub use retry::RetryPolicy;
+pub use request::{Priority, RequestHandle, RetryPolicy};
 
 /// The start of a page. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +58,8 @@ pub(crate) fn parse_page(body: &[u8]) -> Option<EmailPage> {
 /// - `ListedEmail`, or [`RetrievedEmail`] with bodies: sync needs the id and the time, and passes the JSON on.
 /// - [`wire::LosslessSummary`]: the fields as the service means them, and what else restores the JSON. It is
 ///   what the columns of the archive's table `mail` hold (`archive::codec::row`).
-/// - [`crate::mail::Summary`] and `Email`: sanitized for display, from a row of the archive or from [`wire`]
-///   (`convert`).
+/// - [`crate::mail::Summary`] and `Email`: sanitized for display, from a row of the archive or from [`wire`],
+///   below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEmail {
     pub(crate) id: String,
@@ -149,7 +146,77 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
 }
 
-/// Locks a mutex whose value stays valid when another thread panics.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+// Only here does text of the service become text that may be displayed.
+
+impl From<&wire::Summary> for Summary {
+    fn from(wire: &wire::Summary) -> Self {
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra,
+        } = wire;
+        let text = |field: &Option<String>| SafeText::new(field.as_deref().unwrap_or_default());
+        Self {
+            id: EmailId::new(id),
+            to: parse_addresses(to.as_deref()),
+            cc: parse_addresses(cc.as_deref()),
+            bcc: parse_addresses(bcc.as_deref()),
+            reply_to: parse_addresses(reply_to.as_deref()),
+            from: Address::parse(from.as_deref().unwrap_or_default()),
+            subject: text(subject),
+            message_id: text(message_id),
+            created: ApiTime::parse(created_at.as_deref().unwrap_or_default()),
+            scheduled: scheduled_at.as_deref().map(ApiTime::parse),
+            status: Status::parse(last_event.as_deref().unwrap_or_default()),
+            extra: extra
+                .iter()
+                .map(|(name, json)| (SafeText::new(name), SafeText::new(json)))
+                .collect(),
+        }
+    }
+}
+
+impl From<RetrievedEmail> for Email {
+    fn from(retrieved: RetrievedEmail) -> Self {
+        let RetrievedEmail { email, json } = retrieved;
+        let wire::Email {
+            summary,
+            html,
+            text,
+            tags,
+        } = email;
+        Self {
+            summary: Summary::from(&summary),
+            html: html.map(Arc::from),
+            text: text.map(Arc::from),
+            tags: tags.iter().map(Tag::from).collect(),
+            json,
+        }
+    }
+}
+
+impl From<&wire::Tag> for Tag {
+    fn from(wire: &wire::Tag) -> Self {
+        let wire::Tag { name, value } = wire;
+        Self {
+            name: SafeText::new(name),
+            value: SafeText::new(value),
+        }
+    }
+}
+
+fn parse_addresses(list: Option<&[String]>) -> Vec<Address> {
+    list.unwrap_or_default()
+        .iter()
+        .map(|text| Address::parse(text))
+        .collect()
 }

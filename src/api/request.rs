@@ -1,4 +1,6 @@
-//! The priority and cancellation of requests.
+//! The priority and cancellation of a request, and whether it is sent again after a failure.
+
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -57,5 +59,171 @@ impl RequestHandle {
 
     pub(super) async fn cancelled(&self) {
         self.cancellation.cancelled().await;
+    }
+}
+
+/// The pause when the service names none.
+pub(super) const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long one request is retried before it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Attempts, the first one included.
+    pub max_attempts: u32,
+    /// Time for attempts and backoff; waits for the own rate limit do not count.
+    pub total_timeout: Duration,
+    /// Additional time for pauses that the service requests.
+    pub max_server_pauses: Duration,
+    /// The wait after the first failed attempt; each further one is twice as long.
+    pub initial_backoff: Duration,
+    /// How long a cancelled request for an email still waits for its response. The request is spent, so its
+    /// response is worth a moment; but a service that hangs must not hold many of them.
+    pub cancel_grace: Duration,
+}
+
+impl RetryPolicy {
+    /// For a command that runs once.
+    pub const ONE_SHOT: Self = Self {
+        max_attempts: 4,
+        total_timeout: Duration::from_secs(25),
+        max_server_pauses: Duration::ZERO,
+        initial_backoff: DEFAULT_PAUSE,
+        cancel_grace: DEFAULT_PAUSE,
+    };
+    /// For the terminal UI, which shows errors at once and repeats requests by itself.
+    pub(crate) const TUI: Self = Self {
+        max_attempts: 2,
+        ..Self::ONE_SHOT
+    };
+    /// For commands that keep running and can wait as long as the service requests.
+    pub(crate) const LONG_RUNNING: Self = Self {
+        max_attempts: 8,
+        total_timeout: Duration::from_secs(27),
+        max_server_pauses: Duration::from_mins(5),
+        ..Self::ONE_SHOT
+    };
+
+    /// Returns how much of the total time is left.
+    pub(super) fn remaining(&self, elapsed: Elapsed) -> Duration {
+        let excess = elapsed.paused.saturating_sub(self.max_server_pauses);
+        self.total_timeout
+            .saturating_sub(elapsed.active.saturating_add(excess))
+    }
+
+    /// Whether time is left after a `wait` for `action`.
+    pub(super) fn may_wait(&self, elapsed: Elapsed, action: RetryAction, wait: Duration) -> bool {
+        !self.remaining(elapsed.plus_wait(action, wait)).is_zero()
+    }
+
+    /// Returns the wait before the next attempt, or `None` to give up.
+    ///
+    /// `jitter`, a number from 0 to 1, keeps programs that failed together from retrying together.
+    pub(super) fn backoff(
+        &self,
+        attempts: u32,
+        elapsed: Elapsed,
+        action: RetryAction,
+        jitter: f64,
+    ) -> Option<Duration> {
+        let wait = match action {
+            RetryAction::Never => return None,
+            RetryAction::Backoff => {
+                let factor = 1_u32 << attempts.saturating_sub(1).min(6);
+                self.initial_backoff
+                    .mul_f64(f64::from(factor) * (0.75 + jitter / 2.0))
+            }
+            RetryAction::After(wait) => wait,
+        };
+        (attempts < self.max_attempts && self.may_wait(elapsed, action, wait)).then_some(wait)
+    }
+}
+
+/// The time that a request has taken so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Elapsed {
+    /// Attempts, and backoff between them.
+    pub(super) active: Duration,
+    /// Pauses that the service requested.
+    pub(super) paused: Duration,
+}
+
+impl Elapsed {
+    /// Adds a wait before the next attempt.
+    pub(super) const fn plus_wait(mut self, action: RetryAction, wait: Duration) -> Self {
+        match action {
+            RetryAction::After(_) => self.paused = self.paused.saturating_add(wait),
+            RetryAction::Backoff | RetryAction::Never => {
+                self.active = self.active.saturating_add(wait);
+            }
+        }
+        self
+    }
+}
+
+/// What a failed attempt calls for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RetryAction {
+    /// Another attempt would fail as well.
+    Never,
+    /// Another attempt may succeed.
+    Backoff,
+    /// Another attempt may succeed after the time that the service named.
+    After(Duration),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(f64) -> Duration = Duration::from_secs_f64;
+
+    #[test]
+    fn silent_service_fails_within_thirty_seconds() {
+        for policy in [
+            RetryPolicy::ONE_SHOT,
+            RetryPolicy::TUI,
+            RetryPolicy::LONG_RUNNING,
+        ] {
+            let (mut elapsed, mut attempts) = (Elapsed::default(), 0);
+            loop {
+                attempts += 1;
+                elapsed.active += S(10.0).min(policy.remaining(elapsed));
+                let Some(wait) = policy.backoff(attempts, elapsed, RetryAction::Backoff, 1.0)
+                else {
+                    break;
+                };
+                elapsed.active += wait;
+            }
+            assert!(elapsed.active < S(30.0), "{policy:?}: {elapsed:?}");
+        }
+    }
+
+    #[test]
+    fn backoff_is_bounded_and_respects_retry_after() {
+        let backoff = |policy: &RetryPolicy, attempts, [active, paused]: [f64; 2], action| {
+            let elapsed = Elapsed {
+                active: S(active),
+                paused: S(paused),
+            };
+            policy.backoff(attempts, elapsed, action, 0.5)
+        };
+        let soon = |attempts, active| {
+            let once = &RetryPolicy::ONE_SHOT;
+            backoff(once, attempts, [active, 0.0], RetryAction::Backoff)
+        };
+        assert_eq!(
+            [soon(1, 0.0), soon(2, 0.0), soon(3, 0.0), soon(4, 0.0)],
+            [Some(S(1.0)), Some(S(2.0)), Some(S(4.0)), None]
+        );
+        assert_eq!(soon(1, 24.5), None);
+        let after = |policy: &RetryPolicy, paused, wait| {
+            backoff(policy, 1, [10.0, paused], RetryAction::After(S(wait)))
+        };
+        let (once, long) = (RetryPolicy::ONE_SHOT, RetryPolicy::LONG_RUNNING);
+        assert_eq!(after(&once, 0.0, 7.0), Some(S(7.0)));
+        assert_eq!(after(&once, 10.0, 7.0), None);
+        assert_eq!(after(&long, 200.0, 100.0), Some(S(100.0)));
+        assert_eq!(after(&long, 0.0, 86400.0), None);
+        assert_eq!(backoff(&long, 1, [0.0, 0.0], RetryAction::Never), None);
     }
 }

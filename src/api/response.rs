@@ -209,13 +209,8 @@ pub(super) fn log_attempt(
     duration: Duration,
     error: Option<&RequestError>,
 ) {
-    let RequestDetails {
-        endpoint,
-        status,
-        ref request_id,
-        attempts: attempt,
-    } = *details;
-    let request_id = request_id.as_deref();
+    let (endpoint, status, attempt) = (details.endpoint, details.status, details.attempts);
+    let request_id = details.request_id.as_deref();
     if let Some(error) = error.map(RequestError::code) {
         warn!(
             endpoint,

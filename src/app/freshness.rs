@@ -1,8 +1,8 @@
-//! What a user looks at is confirmed while it is looked at: which rows, when, and with how many requests.
+//! Confirmation of visible statuses: which rows, when, and with how many requests.
 //!
-//! Rows that enter the viewport are due 30 seconds (unsettled) or 10 minutes (may still move) after their
-//! confirmation. While the viewport stays the same they are confirmed again after 1, 2, 4, 8, then every
-//! 15 minutes. The selected email is due sooner: 2 seconds after it was selected.
+//! Rows that enter the viewport are due 30 seconds (in progress) or 10 minutes (may change) after
+//! their confirmation. While the viewport stays the same they are confirmed again after 1, 2, 4, 8,
+//! then every 15 minutes. The selected email is due sooner: 2 seconds after it was selected.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,50 +17,50 @@ use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Finality};
 
-/// An unsettled row that is visible is confirmed again after this time.
-const UNSETTLED_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// The same for a row that may still move.
-const MAY_MOVE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
-/// How long a viewport stays the same before its rows are confirmed: who holds a key down looks at nothing.
+/// A visible row in progress is confirmed again after this time.
+const IN_PROGRESS_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+/// The same for a row that may change.
+const MAY_CHANGE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
+/// The viewport rests for this time before its rows are confirmed, so that a held key costs nothing.
 const VIEWPORT_DEBOUNCE: SignedDuration = SignedDuration::from_millis(500);
-/// How long an email is selected before it is confirmed for itself.
+/// An email is selected for this time before it is confirmed alone.
 const SELECTION_DELAY: SignedDuration = SignedDuration::from_secs(2);
-/// The selected email needs no confirming for so long.
+/// The selected email is confirmed again after this time.
 const SELECTED_MAX_AGE: SignedDuration = SignedDuration::from_secs(30);
-/// An email that is opened needs no confirming for so long.
+/// An opened email is confirmed if its last confirmation is older than this.
 const OPENED_MAX_AGE: SignedDuration = SignedDuration::from_secs(5);
-/// The longest time between two confirmations of what stays visible.
+/// The longest time between two confirmations of the same viewport.
 const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
-/// Without a key for so long, nobody looks.
+/// After this time without a key press nothing is confirmed.
 const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(15);
-/// Requests a minute that confirm what is looked at.
+/// Confirming requests per minute.
 const REQUESTS_PER_MINUTE: usize = 20;
-/// Requests of one effect: fewer than a minute's, so that what is scrolled to next does not wait long.
+/// Requests of one effect: few, so that the rows of the next viewport do not wait long.
 const REQUESTS_PER_EFFECT: usize = 5;
-/// An unsettled status is shown with its time if it was confirmed longer ago than this.
+/// A status in progress is shown with the time of its confirmation if that is older than this.
 pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
-/// The list is live while the newest page was answered within this time.
+/// The list is live while its last refresh is not older than this.
 const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
-/// What is looked at, and what was done to confirm it.
+/// The viewport and its confirmations.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Freshness {
     visible: Vec<EmailId>,
-    /// Since when the viewport is the same.
+    /// The time of the last change of the viewport.
     visible_since: Timestamp,
-    /// Confirmations since then.
+    /// The number of confirmations since then.
     confirm_rounds: u32,
     selected: Option<EmailId>,
     selected_since: Timestamp,
-    /// Rows that were confirmed before this are due: the user asked for it.
+    /// Rows confirmed before this are due: the time of the last refresh by the user.
     forced_at: Timestamp,
-    /// When a key was pressed last.
+    /// The time of the last key press.
     last_activity: Timestamp,
-    /// When the requests of the last minute were made.
+    /// The times of the requests of the last minute.
     recent_requests: VecDeque<Timestamp>,
     pub(super) confirm_request: Pending<()>,
     pub(super) recheck_request: Pending<()>,
-    /// Statuses that are due, as the last recheck has left them.
+    /// The number of statuses due after the last recheck.
     pub(super) due_count: u64,
     timer: Pending<()>,
     /// When the timer ends.
@@ -78,23 +78,22 @@ impl Freshness {
         }
     }
 
-    /// Reads what is due in the background, unless that is being done.
+    /// Rechecks due statuses in the background, unless a recheck is running.
     pub(super) fn start_recheck(&mut self) -> Option<Effect> {
         (!self.recheck_request.is_pending())
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
-    /// A user is here.
     pub(super) const fn record_activity(&mut self, now: Timestamp) {
         self.last_activity = now;
     }
 
-    /// Whether a user has done something lately.
+    /// Whether a key was pressed lately.
     pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
         now.duration_since(self.last_activity) < IDLE_AFTER
     }
 
-    /// Everything visible is due that was confirmed before now.
+    /// Makes all visible rows due that were confirmed before now.
     pub(super) const fn force_confirm(&mut self, now: Timestamp) {
         self.forced_at = now;
     }
@@ -106,12 +105,12 @@ impl Freshness {
             .map(|rounds| SignedDuration::from_mins(1_i64 << rounds.min(4)).min(MAX_INTERVAL));
         match finality {
             Finality::Final => None,
-            Finality::InProgress => Some(again.unwrap_or(UNSETTLED_INTERVAL)),
-            Finality::MayChange => Some(again.unwrap_or(MAY_MOVE_INTERVAL).max(MAY_MOVE_INTERVAL)),
+            Finality::InProgress => Some(again.unwrap_or(IN_PROGRESS_INTERVAL)),
+            Finality::MayChange => Some(again.unwrap_or_default().max(MAY_CHANGE_INTERVAL)),
         }
     }
 
-    /// When a visible row is due; `None` if it needs no confirming.
+    /// The time at which a visible row is due; `None` if its status is final.
     fn due_at(&self, row: &EmailRow, now: Timestamp) -> Option<Timestamp> {
         let interval = self.confirm_interval(row.finality(now))?;
         let confirmed = row
@@ -132,7 +131,7 @@ impl Freshness {
         Some(due)
     }
 
-    /// How many requests may be made now; if none, when the next may.
+    /// The number of requests allowed now; if none, the time of the next one.
     fn request_budget(&mut self, now: Timestamp) -> Result<usize, Timestamp> {
         let minute = SignedDuration::from_secs(60);
         while self
@@ -152,7 +151,7 @@ impl Freshness {
     }
 }
 
-/// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
+/// Whether a row in progress was not confirmed lately, so that its status is shown with a time.
 pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
@@ -161,19 +160,19 @@ pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     row.summary.status.finality(now.duration_since(created)) == Finality::InProgress && !is_fresh
 }
 
-/// Whether what is shown is what the service has.
+/// Whether the list shows what the service has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// The newest page was answered within a minute, and every visible unsettled row within two.
+    /// Refreshed within a minute, and each visible row in progress confirmed within two.
     Live,
-    /// The newest page was answered then, which is longer ago.
+    /// The time of the last refresh.
     ListAsOf(Timestamp),
-    /// So many visible unsettled rows were not confirmed since then, or never.
+    /// The number of stale rows and their oldest confirmation, if all were confirmed.
     RowsAsOf(usize, Option<Timestamp>),
 }
 
 impl Model {
-    /// Whether the list is live, as far as its service has answered at all.
+    /// Whether the list is live, if the service has answered.
     pub fn liveness(&self) -> Liveness {
         let now = self.now.timestamp();
         match self.service.as_of {
@@ -196,7 +195,7 @@ impl Model {
         }
     }
 
-    /// The rows that a user sees: those of the list, and the selected one if its email is shown.
+    /// The visible rows: those of the list, or the selected one if only the reader is shown.
     fn visible_rows(&self) -> impl Iterator<Item = &EmailRow> {
         let layout = self.layout();
         let rows = if layout.list.area() > 0 {
@@ -214,7 +213,7 @@ impl Model {
             .chain(selected)
     }
 
-    /// Confirms what is looked at and due, and wakes up when more will be.
+    /// Confirms due visible rows, and sets the timer for the next ones.
     pub(super) fn confirm_visible(&mut self) {
         let now = self.now.timestamp();
         let visible: Vec<EmailId> = self
@@ -237,24 +236,23 @@ impl Model {
         if selected != freshness.selected {
             (freshness.selected, freshness.selected_since) = (selected, now);
         }
-        let mut wake = self
+        let live_since = self
             .service
             .as_of
-            .filter(|_| self.liveness() == Liveness::Live)
-            .map(|at| saturating_add(at, LIVE_WITHIN));
+            .filter(|_| self.liveness() == Liveness::Live);
+        let live_until = live_since.map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
             row.missing.is_none()
                 && row.finality(now) == Finality::InProgress
                 && !is_stale(row, now)
         });
-        wake = wake
-            .into_iter()
-            .chain(stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER))))
-            .min();
-        let can_ask = self.service.can_confirm()
+        let stale_at =
+            stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER)));
+        let mut wake_times: Vec<Timestamp> = live_until.into_iter().chain(stale_at).collect();
+        let can_confirm = self.service.can_confirm()
             && self.start_screen.is_none()
             && self.freshness.is_user_active(now);
-        if can_ask && !self.freshness.confirm_request.is_pending() {
+        if can_confirm && !self.freshness.confirm_request.is_pending() {
             let due: Vec<(Timestamp, EmailId)> = self
                 .visible_rows()
                 .filter_map(|row| Some((self.freshness.due_at(row, now)?, row.summary.id.clone())))
@@ -264,10 +262,7 @@ impl Model {
                 .filter(|(at, _)| *at <= now)
                 .map(|(_, id)| id.clone())
                 .collect();
-            wake = wake
-                .into_iter()
-                .chain(due.iter().map(|(at, _)| *at).filter(|at| *at > now))
-                .min();
+            wake_times.extend(due.iter().map(|(at, _)| *at).filter(|at| *at > now));
             if !ids.is_empty() {
                 match self.freshness.request_budget(now) {
                     Ok(most) => {
@@ -278,11 +273,13 @@ impl Model {
                         };
                         self.start_confirm(ids, most, priority);
                     }
-                    Err(at) => wake = wake.into_iter().chain([at]).min(),
+                    Err(at) => wake_times.push(at),
                 }
             }
         }
-        self.set_freshness_timer(wake, now);
+        if let Some(wake) = wake_times.into_iter().min() {
+            self.set_freshness_timer(wake, now);
+        }
     }
 
     fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, priority: Priority) {
@@ -295,7 +292,7 @@ impl Model {
         });
     }
 
-    /// Confirms an email that was opened, if its body is here and its status may have changed.
+    /// Confirms an opened email if its body is in the archive and its status may have changed.
     pub(super) fn confirm_opened_email(&mut self) {
         let now = self.now.timestamp();
         let Some(row) = self.list.selected() else {
@@ -314,14 +311,14 @@ impl Model {
         }
     }
 
-    /// Takes what confirming brought.
+    /// Stores the result of a confirmation.
     pub(super) fn apply_confirmation(
         &mut self,
         request: RequestId,
         result: Result<ConfirmResult, Error>,
     ) {
         let now = self.now.timestamp();
-        // What an older attempt brings is in the archive as well.
+        // The result of an older request is in the archive as well.
         let is_current = self.freshness.confirm_request.finish(request);
         match result {
             Ok(confirmation) => {
@@ -338,8 +335,8 @@ impl Model {
         }
     }
 
-    /// Takes what a recheck brought; goes on while something is due. After a failure it goes on with the
-    /// next refresh.
+    /// Stores the result of a recheck; continues while statuses are due. After an error, the next
+    /// refresh continues.
     pub(super) fn apply_recheck(
         &mut self,
         request: RequestId,
@@ -363,11 +360,8 @@ impl Model {
         }
     }
 
-    /// Sets the timer, unless it ends early enough anyway: then it is set again when it has ended.
-    fn set_freshness_timer(&mut self, wake: Option<Timestamp>, now: Timestamp) {
-        let Some(wake) = wake else {
-            return;
-        };
+    /// Sets the timer, unless it ends earlier anyway: then it is set again when it ends.
+    fn set_freshness_timer(&mut self, wake: Timestamp, now: Timestamp) {
         let freshness = &mut self.freshness;
         if freshness.timer.is_pending() && freshness.timer_at.is_some_and(|at| at <= wake) {
             return;
@@ -383,7 +377,7 @@ impl Model {
         });
     }
 
-    /// The timer has ended; what is due now is found out after each message.
+    /// Ends the timer; due rows are confirmed after each message anyway.
     pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
         self.freshness.timer.finish(request);
     }

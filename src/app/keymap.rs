@@ -292,11 +292,11 @@ fn unknown_command_error(name: &str) -> String {
 pub enum HelpLine {
     Title(&'static str),
     Keys(String, &'static CommandSpec),
-    /// A status: its symbol, its word and what it means.
+    /// A status with its symbol and its meaning.
     Status(Status),
-    /// The mark of a row whose status changed, and what it means.
+    /// The meaning of the mark of a row whose status changed.
     Changed(&'static str),
-    /// The mark of a row that the service has deleted, and what it means.
+    /// The meaning of the mark of a row that the service has deleted.
     Gone(&'static str),
     Blank,
 }

@@ -286,7 +286,7 @@ impl List {
             }
         }
         if self.on_load_more_row && self.cursor < last {
-            // The first new row takes the place of the selected line.
+            // The first new row replaces the selected line.
             self.on_load_more_row = false;
             self.cursor += 1;
         }

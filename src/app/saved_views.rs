@@ -1,4 +1,4 @@
-//! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
+//! Saved views: showing one by its number or from a list, saving the filter as one, deleting one.
 
 use super::commands::{Command, Direction, require};
 use super::effect::{Effect, RequestId};
@@ -8,23 +8,19 @@ use super::search::Filter;
 use crate::config::SavedView;
 use crate::error::Error;
 
-/// The number and the name in a line such as `3 Trouble`.
+/// Parses the number and the name of a view, as in `3 Trouble`.
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     let line = line.trim();
-    let number = line
-        .chars()
-        .next()?
-        .to_digit(10)
-        .filter(|number| *number > 0)?;
-    let name = line[1..].strip_prefix(char::is_whitespace)?.trim();
-    Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
+    let (number, name) = line.split_once(char::is_whitespace)?;
+    let number = number.parse().ok().filter(|_| number.len() == 1)?;
+    (number > 0).then(|| (number, name.trim()))
 }
 
-/// The lines of the title above the views.
+/// Lines above the list of views.
 const TITLE_LINES: usize = 2;
 
 impl Model {
-    /// The view that the list shows, if what it shows is one.
+    /// The saved view with the current filter.
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter.text();
         self.session
@@ -61,7 +57,7 @@ impl Model {
         self.show_filter(filter);
     }
 
-    /// Shows the list of views, with the mark on the one that is shown.
+    /// Shows the list of views; the current one is selected.
     pub(super) fn open_view_chooser(&mut self) {
         let shown = self.shown_view().map(|(number, _)| number);
         self.view_chooser = Some(
@@ -73,7 +69,7 @@ impl Model {
         );
     }
 
-    /// The number of the marked line.
+    /// The number of the selected view.
     fn chosen_view(&self) -> Option<u8> {
         self.session
             .saved_views
@@ -82,31 +78,30 @@ impl Model {
             .copied()
     }
 
-    /// Shows the marked view.
+    /// Shows the selected view.
     pub(super) fn confirm_view(&mut self) {
         if let Some(number) = self.chosen_view() {
             self.show_saved_view(number);
         }
     }
 
-    /// Moves the mark in the list of views.
-    pub(super) fn move_view_choice(&mut self, side: Direction) {
+    /// Selects the next or the previous view.
+    pub(super) fn move_view_choice(&mut self, direction: Direction) {
         let last = self.session.saved_views.len().saturating_sub(1);
-        self.view_chooser = self.view_chooser.map(|at| match side {
+        self.view_chooser = self.view_chooser.map(|at| match direction {
             Direction::Right => (at + 1).min(last),
             Direction::Left => at.saturating_sub(1),
         });
     }
 
-    /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
-    /// that the marked one is in it.
+    /// The scroll position of the list of views, so that the selected one is visible.
     pub fn view_chooser_scroll(&self, height: u16) -> usize {
         self.view_chooser.map_or(0, |chosen| {
             (chosen + TITLE_LINES + 1).saturating_sub(usize::from(height))
         })
     }
 
-    /// Shows the view in this line of a pane of this height, if one is there.
+    /// Shows the view in this line of a pane of this height.
     pub(super) fn choose_view_at(&mut self, line: u16, height: u16) {
         let nth = (usize::from(line) + self.view_chooser_scroll(height)).checked_sub(TITLE_LINES);
         if let Some(number) = nth.and_then(|nth| self.session.saved_views.keys().nth(nth).copied())
@@ -152,7 +147,7 @@ impl Model {
         Ok(())
     }
 
-    /// Asks for a number and a name for what is shown.
+    /// Opens the prompt for the number and the name of a view.
     pub(super) fn open_save_view_prompt(&mut self) {
         let text = match self.shown_view() {
             Some((number, view)) => format!("{number} {}", view.name),
@@ -167,7 +162,7 @@ impl Model {
         ));
     }
 
-    /// Saves what is shown. What has no number and no name stays in the line.
+    /// Saves the filter as a view; a line without number and name stays in the prompt.
     pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
@@ -182,7 +177,7 @@ impl Model {
         self.write_view(number, Some(view));
     }
 
-    /// Takes where the views are kept, or why they are not.
+    /// Adds to the notice where the view was stored, or why not.
     pub(super) fn apply_view_saved(
         &mut self,
         request: RequestId,
@@ -191,17 +186,16 @@ impl Model {
         if !self.view_save.finish(request) {
             return;
         }
-        let words = match result {
+        let stored = match result {
             Ok(Some(file)) => format!("written to {file}"),
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
-            Err(failure) => format!("until you leave: {}", failure.message),
+            Err(error) => format!("until you leave: {}", error.message),
         };
-        let said = self
-            .notice
-            .take()
-            .map(|said| format!("{said}; "))
-            .unwrap_or_default();
-        self.notice = Some(said + &words);
+        let text = match self.notice.take() {
+            Some(notice) => format!("{notice}; {stored}"),
+            None => stored,
+        };
+        self.notify(text);
     }
 }
 
@@ -210,7 +204,7 @@ mod tests {
     use super::parse_numbered_name;
 
     #[test]
-    fn a_view_is_saved_under_a_number_and_a_name() {
+    fn view_needs_number_and_name() {
         for (line, read) in [
             ("3 Trouble", Some((3, "Trouble"))),
             (" 9  Late  mail ", Some((9, "Late  mail"))),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn phrase_that_wraps_in_quote_or_list_is_found() {
+    fn phrase_wrapped_in_quote_or_list_is_found() {
         let text = "The parcel was handed over to the neighbour on the second floor.";
         let html = format!("<blockquote>{text}</blockquote><ol><li>{text}</ol>");
         let found_in = |html: Option<&str>, text: &str| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use super::codec::body::CompressedBody;
-use super::codec::{dictionary, id as id_codec};
+use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
@@ -22,8 +22,8 @@ pub(crate) const BODY_BY_ID: &str =
 impl Archive {
     /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
-        let found = self.connections.read(|conn| {
-            let params = [id_codec::encode_id(id.as_str())];
+        let found = self.read(|conn| {
+            let params = [id];
             let found = sql::optional(conn, BODY_BY_ID, params, |row| {
                 Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
             })?;
@@ -32,7 +32,7 @@ impl Archive {
             };
             let json: Arc<str> = compressed.to_json(conn)?.into();
             Ok(Some((
-                wire::Email::parse(&json).map_err(|error| damaged_error(&error))?,
+                wire::Email::parse(&json).map_err(damaged_error)?,
                 json,
                 last_event,
             )))
@@ -45,7 +45,7 @@ impl Archive {
             json
         } else {
             replace_last_event(&json, last_event.as_deref())
-                .map_err(|error| damaged_error(&error))?
+                .map_err(damaged_error)?
                 .into()
         };
         let mut email = Email::from(RetrievedEmail { email, json });
@@ -62,14 +62,14 @@ impl Archive {
         retrieved: &RetrievedEmail,
         request: RequestTime,
     ) -> Result<bool> {
-        let email = ListedEmail::parse(&retrieved.json).map_err(|error| damaged_error(&error))?;
+        let email = ListedEmail::parse(&retrieved.json).map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.at)];
-        self.connections.write(|tx| {
-            if !purge::filter_purged(tx, &mut emails, self.retention, request.at)?.is_empty() {
-                return Ok(false);
-            }
+        self.write(|tx| {
+            purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
             position::assign_time_keys(tx, &mut emails, request.at)?;
-            let email = &emails[0];
+            let Some(email) = emails.first() else {
+                return Ok(false);
+            };
             let changed = email.update_status(tx, request)?;
             if email.existing.is_none() {
                 incoming::insert_new(tx, &emails, EmailSource::Response(request))?;
@@ -118,29 +118,20 @@ impl Archive {
         let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
         let below = below.unwrap_or(SortKey(i64::MAX));
         let params = params![below, key_before(since), rows];
-        self.connections.read(|conn| {
-            sql::all(conn, query, params, |row| {
-                Ok((row.get(0)?, sql::email_id(row, 1)?))
-            })
-        })
+        self.read(|conn| sql::all(conn, query, params, |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Counts emails without bodies that are not older than `since`. Reads all of them.
     pub(crate) fn count_without_body(&self, since: i64) -> Result<u64> {
         let params = [SortKey(i64::MAX), key_before(since)];
-        self.connections
-            .read(|conn| sql::value(conn, without_body!("count(*)", ""), params))
+        self.read(|conn| sql::value(conn, without_body!("count(*)", ""), params))
             .map(i64::unsigned_abs)
     }
 
     /// Loads the newest emails, and how often the status of each was seen to change.
     pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>> {
         let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
-        self.connections.read(|conn| {
-            sql::all(conn, query, [rows], |row| {
-                Ok((sql::email_id(row, 0)?, row.get(1)?))
-            })
-        })
+        self.read(|conn| sql::all(conn, query, [rows], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 }
 

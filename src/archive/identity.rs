@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
-use super::storage::error::in_use_error;
+use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{move_error, unused_path};
+use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::Settings;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,18 +104,16 @@ impl IdentityMismatch {
 
     /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
-        let Self {
-            profile,
-            path: _,
-            identity,
-            emails,
-        } = self;
-        let of = identity.as_ref().map_or_else(String::new, |identity| {
-            format!(
-                " (fingerprint {}, for {})",
-                identity.key_fingerprint, identity.service
-            )
+        let of = self.identity.as_ref().map_or_else(String::new, |identity| {
+            let Identity {
+                service,
+                key_fingerprint,
+            } = identity;
+            format!(" (fingerprint {key_fingerprint}, for {service})")
         });
+        let Self {
+            profile, emails, ..
+        } = self;
         let mails = if *emails == 1 { "email" } else { "emails" };
         format!(
             "profile {profile} has an archive of {emails} {mails} that belongs to another key{of}"
@@ -124,8 +123,10 @@ impl IdentityMismatch {
 
 impl From<IdentityMismatch> for Error {
     fn from(mismatch: IdentityMismatch) -> Self {
-        Self::new(ErrorKind::Archive, mismatch.message())
-            .with_hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
+        archive_error(
+            mismatch.message(),
+            "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin",
+        )
     }
 }
 
@@ -176,35 +177,34 @@ impl Archive {
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        self.connections.read(load_identity)
+        self.read(load_identity)
     }
 
     fn bind(&self, identity: &Identity) -> Result<()> {
-        self.connections.write(|change| {
-            change.execute("DELETE FROM identity", [])?;
-            change.execute(
-                "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
-                params![identity.service, identity.key_fingerprint],
-            )?;
-            Ok(())
+        self.write(|change| {
+            let Identity {
+                service,
+                key_fingerprint,
+            } = identity;
+            sql::execute(change, "DELETE FROM identity", [])?;
+            let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
+            sql::execute(change, query, [service, key_fingerprint]).map(drop)
         })
     }
 }
 
 fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
-    let identity = |row: &rusqlite::Row| {
-        Ok(Identity {
-            service: row.get(0)?,
-            key_fingerprint: row.get(1)?,
-        })
-    };
-    Ok(conn
-        .query_row(
-            "SELECT service, key_fingerprint FROM identity",
-            [],
-            identity,
-        )
-        .optional()?)
+    sql::optional(
+        conn,
+        "SELECT service, key_fingerprint FROM identity",
+        [],
+        |row| {
+            Ok(Identity {
+                service: row.get(0)?,
+                key_fingerprint: row.get(1)?,
+            })
+        },
+    )
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {
@@ -254,7 +254,7 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
     let folders = from
         .parent()
         .zip(to.parent())
-        .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
+        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
     rename_folder(folders.0, folders.1)
 }
 
@@ -262,7 +262,7 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
 fn back_up(path: &Path) -> Result<()> {
     let folder = path
         .parent()
-        .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
+        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
     rename_folder(folder, &unused_path(folder, "aside"))
 }
 

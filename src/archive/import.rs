@@ -50,28 +50,20 @@ impl Archive {
     /// If the lines cannot be read, or the archive cannot be written.
     pub fn import(
         &self,
-        mut lines: impl BufRead,
+        lines: impl BufRead,
         seen_at: Timestamp,
         mut progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport> {
         let mut done = ImportReport::default();
         let mut batch = Vec::with_capacity(BATCH);
-        let mut line = Vec::new();
-        let mut number = 0;
         let mut bytes = 0;
-        loop {
-            line.clear();
-            let read = lines.read_until(b'\n', &mut line);
-            if read.map_err(|error| {
+        for (number, line) in (1..).zip(lines.split(b'\n')) {
+            let line = line.map_err(|error| {
                 Error::new(
                     ErrorKind::Io,
-                    format!("line {} cannot be read: {error}", number + 1),
+                    format!("line {number} cannot be read: {error}"),
                 )
-            })? == 0
-            {
-                break;
-            }
-            number += 1;
+            })?;
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -105,11 +97,9 @@ impl Archive {
         done: &mut ImportReport,
     ) -> Result<()> {
         let mut ids = HashSet::new();
-        let mut emails: Vec<IncomingEmail> = batch
-            .drain(..)
-            .filter(|email| ids.insert(email.email.id.clone()))
-            .collect();
-        let (new, out) = self.connections.write(|tx| {
+        let mut emails = std::mem::take(batch);
+        emails.retain(|email| ids.insert(email.item.id.clone()));
+        let (new, out) = self.write(|tx| {
             let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;
             position::assign_time_keys(tx, &mut emails, seen_at)?;
             let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;

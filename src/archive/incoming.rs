@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use rusqlite::types::Value;
-use rusqlite::{ToSql, Transaction, params, params_from_iter};
+use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::{ToSql as _, Transaction, params, params_from_iter};
 
 use super::codec::row::{self, row_columns, summary_columns};
-use super::codec::{dictionary, id as id_codec};
+use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::sql;
 use super::{RequestTime, SortKey, search};
@@ -22,7 +22,7 @@ const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
 /// One email on its way into the archive.
 pub(crate) struct IncomingEmail {
-    pub(crate) email: ListedEmail,
+    pub(crate) item: ListedEmail,
     /// The key that its time gives it.
     pub(crate) time_key: Option<SortKey>,
     /// The row that the archive has of it.
@@ -70,14 +70,14 @@ impl IncomingEmail {
     /// Prepares an email that was received at `seen_at`.
     ///
     /// A creation time far in the future is ignored: the email would stay above all later mail.
-    pub(crate) fn new(email: ListedEmail, seen_at: Timestamp) -> Self {
+    pub(crate) fn new(item: ListedEmail, seen_at: Timestamp) -> Self {
         let latest = seen_at.as_microsecond().saturating_add(MAX_CLOCK_SKEW);
-        let created = email.created.map(Timestamp::as_microsecond);
+        let created = item.created.map(Timestamp::as_microsecond);
         Self {
             time_key: created
                 .filter(|created| *created <= latest)
                 .and_then(SortKey::from_micros),
-            email,
+            item,
             existing: None,
             sort_key: SortKey(0),
         }
@@ -85,22 +85,22 @@ impl IncomingEmail {
 
     /// Returns the JSON if it has bodies.
     pub(crate) fn body_json(&self) -> Option<&str> {
-        self.email.has_body.then_some(&*self.email.json)
+        self.item.has_body.then_some(&*self.item.json)
     }
 
     /// Whether its status may still change.
     pub(crate) fn may_change(&self, now: Timestamp) -> bool {
-        let parsed = self.email.parsed();
+        let parsed = self.item.parsed();
         confirmations::may_change(parsed.summary.last_event.as_deref(), self.sort_key, now)
     }
 
     pub(crate) fn id(&self) -> EmailId {
-        EmailId::new(&self.email.id)
+        EmailId::new(&self.item.id)
     }
 
     /// Loads the row that the archive has of it now.
     pub(crate) fn find_existing(&mut self, tx: &Transaction) -> Result<()> {
-        let params = [id_codec::encode_id(&self.email.id)];
+        let params = [codec::encode_id(&self.item.id)];
         self.existing = sql::optional(tx, EXISTING, params, |row| {
             Ok(ExistingRow {
                 sort_key: row.get(0)?,
@@ -125,9 +125,6 @@ impl IncomingEmail {
         let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
                    recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-        let mut statement = tx.prepare_cached(query)?;
-        let fields = self.email.parsed();
-        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
             EmailSource::Response(request) => {
@@ -135,23 +132,18 @@ impl IncomingEmail {
             }
             EmailSource::File(seen_at) => (false, seen_at, 0, None),
         };
-        let head: [&dyn ToSql; 7] = [
-            &self.sort_key,
-            &fts_rowid,
-            &listed,
-            &seen_at.as_microsecond(),
-            &response_seq,
-            &confirmed_at,
-            &key_order_id,
+        let mut values = vec![
+            self.sort_key.to_sql()?,
+            fts_rowid.into(),
+            listed.into(),
+            seen_at.as_microsecond().into(),
+            response_seq.into(),
+            ToSqlOutput::Owned(confirmed_at.into()),
         ];
-        let values = row::to_params(
-            &fields,
-            cache.sender_value(tx, fields.summary.from.as_deref())?,
-        );
-        statement.execute(params_from_iter(
-            head.into_iter()
-                .chain(values.iter().map(|value| value as &dyn ToSql)),
-        ))?;
+        let fields = self.item.parsed();
+        values.extend(cache.row_values(tx, &fields)?);
+        tx.prepare_cached(query)?
+            .execute(params_from_iter(values))?;
         Ok(())
     }
 
@@ -176,63 +168,36 @@ impl IncomingEmail {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
             sql::execute(tx, query, params![key, listed, request.seq])?;
         }
-        let (fields, current) = (self.email.parsed(), load_fields(tx, key)?);
+        let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
         if current == *fields {
             return Ok(false);
         }
         let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
-        let mut cache = ValueCache::default();
-        let key_order_id = cache.key_order_id(tx, &fields.key_order)?;
-        let head: [&dyn ToSql; 2] = [&key, &key_order_id];
-        let values = row::to_params(
-            &fields,
-            cache.sender_value(tx, fields.summary.from.as_deref())?,
-        );
-        let values = values.iter().map(|value| value as &dyn ToSql);
-        tx.prepare_cached(query)?.execute(params_from_iter(
-            head.into_iter()
-                .chain(values)
-                .chain([&request.seq as &dyn ToSql]),
-        ))?;
-        let (before, after) = (
-            current.summary.last_event.as_deref(),
-            fields.summary.last_event.as_deref(),
-        );
-        record_status_change(tx, key, existing, (before, after), request)
+        let mut values = vec![key.to_sql()?];
+        values.extend(ValueCache::default().row_values(tx, &fields)?);
+        values.push(request.seq.into());
+        tx.prepare_cached(query)?
+            .execute(params_from_iter(values))?;
+        record_status_change(tx, existing, &current, &fields, request)
     }
 
     /// Updates the status alone, from a response that describes the email in another form.
     pub(crate) fn update_status(&self, tx: &Transaction, request: RequestTime) -> Result<bool> {
-        let Some(existing) = self
-            .existing
-            .as_ref()
-            .filter(|existing| !existing.is_newer_than(request))
-        else {
+        let existing = self.existing.as_ref();
+        let Some(existing) = existing.filter(|existing| !existing.is_newer_than(request)) else {
             return Ok(false);
         };
-        let (fields, current) = (self.email.parsed(), load_fields(tx, existing.sort_key)?);
-        let (before, last_event) = (
-            current.summary.last_event.as_deref(),
-            fields.summary.last_event.as_deref(),
-        );
-        if last_event.is_none()
-            || !record_status_change(
-                tx,
-                existing.sort_key,
-                existing,
-                (before, last_event),
-                request,
-            )?
-        {
-            return Ok(false);
+        let key = existing.sort_key;
+        let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
+        let last_event = fields.summary.last_event.as_deref();
+        let changed =
+            last_event.is_some() && record_status_change(tx, existing, &current, &fields, request)?;
+        if changed {
+            let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
+            sql::execute(tx, query, params![key, last_event])?;
         }
-        sql::execute(
-            tx,
-            "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1",
-            params![existing.sort_key, last_event],
-        )?;
-        Ok(true)
+        Ok(changed)
     }
 }
 
@@ -242,10 +207,8 @@ pub(crate) fn insert_new(
     emails: &[IncomingEmail],
     source: EmailSource,
 ) -> Result<Vec<EmailId>> {
-    let mut new: Vec<&IncomingEmail> = emails
-        .iter()
-        .filter(|email| email.existing.is_none())
-        .collect();
+    let new_emails = || emails.iter().filter(|email| email.existing.is_none());
+    let mut new: Vec<&IncomingEmail> = new_emails().collect();
     new.sort_unstable_by_key(|email| Reverse(email.sort_key));
     let keys: Vec<SortKey> = new.iter().map(|email| email.sort_key).collect();
     let fts_rowids = search::assign_rowids(tx, &keys)?;
@@ -261,18 +224,15 @@ pub(crate) fn insert_new(
     // After all rows: a statement that fires a trigger makes the index write its pending tokens.
     let mut index = search::Index::new(tx);
     for (email, fts_rowid) in new.iter().zip(fts_rowids) {
+        let parsed = email.item.parsed();
         index.insert(
             email.sort_key,
             fts_rowid,
-            &email.email.parsed().summary,
+            &parsed.summary,
             email.body_json(),
         )?;
     }
-    Ok(emails
-        .iter()
-        .filter(|email| email.existing.is_none())
-        .map(IncomingEmail::id)
-        .collect())
+    Ok(new_emails().map(IncomingEmail::id).collect())
 }
 
 impl ExistingRow {
@@ -290,23 +250,26 @@ fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
 /// Records the status that a row had, if it has another one now.
 fn record_status_change(
     tx: &Transaction,
-    key: SortKey,
     existing: &ExistingRow,
-    (before, after): (Option<&str>, Option<&str>),
+    before: &LosslessSummary,
+    after: &LosslessSummary,
     request: RequestTime,
 ) -> Result<bool> {
+    let [before, after] = [before, after].map(|fields| fields.summary.last_event.as_deref());
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
+    let &ExistingRow {
+        sort_key,
+        status_seen,
+        changes,
+        ..
+    } = existing;
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    sql::execute(
-        tx,
-        query,
-        params![key, existing.changes, existing.status_seen, before],
-    )?;
+    sql::execute(tx, query, params![sort_key, changes, status_seen, before])?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
+    sql::execute(tx, query, params![sort_key, request.micros(), request.seq])?;
     Ok(true)
 }
 
@@ -318,28 +281,37 @@ pub(crate) struct ValueCache {
 }
 
 impl ValueCache {
+    /// Returns the column `key_order_id` and those of the fields.
+    pub(crate) fn row_values<'a>(
+        &mut self,
+        tx: &Transaction,
+        fields: &'a LosslessSummary,
+    ) -> Result<Vec<ToSqlOutput<'a>>> {
+        let mut values = vec![self.key_order_id(tx, &fields.key_order)?.into()];
+        let sender = self.sender_value(tx, fields.summary.from.as_deref())?;
+        values.extend(row::to_params(fields, sender));
+        Ok(values)
+    }
+
     /// Returns the id of this order of keys.
-    pub(crate) fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
+    fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
         if let Some((known, id)) = &self.key_order
             && known == names
         {
             return Ok(*id);
         }
         let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let known = sql::optional_value(tx, query, [names])?;
-        let key_order_id = if let Some(id) = known {
-            id
-        } else {
-            let query = "INSERT INTO key_order (keys) VALUES (?1)";
-            sql::execute(tx, query, [names])?;
-            tx.last_insert_rowid()
-        };
-        self.key_order = Some((names.to_owned(), key_order_id));
-        Ok(key_order_id)
+        let id = sql::optional_value(tx, query, [names])?;
+        if id.is_none() {
+            sql::execute(tx, "INSERT INTO key_order (keys) VALUES (?1)", [names])?;
+        }
+        let id = id.unwrap_or_else(|| tx.last_insert_rowid());
+        self.key_order = Some((names.to_owned(), id));
+        Ok(id)
     }
 
     /// Returns a sender as it is stored: the id of an interned value, or text once there are too many.
-    pub(crate) fn sender_value(&mut self, tx: &Transaction, sender: Option<&str>) -> Result<Value> {
+    fn sender_value(&mut self, tx: &Transaction, sender: Option<&str>) -> Result<Value> {
         let Some(sender) = sender else {
             return Ok(Value::Null);
         };

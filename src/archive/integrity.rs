@@ -6,8 +6,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
-use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error, read_to_end};
-use super::storage::schema;
+use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error};
+use super::storage::files::read_to_end;
+use super::storage::{self, sql};
 use super::{Archive, SortKey, search};
 use crate::error::{Error, Result};
 use crate::mail::Summary;
@@ -15,9 +16,7 @@ use crate::mail::Summary;
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
     pub(crate) fn quick_check(&self) -> Result<()> {
-        let result: String = self
-            .connections
-            .read(|conn| Ok(conn.pragma_query_value(None, "quick_check", |row| row.get(0))?))?;
+        let result: String = self.read(|conn| sql::value(conn, "PRAGMA quick_check", []))?;
         if result == "ok" {
             return Ok(());
         }
@@ -28,11 +27,11 @@ impl Archive {
     ///
     /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<()> {
-        let damage = self.connections.read(|conn| find_damage(conn, progress))?;
+        let damage = self.read(|conn| find_damage(conn, progress))?;
         if damage == Damage::default() {
             Ok(())
         } else {
-            Err(damage_error(&format!("the archive is damaged: {damage}")))
+            Err(damage_error(format!("the archive is damaged: {damage}")))
         }
     }
 }
@@ -59,15 +58,13 @@ impl std::fmt::Display for Damage {
             1 => Some(format!("1 {one} cannot be read")),
             count => Some(format!("{count} {more} cannot be read")),
         };
+        let stated = |is_so: bool, text: &str| is_so.then(|| text.to_owned());
         let parts = [
-            self.in_file
-                .then(|| "database pages are corrupt".to_owned()),
+            stated(self.in_file, "database pages are corrupt"),
             counted(self.emails, "email", "emails"),
             counted(self.bodies, "body", "bodies"),
-            self.in_counts
-                .then(|| "its row counts are wrong".to_owned()),
-            self.in_index
-                .then(|| "its search index does not match its emails".to_owned()),
+            stated(self.in_counts, "its row counts are wrong"),
+            stated(self.in_index, "its search index does not match its emails"),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
@@ -94,9 +91,8 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
 /// Finds what is damaged. An error of `SQLite` on the way counts as damage.
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
-    let email_with_body: rusqlite::Result<String> =
-        conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
-    damage.in_file = !email_with_body.is_ok_and(|result| result == "ok");
+    let checked = sql::value::<String>(conn, "PRAGMA integrity_check(1)", []);
+    damage.in_file = !checked.is_ok_and(|result| result == "ok");
     let compared = compare_with_emails(conn, &mut damage, progress);
     conn.pragma_update(None, "query_only", true)?;
     match compared {
@@ -120,30 +116,24 @@ fn compare_with_emails(
         progress(emails);
         let compressed = CompressedBody::from_row(row, 3)?;
         bodies += u64::from(compressed.is_some());
-        let email_with_body = compressed
+        let body = compressed
             .map(|compressed| compressed.to_email(conn))
             .transpose();
-        damage.bodies += u64::from(email_with_body.is_err());
+        damage.bodies += u64::from(body.is_err());
         let Ok(email) = decode_row(row) else {
             damage.emails += 1;
             continue;
         };
         let is_out_of_order: bool = row.get(10)?;
         damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
-        expected.add(
-            email.fts_rowid,
-            &email.mail,
-            email.changed,
-            email_with_body.ok().flatten().as_ref(),
-        )?;
+        let body = body.ok().flatten();
+        expected.add(email.fts_rowid, &email.mail, email.changed, body.as_ref())?;
     }
-    let (counted, counted_bodies): (i64, i64) =
-        conn.query_row("SELECT emails, bodies FROM row_counts", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    let contradictions: i64 = conn.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;
-    damage.in_counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed())
-        || contradictions > 0;
+    let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
+    let are_counts_right: bool =
+        sql::value(conn, query, [emails.cast_signed(), bodies.cast_signed()])?;
+    let contradictions: i64 = sql::value(conn, COUNT_CONTRADICTIONS, [])?;
+    damage.in_counts = !are_counts_right || contradictions > 0;
     // An email that cannot be read has tokens that are not expected.
     damage.in_index |= damage.emails + damage.bodies == 0 && !expected.matches_index()?;
     Ok(())
@@ -160,7 +150,7 @@ struct DecodedRow {
 /// Reads a row of [`EMAILS`] strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow> {
     let fields = row::read_fields(row, 11)?;
-    row::check_json(&fields).map_err(|error| damaged_error(&error))?;
+    row::check_json(&fields).map_err(damaged_error)?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
@@ -184,7 +174,7 @@ pub(crate) fn is_damage_error(error: &Error) -> bool {
 /// Emails that a search should have examined cannot be read.
 pub(crate) fn unreadable_error(count: usize) -> Error {
     let emails = if count == 1 { "email" } else { "emails" };
-    damage_error(&format!(
+    damage_error(format!(
         "{count} {emails} in the archive cannot be read, so matches may be missing"
     ))
 }
@@ -198,7 +188,7 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
         let is_whole = conn.pragma_query_value(None, "quick_check", |row| {
             Ok(row.get::<_, String>(0)? == "ok")
         })?;
-        Ok(is_whole && schema::check_version(&conn).is_ok())
+        Ok(is_whole && storage::is_outdated(&conn).is_ok())
     };
     match check() {
         Ok(is_of_use) => !is_of_use,

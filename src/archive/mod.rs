@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult};
 pub(crate) use integrity::is_unusable;
@@ -36,7 +36,7 @@ pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::deletions::MissingReason;
 pub(crate) use listing::deletions::MissingUpstream;
 pub(crate) use listing::merge::MergeResult;
-pub(crate) use listing::sort_key::{RequestTime, SortKey};
+pub(crate) use listing::{Direction, RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
@@ -44,11 +44,9 @@ pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
 use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
-use storage::{schema, sql};
+use storage::sql;
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
-
-use codec::time as time_codec;
 
 pub use crate::config::ArchiveLocation;
 use crate::error::{Error, Result};
@@ -96,6 +94,16 @@ impl Archive {
         })
     }
 
+    /// Runs `read` on one snapshot of the database.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.connections.read(read)
+    }
+
+    /// Runs `change` in one transaction: it applies completely or not at all.
+    fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+        self.connections.write(change)
+    }
+
     /// Returns where an archive of an older version was moved when this one was opened.
     ///
     /// Its mail is fetched from the service again.
@@ -136,22 +144,24 @@ impl Archive {
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.
     pub(crate) fn info(&self) -> Result<ArchiveInfo> {
         let coverage = self.coverage()?;
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let count = |query: &str| sql::value(conn, query, []).map(i64::unsigned_abs);
             Ok(ArchiveInfo {
-                version: schema::read_version(conn)?,
+                version: storage::read_version(conn)?,
                 emails: count("SELECT emails FROM row_counts")?,
                 bodies: count("SELECT bodies FROM row_counts")?,
                 missing_upstream: count(
                     "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
                 )?,
-                newest: load_created_at(
+                newest: sql::optional_value(
                     conn,
                     "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
+                    [],
                 )?,
-                oldest: load_created_at(
+                oldest: sql::optional_value(
                     conn,
                     "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
+                    [],
                 )?,
                 coverage,
             })
@@ -174,13 +184,6 @@ pub(crate) struct ArchiveInfo {
     /// When the oldest email was created.
     pub(crate) oldest: Option<ApiTime>,
     pub(crate) coverage: Coverage,
-}
-
-fn load_created_at(conn: &Connection, query: &str) -> Result<Option<ApiTime>> {
-    let created = sql::optional(conn, query, [], |row| {
-        Ok(time_codec::decode(row.get_ref(0)?))
-    })?;
-    Ok(created.map(|created| ApiTime::parse(&created.unwrap_or_default())))
 }
 
 impl std::fmt::Debug for Archive {

@@ -10,13 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
 use super::codec::row::{self, summary_columns};
-use super::codec::{id as id_codec, time};
 use super::incoming::IncomingEmail;
 use super::listing::coverage;
 use super::storage::sql;
 use super::{Archive, SortKey, search};
 use crate::error::Result;
-use crate::mail::{Address, ApiTime, Summary};
+use crate::mail::{Address, ApiTime, EmailId, Summary};
 use crate::query::Query;
 
 /// The file is rewritten if at least one of this many emails was purged.
@@ -46,17 +45,12 @@ impl FilteredCounts {
     pub(crate) const fn total(self) -> u64 {
         self.purged + self.too_old
     }
-
-    pub(crate) const fn is_empty(self) -> bool {
-        self.total() == 0
-    }
 }
 
 impl Archive {
     /// Counts the emails that [`purge`](Self::purge) would delete.
     pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64> {
-        self.connections
-            .read(|conn| Ok(find_targets(conn, target)?.len() as u64))
+        self.read(|conn| Ok(find_targets(conn, target)?.len() as u64))
     }
 
     /// Deletes emails with their bodies and status history, and rewrites the file without them.
@@ -64,7 +58,7 @@ impl Archive {
     /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
     /// reads, it cannot be, and is when that ends.
     pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool)> {
-        let count = self.connections.write(|tx| {
+        let count = self.write(|tx| {
             let keys = find_targets(tx, target)?;
             let cutoff = match target {
                 PurgeTarget::Before(time) => {
@@ -95,9 +89,7 @@ impl Archive {
         if self.retention.is_none() {
             return Ok(());
         }
-        let purged = self
-            .connections
-            .write(|tx| delete_expired(tx, self.retention, now))?;
+        let purged = self.write(|tx| delete_expired(tx, self.retention, now))?;
         if purged > 0 && purged * COMPACT_RATIO >= self.query_count()? {
             self.compact()?;
         }
@@ -111,12 +103,16 @@ pub(crate) fn delete_expired(
     retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<u64> {
-    let Some(before) = retention.and_then(|retention| now.checked_sub(retention).ok()) else {
+    let Some(before) = retained_since(retention, now) else {
         return Ok(0);
     };
     let keys = find_targets(tx, &PurgeTarget::Before(before))?;
     delete_rows(tx, &keys)?;
     Ok(keys.len() as u64)
+}
+
+fn retained_since(retention: Option<SignedDuration>, now: Timestamp) -> Option<Timestamp> {
+    now.checked_sub(retention?).ok()
 }
 
 /// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
@@ -127,33 +123,23 @@ pub(crate) fn filter_purged(
     now: Timestamp,
 ) -> Result<FilteredCounts> {
     let purged_before: Option<i64> = sql::value(tx, "SELECT cutoff FROM listing", [])?;
-    let retained_since = retention
-        .and_then(|retention| now.checked_sub(retention).ok())
-        .map(Timestamp::as_microsecond);
-    let cutoff = purged_before.max(retained_since);
+    let retained = retained_since(retention, now).map(Timestamp::as_microsecond);
+    let cutoff = purged_before.max(retained).unwrap_or(i64::MIN);
     let any_purged: bool = sql::value(tx, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
     let mut find_hash = tx.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut filtered = FilteredCounts::default();
-    let mut remaining = Vec::with_capacity(emails.len());
-    for mut email in emails.drain(..) {
+    for mut email in std::mem::take(emails) {
         email.find_existing(tx)?;
-        if email.existing.is_none() {
-            if email
-                .time_key
-                .zip(cutoff)
-                .is_some_and(|(key, cutoff)| key.micros() < cutoff)
-            {
-                filtered.too_old += 1;
-                continue;
-            }
-            if any_purged && find_hash.exists([id_hash(&email.email.id)])? {
-                filtered.purged += 1;
-                continue;
-            }
+        if email.existing.is_some() {
+            emails.push(email);
+        } else if email.time_key.is_some_and(|key| key.micros() < cutoff) {
+            filtered.too_old += 1;
+        } else if any_purged && find_hash.exists([id_hash(&email.item.id)])? {
+            filtered.purged += 1;
+        } else {
+            emails.push(email);
         }
-        remaining.push(email);
     }
-    *emails = remaining;
     Ok(filtered)
 }
 
@@ -185,8 +171,10 @@ fn find_sent_to(conn: &Connection, address: &str) -> Result<Vec<SortKey>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let summary = Summary::from(&row::read_summary(row, 1)?);
-        let mut addresses = summary.to.iter().chain(&summary.cc).chain(&summary.bcc);
-        if addresses.any(|address| address.email.to_lowercase() == wanted) {
+        if summary
+            .recipients()
+            .any(|address| address.email.to_lowercase() == wanted)
+        {
             found.push(row.get(0)?);
         }
     }
@@ -196,25 +184,15 @@ fn find_sent_to(conn: &Connection, address: &str) -> Result<Vec<SortKey>> {
 /// Stores a hash of the email's id, unless its own time keeps it out.
 fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<()> {
     let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
-    let found = sql::optional(tx, query, [key], |row| {
-        Ok((
-            id_codec::decode_id(row.get_ref(0)?),
-            time::decode(row.get_ref(1)?),
-        ))
-    })?;
-    let Some((id, created)) = found else {
-        return Ok(());
-    };
-    let created = created.and_then(|created| ApiTime::parse(&created).as_micros());
+    let (id, created): (EmailId, ApiTime) =
+        sql::one(tx, query, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if created
+        .as_micros()
         .zip(cutoff)
         .is_none_or(|(created, cutoff)| created >= cutoff)
     {
-        sql::execute(
-            tx,
-            "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)",
-            [id_hash(&id)],
-        )?;
+        let query = "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)";
+        sql::execute(tx, query, [id_hash(id.as_str())])?;
     }
     Ok(())
 }
@@ -226,14 +204,11 @@ fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
         return Ok(());
     }
     let purged: HashSet<SortKey> = keys.iter().copied().collect();
-    for range in coverage::load_ranges(tx)?
-        .iter()
-        .filter(|range| purged.contains(&range.bottom))
-    {
-        tx.execute(
-            "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1",
-            [range.bottom],
-        )?;
+    let mut ranges = coverage::load_ranges(tx)?;
+    ranges.retain(|range| purged.contains(&range.bottom));
+    for range in ranges {
+        let query = "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1";
+        sql::execute(tx, query, [range.bottom])?;
     }
     for key in keys {
         sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
@@ -247,8 +222,6 @@ fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
 
 fn id_hash(id: &str) -> [u8; 16] {
     let digest = digest::digest(&digest::SHA256, id.as_bytes());
-    *digest
-        .as_ref()
-        .first_chunk()
-        .expect("a SHA-256 has 32 bytes")
+    let start = digest.as_ref().first_chunk();
+    *start.expect("a SHA-256 has 32 bytes")
 }

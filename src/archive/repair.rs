@@ -2,21 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
+use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::{Connection, Row, ToSql as _, Transaction, params, params_from_iter};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
-use super::codec::{dictionary, id as id_codec};
+use super::codec::{self, dictionary};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
+use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
-use super::storage::error::{START_NEW_HINT, damaged_error, in_use_error};
+use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
-use super::storage::{Connections, open_for_repair, schema};
+use super::storage::{self, open_for_repair, sql};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
@@ -57,28 +58,16 @@ const EMAIL_FROM: &str = concat!(
 
 const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
-/// A direction of reading.
-struct ScanDirection {
-    rows_clause: &'static str,
-    /// Finds the next sort key.
-    next_sql: &'static str,
-    step: i64,
-    reverse: &'static ScanDirection,
-}
-
-/// From newer to older emails, by rising sort key.
-static DOWN: ScanDirection = ScanDirection {
-    rows_clause: "> ?1 ORDER BY mail.sort_key",
-    next_sql: "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
-    step: 1,
-    reverse: &UP,
-};
-static UP: ScanDirection = ScanDirection {
-    rows_clause: "< ?1 ORDER BY mail.sort_key DESC",
-    next_sql: "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
-    step: -1,
-    reverse: &DOWN,
-};
+/// The end of [`EMAIL_FROM`] for each [`Direction`].
+const EMAILS_PAST: [&str; 2] = [
+    "> ?1 ORDER BY mail.sort_key",
+    "< ?1 ORDER BY mail.sort_key DESC",
+];
+/// Finds the next stored sort key in each [`Direction`].
+const NEXT_KEY: [&str; 2] = [
+    "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
+    "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
+];
 
 /// Tables that are copied as they are, except rows that contradict the new file.
 const COPIED_TABLES: [(&str, &str); 4] = [
@@ -104,19 +93,17 @@ impl Archive {
         let new = path.with_added_extension("repair");
         remove_files(&new);
         let source = open_for_repair(path)?;
-        if schema::check_version(&source)? == schema::SchemaVersion::Outdated
-            || !schema::has_tables(&source)?
-        {
-            return Err(Error::new(
-                ErrorKind::Archive,
-                "the archive is of an older version or empty, so there is nothing to repair",
-            ));
+        if storage::is_outdated(&source)? || !storage::has_tables(&source)? {
+            let message =
+                "the archive is of an older version or empty, so there is nothing to repair";
+            return Err(archive_error(message, ""));
         }
         let damage = integrity::find_damage(&source, |_| ())?;
-        let result = Self::open(&ArchiveLocation::Disk(new.clone())).and_then(|target| {
+        let copy_all = |source: Connection| {
+            let target = Self::open(&ArchiveLocation::Disk(new.clone()))?;
             let mut copy = RepairJob {
                 source: &source,
-                target: &target.connections,
+                target: &target,
                 damage,
                 written: 0,
                 lost: Vec::new(),
@@ -125,35 +112,27 @@ impl Archive {
             copy.copy_emails(&mut progress)?;
             let is_coverage_reset = copy.copy_other_tables()?;
             let (lost_emails, lost_bodies) = (copy.count_lost_emails(), copy.lost_bodies);
-            target.connections.compact()?;
+            target.compact()?;
             let info = target.info()?;
-            Ok((
-                info.emails,
-                info.bodies,
+            // A connection that closes removes the log of the file that has its name then.
+            drop((target, source));
+            Ok(RepairOutcome {
+                emails: info.emails,
+                bodies: info.bodies,
                 lost_emails,
                 lost_bodies,
                 is_coverage_reset,
-            ))
-        });
-        drop(source);
-        let (emails, bodies, lost_emails, lost_bodies, is_coverage_reset) =
-            result.inspect_err(|_| remove_files(&new))?;
-        let backup = replace_file(path, &new).inspect_err(|_| remove_files(&new))?;
-        Ok(RepairOutcome {
-            emails,
-            bodies,
-            lost_emails,
-            lost_bodies,
-            is_coverage_reset,
-            backup,
-        })
+                backup: replace_file(path, &new)?,
+            })
+        };
+        copy_all(source).inspect_err(|_| remove_files(&new))
     }
 }
 
 /// A copy from a damaged file to a new one.
 struct RepairJob<'a> {
     source: &'a Connection,
-    target: &'a Connections,
+    target: &'a Archive,
     damage: Damage,
     written: u64,
     /// The keys of emails that could not be read.
@@ -165,16 +144,16 @@ impl RepairJob<'_> {
     /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
     /// the oldest one.
     fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<()> {
-        let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
+        let reached = self.copy_direction(Direction::Older, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
             self.damage.in_file = true;
-            self.copy_direction(&UP, i64::MAX, reached, progress)?;
+            self.copy_direction(Direction::Newer, i64::MAX, reached, progress)?;
         }
         if self.written == 0 && self.damage.in_file {
-            return Err(
-                Error::new(ErrorKind::Archive, "no email in the archive can be read")
-                    .with_hint(START_NEW_HINT),
-            );
+            return Err(archive_error(
+                "no email in the archive can be read",
+                START_NEW_HINT,
+            ));
         }
         Ok(())
     }
@@ -185,7 +164,7 @@ impl RepairJob<'_> {
     /// end, else the last key.
     fn copy_direction(
         &mut self,
-        direction: &ScanDirection,
+        direction: Direction,
         start: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
@@ -195,17 +174,15 @@ impl RepairJob<'_> {
             let Err(broken_at) = self.copy_until_break(direction, from, end, progress)? else {
                 return Ok(None);
             };
-            let found = if broken_at == start {
-                None
-            } else {
-                self.find_next_readable(direction, broken_at, end)
-            };
-            let Some(found) = found else {
+            if broken_at == start {
+                return Ok(Some(broken_at));
+            }
+            let Some(found) = self.find_next_readable(direction, broken_at, end) else {
                 return Ok(Some(broken_at));
             };
-            let _ = self.copy_until_break(direction.reverse, found, broken_at, progress)?;
+            let _ = self.copy_until_break(direction.reverse(), found, broken_at, progress)?;
             // Once more with the email that was found.
-            from = found - direction.step;
+            from = found - stored_step(direction);
         }
     }
 
@@ -213,7 +190,7 @@ impl RepairJob<'_> {
     /// email before that.
     fn copy_until_break(
         &mut self,
-        direction: &ScanDirection,
+        direction: Direction,
         from: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
@@ -222,11 +199,12 @@ impl RepairJob<'_> {
         let mut batch: Vec<RecoveredEmail> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let Ok(mut statement) = source.prepare(&format!("{EMAIL_FROM}{}", direction.rows_clause))
+        let Ok(mut statement) =
+            source.prepare(&format!("{EMAIL_FROM}{}", EMAILS_PAST[direction as usize]))
         else {
             return Ok(Err(last));
         };
-        let outcome = match statement.query([from]) {
+        let result = match statement.query([from]) {
             Err(_) => Err(last),
             Ok(mut rows) => loop {
                 let row = match rows.next() {
@@ -256,40 +234,24 @@ impl RepairJob<'_> {
             },
         };
         self.write_batch(&mut batch)?;
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Finds the key of an email behind a break; each step goes twice as far.
-    fn find_next_readable(
-        &self,
-        direction: &ScanDirection,
-        broken_at: i64,
-        end: i64,
-    ) -> Option<i64> {
-        let steps = (0..62).map(|bits| direction.step << bits);
-        let mut from = steps.filter_map(|step| broken_at.checked_add(step));
-        let found = from.find_map(|from| {
-            self.source
-                .query_row(direction.next_sql, [from], |row| row.get::<_, i64>(0))
-                .ok()
-        });
-        found.filter(|found| {
-            if direction.step > 0 {
-                *found < end
-            } else {
-                *found > end
-            }
-        })
+    fn find_next_readable(&self, direction: Direction, broken_at: i64, end: i64) -> Option<i64> {
+        let step = stored_step(direction);
+        let mut from = (0..62).filter_map(|bits| broken_at.checked_add(step << bits));
+        let query = NEXT_KEY[direction as usize];
+        let found: i64 = from.find_map(|from| sql::value(self.source, query, [from]).ok())?;
+        (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }
 
     fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail> {
         let fields = row::read_fields(row, 7)?;
-        row::check_json(&fields).map_err(|error| damaged_error(&error))?;
+        row::check_json(&fields).map_err(damaged_error)?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
-            *value = row
-                .get::<_, Option<i64>>(1 + at)?
-                .map_or(Value::Null, Value::Integer);
+            *value = row.get::<_, Option<i64>>(1 + at)?.into();
         }
         let key = row.get(0)?;
         let json = self.read_body(key);
@@ -303,13 +265,8 @@ impl RepairJob<'_> {
     }
 
     fn read_body(&self, key: SortKey) -> Result<Option<String>> {
-        let compressed = self
-            .source
-            .prepare_cached(BODY)?
-            .query_row([key], |row| CompressedBody::from_row(row, 0))
-            .optional()?
-            .flatten();
-        let Some(compressed) = compressed else {
+        let read = |row: &Row| CompressedBody::from_row(row, 0);
+        let Some(compressed) = sql::optional(self.source, BODY, [key], read)?.flatten() else {
             return Ok(None);
         };
         compressed.to_email(self.source)?;
@@ -324,17 +281,10 @@ impl RepairJob<'_> {
             let mut written = Vec::new();
             for email in batch.iter() {
                 // The same email, copied from the other side of the break, or another one with its id.
-                let mut known =
-                    tx.prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
-                let known = known
-                    .query_row(
-                        params![
-                            id_codec::encode_id(&email.fields.summary.id),
-                            email.sort_key
-                        ],
-                        |row| row.get::<_, SortKey>(0),
-                    )
-                    .optional()?;
+                let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
+                let id = codec::encode_id(&email.fields.summary.id);
+                let known: Option<SortKey> =
+                    sql::optional_value(tx, query, params![id, email.sort_key])?;
                 if let Some(known) = known {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
@@ -365,15 +315,17 @@ impl RepairJob<'_> {
                 let _ = copy_table(source, tx, table, names);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
-            let listing =
-                source.query_row(query, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
+            let listing = source.query_row(query, [], |row| {
+                (0..5).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
+            });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
                 let _ = tx.execute(query, params_from_iter(listing));
             }
             if is_coverage_reset {
-                tx
-                    .execute_batch("DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL")?;
+                tx.execute_batch(
+                    "DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL",
+                )?;
                 return Ok(());
             }
             for range in coverage::load_ranges(source)? {
@@ -387,12 +339,8 @@ impl RepairJob<'_> {
     }
 
     fn count_lost_emails(&self) -> u64 {
-        let counted = self
-            .source
-            .query_row("SELECT emails FROM row_counts", [], |row| {
-                row.get::<_, i64>(0)
-            })
-            .unwrap_or(0);
+        let query = "SELECT emails FROM row_counts";
+        let counted: i64 = sql::value(self.source, query, []).unwrap_or(0);
         // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
@@ -403,20 +351,23 @@ impl RepairJob<'_> {
     }
 }
 
+/// Returns the difference to the next stored key: they are negated.
+const fn stored_step(direction: Direction) -> i64 {
+    match direction {
+        Direction::Older => 1,
+        Direction::Newer => -1,
+    }
+}
+
 fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) -> Result<()> {
     let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let key_order_id = cache.key_order_id(tx, &email.fields.key_order)?;
-    let sender = cache.sender_value(tx, email.fields.summary.from.as_deref())?;
-    let values = row::to_params(&email.fields, sender);
-    let head = [&email.sort_key as &dyn ToSql]
-        .into_iter()
-        .chain(email.state.iter().map(|value| value as &dyn ToSql));
-    let values = values.iter().map(|value| value as &dyn ToSql);
-    tx.prepare_cached(query)?.execute(params_from_iter(
-        head.chain([&key_order_id as &dyn ToSql]).chain(values),
-    ))?;
+    let mut values = vec![email.sort_key.to_sql()?];
+    values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
+    values.extend(cache.row_values(tx, &email.fields)?);
+    tx.prepare_cached(query)?
+        .execute(params_from_iter(values))?;
     Ok(())
 }
 

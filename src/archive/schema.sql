@@ -1,5 +1,5 @@
 -- The tables of the archive. All times are microseconds since 1970, UTC. Sort keys (`sort_key`, `top`, `bottom`) are stored
--- negated, so that the newest email has the smallest key: see sort_key.rs.
+-- negated, so that the newest email has the smallest key: see listing/mod.rs.
 
 -- The names of the members of an email's JSON in their order, as a JSON array. A service has one or two such orders.
 CREATE TABLE key_order (
@@ -89,7 +89,7 @@ CREATE TABLE listing (
     is_empty INTEGER NOT NULL DEFAULT 0,         -- 1 if the service reported that it has no mail at all
     cutoff INTEGER,                              -- mail before this time was purged and is not stored again
     bodies_stored INTEGER NOT NULL DEFAULT 0,    -- how many bodies were deflated: dictionaries are made from some
-    last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see request_time.rs
+    last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see listing/mod.rs
     head_requested_at INTEGER                    -- when the latest answered request for the newest page was sent
 ) STRICT;
 INSERT INTO listing (id) VALUES (1);

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, Row as SqlRow, params};
 
-use super::codec::id as id_codec;
 use super::codec::row::{self, row_columns, summary_columns};
+use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
 use super::storage::sql;
@@ -114,10 +114,6 @@ pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
 pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
 pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
-/// One past either end of the list.
-pub(crate) const TOP: SortKey = SortKey(i64::MAX);
-pub(crate) const BOTTOM: SortKey = SortKey(i64::MIN);
-
 impl Archive {
     /// Loads at most `limit` rows at `anchor`. A window at an end of the list is filled from the other side.
     ///
@@ -125,8 +121,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn window(&self, anchor: &WindowAnchor, limit: usize) -> Result<RowWindow> {
-        self.connections
-            .read(|conn| read_window(&AllRows { conn }, Direction::Older, anchor, limit))
+        self.read(|conn| read_window(&AllRows { conn }, Direction::Older, anchor, limit))
     }
 
     /// Counts all emails.
@@ -135,8 +130,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn query_count(&self) -> Result<u64> {
-        self.connections
-            .read(|conn| sql::value(conn, COUNT_ALL, []))
+        self.read(|conn| sql::value(conn, COUNT_ALL, []))
             .map(i64::unsigned_abs)
     }
 
@@ -146,8 +140,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, key: SortKey) -> Result<u64> {
-        self.connections
-            .read(|conn| sql::value(conn, COUNT_NEWER, [key]))
+        self.read(|conn| sql::value(conn, COUNT_NEWER, [key]))
             .map(i64::unsigned_abs)
     }
 
@@ -157,17 +150,16 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn row(&self, id: &EmailId) -> Result<Option<EmailRow>> {
-        self.connections.read(|conn| load_row(conn, id))
+        self.read(|conn| load_row(conn, id))
     }
 
     /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
-        self.connections.read(|conn| {
-            let params = || [id_codec::encode_id(id.as_str())];
+        self.read(|conn| {
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
-            let mut history = sql::all(conn, OBSERVED, params(), read)?;
+            let mut history = sql::all(conn, OBSERVED, [id], read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            history.extend(sql::optional(conn, now, params(), read)?);
+            history.extend(sql::optional(conn, now, [id], read)?);
             Ok(history)
         })
     }
@@ -184,18 +176,17 @@ impl Archive {
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
-        self.connections.read(|conn| {
-            let params = [id_codec::encode_id(id.as_str())];
-            let fields = sql::optional(conn, query, params, |row| row::read_fields(row, 0))?;
-            Ok(fields.map(|fields| fields.to_json()))
+        self.read(|conn| {
+            sql::optional(conn, query, [id], |row| {
+                Ok(row::read_fields(row, 0)?.to_json())
+            })
         })
     }
 }
 
 /// Loads the row of one email.
 pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
-    let params = [id_codec::encode_id(id.as_str())];
-    sql::optional(conn, BY_ID, params, read_row)
+    sql::optional(conn, BY_ID, [id], read_row)
 }
 
 /// Converts a status from its columns.
@@ -203,45 +194,6 @@ pub(crate) fn observed_status(last_event: Option<String>, seen_at: i64) -> Obser
     ObservedStatus {
         status: Status::parse(&last_event.unwrap_or_default()),
         seen: Timestamp::from_microsecond(seen_at).unwrap_or_default(),
-    }
-}
-
-/// A direction through the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    Older,
-    Newer,
-}
-
-impl Direction {
-    pub(super) const fn reverse(self) -> Self {
-        match self {
-            Self::Older => Self::Newer,
-            Self::Newer => Self::Older,
-        }
-    }
-
-    /// Returns the key past the last email in this direction.
-    pub(super) const fn end(self) -> SortKey {
-        match self {
-            Self::Older => BOTTOM,
-            Self::Newer => TOP,
-        }
-    }
-
-    /// Checks whether `key` comes before `other`.
-    pub(super) fn precedes(self, key: SortKey, other: SortKey) -> bool {
-        match self {
-            Self::Older => key > other,
-            Self::Newer => key < other,
-        }
-    }
-
-    fn next_key(self, key: SortKey) -> SortKey {
-        match self {
-            Self::Older => key.next_older(),
-            Self::Newer => key.next_newer(),
-        }
     }
 }
 
@@ -325,18 +277,16 @@ fn read_from(
         Some(nearest) if from != behind.end() => source.has_row(behind, nearest.sort_key)?,
         _ => false,
     };
-    if direction == forward {
-        return Ok(RowWindow {
-            rows,
-            more_above: has_behind,
-            more_below: has_more,
-        });
-    }
-    rows.reverse();
+    let (more_above, more_below) = if direction == forward {
+        (has_behind, has_more)
+    } else {
+        rows.reverse();
+        (has_more, has_behind)
+    };
     Ok(RowWindow {
         rows,
-        more_above: has_more,
-        more_below: has_behind,
+        more_above,
+        more_below,
     })
 }
 

@@ -136,14 +136,8 @@ impl Status {
             Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => {
                 Finality::InProgress
             }
-            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_)
-                if age > FINAL_AFTER =>
-            {
-                Finality::Final
-            }
-            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) => {
-                Finality::MayChange
-            }
+            _ if age > FINAL_AFTER => Finality::Final,
+            _ => Finality::MayChange,
         }
     }
 

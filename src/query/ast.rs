@@ -79,13 +79,7 @@ fn without_status(node: &Node, positive: bool) -> Option<Node> {
             } else {
                 rest.len() < nodes.len()
             };
-            (!is_open).then(|| {
-                if is_and {
-                    Node::all(rest)
-                } else {
-                    Node::any(rest)
-                }
-            })
+            (!is_open).then(|| Node::group(rest, is_and))
         }
         (Node::Not(inner), _) => without_status(inner, !positive).map(Node::negated),
         (Node::Term(term), _) => (!term.depends_on_status()).then(|| node.clone()),
@@ -100,32 +94,22 @@ pub(crate) struct TimeBounds {
 }
 
 impl TimeBounds {
-    fn since(oldest: Timestamp) -> Self {
-        Self {
-            oldest: Some(oldest),
-            newest: None,
-        }
-    }
-
-    fn until(newest: Timestamp) -> Self {
-        Self {
-            oldest: None,
-            newest: Some(newest),
-        }
+    const fn new(oldest: Option<Timestamp>, newest: Option<Timestamp>) -> Self {
+        Self { oldest, newest }
     }
 
     fn intersection(self, other: Self) -> Self {
-        Self {
-            oldest: self.oldest.max(other.oldest),
-            newest: [self.newest, other.newest].into_iter().flatten().min(),
-        }
+        Self::new(
+            self.oldest.max(other.oldest),
+            [self.newest, other.newest].into_iter().flatten().min(),
+        )
     }
 
     fn union(self, other: Self) -> Self {
-        Self {
-            oldest: self.oldest.min(other.oldest),
-            newest: self.newest.zip(other.newest).map(|(a, b)| a.max(b)),
-        }
+        Self::new(
+            self.oldest.min(other.oldest),
+            self.newest.zip(other.newest).map(|(a, b)| a.max(b)),
+        )
     }
 }
 
@@ -146,14 +130,12 @@ fn time_bounds(node: &Node, positive: bool) -> TimeBounds {
         }
         (Node::Not(inner), _) => time_bounds(inner, !positive),
         (Node::Term(Term::After(range)), true) | (Node::Term(Term::Before(range)), false) => {
-            TimeBounds::since(range.start)
+            TimeBounds::new(Some(range.start), None)
         }
         (Node::Term(Term::Before(range)), true) | (Node::Term(Term::After(range)), false) => {
-            TimeBounds::until(range.start)
+            TimeBounds::new(None, Some(range.start))
         }
-        (Node::Term(Term::On(range)), true) => {
-            TimeBounds::since(range.start).intersection(TimeBounds::until(range.end))
-        }
+        (Node::Term(Term::On(range)), true) => TimeBounds::new(Some(range.start), Some(range.end)),
         (Node::Term(_), _) => TimeBounds::default(),
     }
 }
@@ -176,26 +158,28 @@ pub(crate) enum Node {
 impl Node {
     /// Joins nodes with `and`.
     pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
-        let mut members = Vec::new();
-        for node in nodes {
-            match node {
-                Self::And(inner) => members.extend(inner),
-                Self::Or(_) | Self::Not(_) | Self::Term(_) => members.push(node),
-            }
-        }
-        take_single(&mut members).unwrap_or(Self::And(members))
+        Self::group(nodes, true)
     }
 
     /// Joins nodes with `or`.
     pub(crate) fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
+        Self::group(nodes, false)
+    }
+
+    fn group(nodes: impl IntoIterator<Item = Self>, is_and: bool) -> Self {
         let mut members = Vec::new();
         for node in nodes {
             match node {
-                Self::Or(inner) => members.extend(inner),
-                Self::And(_) | Self::Not(_) | Self::Term(_) => members.push(node),
+                Self::And(inner) if is_and => members.extend(inner),
+                Self::Or(inner) if !is_and => members.extend(inner),
+                other => members.push(other),
             }
         }
-        take_single(&mut members).unwrap_or(Self::Or(members))
+        match members.len() {
+            1 => members.remove(0),
+            _ if is_and => Self::And(members),
+            _ => Self::Or(members),
+        }
     }
 
     /// Negates the node.
@@ -220,10 +204,6 @@ impl Node {
             Self::Term(term) => visit(term, negations),
         }
     }
-}
-
-fn take_single(members: &mut Vec<Node>) -> Option<Node> {
-    (members.len() == 1).then(|| members.pop()).flatten()
 }
 
 /// A condition without `and`, `or` and `not`.

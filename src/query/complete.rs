@@ -153,7 +153,7 @@ impl Completer<'_> {
         if typed.chars().count() < MIN_VALUE_CHARS {
             return completions;
         }
-        // A user who types the name of a status wants its emails, and seldom those with the word.
+        // The name of a status more often means its emails than those with the word.
         let keywords = status_descriptions()
             .map(|(word, description)| ("status", word, description))
             .chain(EmailClass::descriptions().map(|(word, description)| ("is", word, description)))

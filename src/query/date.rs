@@ -77,7 +77,7 @@ const UNITS: [(RelativeUnit, char); 3] = [
 ];
 
 impl DateExpr {
-    /// Parses a date; case does not matter.
+    /// Parses a date; ignores case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         DATE_KEYWORDS
@@ -101,6 +101,11 @@ impl DateExpr {
             let first = date.first_of_month();
             Some((first, first.checked_add(1.month()).ok()?))
         };
+        let range = |start: Timestamp, end: Timestamp| TimeRange {
+            expr: self,
+            start,
+            end,
+        };
         let (first, after) = match self {
             Self::Today => day(today)?,
             Self::Yesterday => day(today.yesterday().ok()?)?,
@@ -117,28 +122,16 @@ impl DateExpr {
             Self::Day(date) => day(date)?,
             Self::Minute(minute) => {
                 let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
-                return Some(TimeRange {
-                    expr: self,
-                    start,
-                    end: start.checked_add(1.minute()).ok()?,
-                });
+                return Some(range(start, start.checked_add(1.minute()).ok()?));
             }
             Self::Relative(count, unit) => {
                 let instant = now.checked_sub(relative_span(count, unit)?).ok()?;
                 let start = Timestamp::from_second(instant.timestamp().as_second()).ok()?;
-                return Some(TimeRange {
-                    expr: self,
-                    start,
-                    end: start,
-                });
+                return Some(range(start, start));
             }
         };
         let midnight = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp());
-        Some(TimeRange {
-            expr: self,
-            start: midnight(first)?,
-            end: midnight(after)?,
-        })
+        Some(range(midnight(first)?, midnight(after)?))
     }
 
     /// Resolves like [`DateExpr::resolve`], but an age to its whole day.

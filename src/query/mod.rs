@@ -4,7 +4,7 @@
 //!
 //! - Terms side by side must all match. `or` binds weaker, `not` and `-` bind stronger, `( )` group:
 //!   `a or -b c` is `a or ((not b) and c)`. `and` may be written out.
-//! - Case and accents do not matter ([`normalize`]). A word matches as a part of addresses and
+//! - Case and accents are ignored ([`normalize`]). A word matches as a part of addresses and
 //!   subjects; in bodies it matches at the start of a word. Quotes keep words together, `\"` is a
 //!   quote in them.
 //! - `name:value` is an operator if [`operators`] knows the name. **What cannot be parsed as syntax

@@ -1,4 +1,4 @@
-//! Text normalisation before comparison: case, accents, width and spaces do not matter.
+//! Text normalisation before comparison: ignores case, accents, width and spaces.
 
 use std::ops::Range;
 
@@ -78,8 +78,8 @@ impl SearchText {
 
 /// Normalises `text` for comparison.
 ///
-/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising twice is normalising once. Accents are the marks of scripts that can be read without
-/// them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
+/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising twice is
+/// normalising once. Accents are the marks of scripts that can be read without them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
 /// without them it is another word.
 pub(crate) fn normalize(text: &str) -> String {
     let mut out = SpaceCollapser::with_capacity(text.len());
@@ -167,7 +167,7 @@ impl SpaceCollapser {
     }
 }
 
-/// Maps to lower case by way of upper case.
+/// Maps to lower case through upper case.
 ///
 /// This makes equal: `ß` and `ss`, `ς` and `σ`, `ı` and `i`.
 fn fold_case(c: char) -> impl Iterator<Item = char> {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_runs_of_letters_and_single_unspaced_characters() {
+    fn words_are_letter_runs_and_unspaced_characters() {
         let words = |text: &str| split_words(text).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             words("don't reply-to: ana@example.com, 4821"),

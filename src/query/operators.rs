@@ -80,7 +80,7 @@ impl Operator {
         OPERATORS.iter().map(|spec| spec.operator)
     }
 
-    /// Finds the operator of that name; case does not matter.
+    /// Finds the operator of that name; ignores case.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         OPERATORS
             .iter()

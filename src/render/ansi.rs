@@ -107,29 +107,24 @@ fn encoded_target(body: &Body, link: u16) -> Option<String> {
 ///
 /// The colours are the terminal's own sixteen, which are readable on its background.
 fn sgr_parameters(style: &SpanStyle) -> String {
-    let mut codes: Vec<&str> = Vec::new();
-    if style.bold || style.role == SpanRole::Heading {
-        codes.push("1");
-    }
-    if style.italic {
-        codes.push("3");
-    }
-    if style.underline || style.role == SpanRole::Link {
-        codes.push("4");
-    }
-    if style.strikethrough {
-        codes.push("9");
-    }
-    match style.role {
-        SpanRole::Text | SpanRole::Heading | SpanRole::Indent | SpanRole::Punctuation => {}
-        SpanRole::Link | SpanRole::Button | SpanRole::Key | SpanRole::Tag => codes.push("34"),
-        SpanRole::Image | SpanRole::Rule | SpanRole::Notice | SpanRole::Comment => codes.push("2"),
-        SpanRole::Quote | SpanRole::Number => codes.push("36"),
-        SpanRole::Code | SpanRole::Attribute => codes.push("33"),
-        SpanRole::Value | SpanRole::String => codes.push("32"),
-        SpanRole::Literal => codes.push("35"),
-    }
-    codes.join(";")
+    let colour = match style.role {
+        SpanRole::Text | SpanRole::Heading | SpanRole::Indent | SpanRole::Punctuation => "",
+        SpanRole::Link | SpanRole::Button | SpanRole::Key | SpanRole::Tag => "34",
+        SpanRole::Image | SpanRole::Rule | SpanRole::Notice | SpanRole::Comment => "2",
+        SpanRole::Quote | SpanRole::Number => "36",
+        SpanRole::Code | SpanRole::Attribute => "33",
+        SpanRole::Value | SpanRole::String => "32",
+        SpanRole::Literal => "35",
+    };
+    let codes = [
+        (style.bold || style.role == SpanRole::Heading, "1"),
+        (style.italic, "3"),
+        (style.underline || style.role == SpanRole::Link, "4"),
+        (style.strikethrough, "9"),
+        (!colour.is_empty(), colour),
+    ];
+    let set = codes.into_iter().filter(|(is_set, _)| *is_set);
+    set.map(|(_, code)| code).collect::<Vec<_>>().join(";")
 }
 
 #[cfg(test)]

@@ -53,57 +53,54 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
         .and_then(|start| Url::parse(start).ok());
     let kind = link_kind(&target, parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
-    let mut flags = Vec::new();
-    if let (Some(url), LinkKind::Web) = (&parsed, kind) {
-        let lower = url.as_str().to_ascii_lowercase();
-        if host_in_text(&text).is_some_and(|named| !is_same_site(&named, host)) {
-            flags.push(LinkFlag::HostMismatch);
-        }
-        let first = host.split('.').next().unwrap_or_default();
-        if has_redirect_target(url)
-            || contains_listed(&lower, TRACKER_URL_PARTS)
-            || is_listed(TRACKER_HOST_LABELS, first)
-        {
-            flags.push(LinkFlag::Tracked);
-        }
-        if host.split('.').any(|label| label.starts_with("xn--")) {
-            flags.push(LinkFlag::Punycode);
-        }
-        if url::quirks::domain_to_unicode(host)
-            .split('.')
-            .any(mixes_scripts)
-        {
-            flags.push(LinkFlag::MixedScript);
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            flags.push(LinkFlag::Credentials);
-        }
-        if !matches!(url.host(), Some(url::Host::Domain(_)) | None) {
-            flags.push(LinkFlag::IpAddress);
-        }
-        if contains_listed(&lower, UNSUBSCRIBE_WORDS)
-            || contains_listed(&text.to_lowercase(), UNSUBSCRIBE_WORDS)
-        {
-            flags.push(LinkFlag::Unsubscribe);
-        }
-        let path = lower
-            .split_once("://")
-            .and_then(|(_, rest)| rest.split_once('/'))
-            .map_or("", |(_, path)| path);
-        if path.contains("token=")
-            || path
-                .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
-                .any(|word| is_listed(SINGLE_USE_WORDS, word))
-        {
-            flags.push(LinkFlag::SingleUse);
-        }
-    }
+    let flags = match &parsed {
+        Some(url) if kind == LinkKind::Web => link_flags(&text, url, host),
+        _ => Vec::new(),
+    };
     Link {
         text: text.into(),
         target: Arc::from(target),
         kind,
         flags: flags.into(),
     }
+}
+
+/// Returns the warnings about the link from `text` to a web page.
+fn link_flags(text: &str, url: &Url, host: &str) -> Vec<LinkFlag> {
+    let lower = url.as_str().to_ascii_lowercase();
+    let first_label = host.split('.').next().unwrap_or_default();
+    let path = lower
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .map_or("", |(_, path)| path);
+    let mut path_words = path.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    let is_tracked = has_redirect_target(url)
+        || contains_listed(&lower, TRACKER_URL_PARTS)
+        || is_listed(TRACKER_HOST_LABELS, first_label);
+    let unicode_host = url::quirks::domain_to_unicode(host);
+    let names_other_host = host_in_text(text).is_some_and(|named| !is_same_site(&named, host));
+    let is_unsubscribe = contains_listed(&lower, UNSUBSCRIBE_WORDS)
+        || contains_listed(&text.to_lowercase(), UNSUBSCRIBE_WORDS);
+    let is_single_use =
+        path.contains("token=") || path_words.any(|word| is_listed(SINGLE_USE_WORDS, word));
+    let has_credentials = !url.username().is_empty() || url.password().is_some();
+    let is_address = !matches!(url.host(), Some(url::Host::Domain(_)) | None);
+    let is_punycode = host.split('.').any(|label| label.starts_with("xn--"));
+    let flags = [
+        (names_other_host, LinkFlag::HostMismatch),
+        (is_tracked, LinkFlag::Tracked),
+        (is_punycode, LinkFlag::Punycode),
+        (
+            unicode_host.split('.').any(mixes_scripts),
+            LinkFlag::MixedScript,
+        ),
+        (has_credentials, LinkFlag::Credentials),
+        (is_address, LinkFlag::IpAddress),
+        (is_unsubscribe, LinkFlag::Unsubscribe),
+        (is_single_use, LinkFlag::SingleUse),
+    ];
+    let given = flags.into_iter().filter(|(is_given, _)| *is_given);
+    given.map(|(_, flag)| flag).collect()
 }
 
 /// Removes newlines and tabs, as browsers do, and sanitizes a URL.

@@ -10,22 +10,24 @@ const MAX_COMPARED_WORDS: usize = 20_000;
 /// Parts that share fewer words than this say different things.
 const MIN_SHARED: f64 = 0.6;
 
+fn notice(kind: NoticeKind, label: &str, detail: String) -> BodyNotice {
+    let label = label.to_owned();
+    BodyNotice {
+        kind,
+        label,
+        detail,
+    }
+}
+
 /// Reports that the body is cut.
 pub(super) fn truncated(reason: &str) -> BodyNotice {
-    BodyNotice {
-        kind: NoticeKind::Truncated,
-        label: "cut".to_owned(),
-        detail: format!("not everything is shown: {reason}"),
-    }
+    let detail = format!("not everything is shown: {reason}");
+    notice(NoticeKind::Truncated, "cut", detail)
 }
 
 /// Reports that another view is shown than the requested one.
 pub(super) fn fallback(message: &str) -> BodyNotice {
-    BodyNotice {
-        kind: NoticeKind::Fallback,
-        label: "fallback".to_owned(),
-        detail: message.to_owned(),
-    }
+    notice(NoticeKind::Fallback, "fallback", message.to_owned())
 }
 
 /// Reports characters that were removed from the text, if any.
@@ -76,11 +78,8 @@ pub(super) fn attachments(names: &[String]) -> Option<BodyNotice> {
         return None;
     }
     let label = count_noun(names.len(), "attached picture");
-    Some(BodyNotice {
-        kind: NoticeKind::Attachment,
-        detail: format!("{label}: {}", names.join(", ")),
-        label,
-    })
+    let detail = format!("{label}: {}", names.join(", "));
+    Some(notice(NoticeKind::Attachment, &label, detail))
 }
 
 /// Compares the text part with the text of the html part; some readers see only the former.
@@ -108,11 +107,7 @@ pub(super) fn compare_parts(html: &str, text: Option<&str>) -> Option<BodyNotice
             )
         }
     };
-    Some(BodyNotice {
-        kind: NoticeKind::TextPart,
-        label: label.to_owned(),
-        detail,
-    })
+    Some(notice(NoticeKind::TextPart, label, detail))
 }
 
 /// Returns the share of the smaller part's words that the other part has too.

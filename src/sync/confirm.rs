@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::planner::Goal;
 use super::recheck::{RecheckScope, find_due_runs, lateness};
 use super::run::is_cursor_error;
-use super::{Engine, StopReason, SyncDepth, SyncReport, lock, merge_page_after};
+use super::{Engine, StopReason, SyncDepth, SyncReport, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, lock};
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::Query;
 

@@ -1,6 +1,5 @@
 //! Stores the service's emails in the archive, page by page, and never claims more than it has read.
 
-mod bodies;
 mod confirm;
 mod cursor_search;
 mod planner;
@@ -11,7 +10,7 @@ mod run;
 mod tests;
 
 use std::ops::ControlFlow::Continue;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use tracing::info;
@@ -27,7 +26,7 @@ pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
 use crate::archive::{Archive, ListingPage, MergeResult, PagePosition, ProcessLock, RequestTime};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::{Email, EmailId};
 
 /// Stores the emails of one service in one archive.
@@ -55,6 +54,27 @@ impl Drop for LockGuard<'_> {
 struct RetrieveResult {
     email: Email,
     stored: Result<()>,
+}
+
+/// Emails per query of the archive.
+const BATCH_SIZE: u32 = 100;
+
+/// Most invalid responses in a row; more are the service's fault, not that of single emails.
+const MAX_INVALID_IN_A_ROW: u32 = 4;
+
+/// The result of fetching missing bodies, in numbers of emails.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct BodiesReport {
+    /// Fetched and stored.
+    pub(crate) stored: u64,
+    /// Unknown to the service.
+    pub(crate) missing: u64,
+    /// With a response that is not an email.
+    pub(crate) invalid: u64,
+    /// Still without a body.
+    pub(crate) remaining: u64,
+    /// The error of the service that ended the work.
+    pub(crate) error: Option<Error>,
 }
 
 /// Each request fails if the service or the archive does. A run keeps the pages before a failure, and
@@ -230,6 +250,57 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
+    /// Fetches the missing bodies of emails down to `depth`, newest first, one request each.
+    ///
+    /// `progress` is called after each. Dropping the future cancels the work; stored bodies stay. An
+    /// error of the service is in the report; the result is an error only if the archive fails.
+    pub(crate) async fn fetch_bodies(
+        &self,
+        depth: SyncDepth,
+        mut progress: impl FnMut(&BodiesReport),
+    ) -> Result<BodiesReport> {
+        let since = depth.cutoff_micros();
+        let mut report = BodiesReport {
+            remaining: self
+                .run_blocking(move |archive| archive.count_without_body(since))
+                .await?,
+            ..BodiesReport::default()
+        };
+        let mut below = None;
+        let mut invalid_in_a_row = 0;
+        let may_skip =
+            |error: &Error| matches!(error.kind, ErrorKind::NotTheApi | ErrorKind::InvalidRequest);
+        while report.remaining > 0 {
+            let batch = self
+                .run_blocking(move |archive| archive.without_body(below, since, BATCH_SIZE))
+                .await?;
+            let Some((last, _)) = batch.last() else { break };
+            below = Some(*last);
+            for (_, id) in batch {
+                match self.fetch_and_store(&id).await {
+                    Ok(retrieved) => {
+                        retrieved.stored?;
+                        report.stored += 1;
+                        invalid_in_a_row = 0;
+                    }
+                    Err(error) if error.kind == ErrorKind::NotFound => report.missing += 1,
+                    Err(error) if may_skip(&error) && invalid_in_a_row < MAX_INVALID_IN_A_ROW => {
+                        report.invalid += 1;
+                        invalid_in_a_row += 1;
+                    }
+                    Err(error) => {
+                        report.error = Some(error);
+                        return Ok(report);
+                    }
+                }
+                report.remaining = report.remaining.saturating_sub(1);
+                progress(&report);
+            }
+        }
+        report.remaining = 0;
+        Ok(report)
+    }
+
     async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport> {
         let (mut run, mut step) = self
             .run_blocking(move |archive| SyncRun::start(archive, goal))
@@ -248,12 +319,13 @@ impl<S: EmailApi> Engine<S> {
         }
         let stop_reason = step.break_value().unwrap_or(StopReason::Done);
         let report = self.run_blocking(move |_| run.report(stop_reason)).await?;
+        let reason = report.stop_reason.code();
         info!(
             ?goal,
             pages = report.pages,
             new = report.new,
             changes = report.changes,
-            reason = report.stop_reason.code(),
+            reason,
             "sync run finished"
         );
         Ok(report)
@@ -373,8 +445,4 @@ async fn stamp_request(archive: Archive, now: Timestamp) -> RequestTime {
     let stamp = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
     let stamp = stamp.ok().and_then(Result::ok);
     stamp.unwrap_or_else(|| RequestTime::from(now))
-}
-
-fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

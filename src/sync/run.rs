@@ -10,7 +10,9 @@ use tracing::debug;
 use super::planner::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, Planner};
 use super::report::{StopReason, SyncReport};
 use crate::api::{Cursor, EmailPage, ListedEmail};
-use crate::archive::{Archive, CoverageState, ListingPage, MergeResult, PagePosition, RequestTime};
+use crate::archive::{
+    Archive, CoverageState, Direction, ListingPage, MergeResult, PagePosition, RequestTime,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
@@ -84,10 +86,10 @@ impl SyncRun {
                 PageRequest::Continue { after, .. } => Some(after.clone()),
                 PageRequest::After(id) => Some(id.clone()),
                 PageRequest::Below { range, offset, .. } => {
-                    self.archive.id_above_bottom(range, *offset)?
+                    self.archive.id_in_range(range, Direction::Newer, *offset)?
                 }
                 PageRequest::Above { range, offset } => {
-                    self.archive.id_below_top(range, *offset)?
+                    self.archive.id_in_range(range, Direction::Older, *offset)?
                 }
             };
             if !matches!(self.request, PageRequest::Continue { .. }) {

@@ -1,4 +1,4 @@
-//! The engine against a service that is played to it.
+//! The engine against a simulated service.
 
 mod following;
 mod fresh;
@@ -24,7 +24,7 @@ struct SyncEnv {
     /// What was removed from the archive by hand.
     removed: RefCell<HashSet<String>>,
     /// Mail before this was removed.
-    horizon: Cell<Option<jiff::Timestamp>>,
+    cutoff: Cell<Option<jiff::Timestamp>>,
 }
 
 /// The number of a simulated email; the larger, the newer.
@@ -45,7 +45,7 @@ impl SyncEnv {
             engine,
             runtime,
             removed: RefCell::default(),
-            horizon: Cell::default(),
+            cutoff: Cell::default(),
         }
     }
 
@@ -84,8 +84,8 @@ impl SyncEnv {
             .collect()
     }
 
-    /// What must hold at any time: a span covers nothing that is absent, and spans do not overlap.
-    fn check_spans(&self) -> Result<(), TestCaseError> {
+    /// What must hold at any time: a range covers nothing that is absent, and ranges do not overlap.
+    fn check_ranges(&self) -> Result<(), TestCaseError> {
         let listing = self.sim.state().ids();
         let at: HashMap<&str, usize> = listing
             .iter()
@@ -102,44 +102,47 @@ impl SyncEnv {
             .iter()
             .map(|row| row.summary.id.as_str())
             .collect();
-        let ground = self.engine.archive().coverage_state().unwrap();
-        for pair in ground.ranges.windows(2) {
-            prop_assert!(pair[0].bottom > pair[1].top, "{:?}", ground);
+        let coverage = self.engine.archive().coverage_state().unwrap();
+        for pair in coverage.ranges.windows(2) {
+            prop_assert!(pair[0].bottom > pair[1].top, "{:?}", coverage);
         }
-        for span in &ground.ranges {
-            prop_assert!(span.bottom <= span.top);
-            let id_at = |place| {
+        for range in &coverage.ranges {
+            prop_assert!(range.bottom <= range.top);
+            let id_at = |key| {
                 window
                     .rows
                     .iter()
-                    .find(|row| row.sort_key == place)
+                    .find(|row| row.sort_key == key)
                     .map(|row| row.summary.id.as_str())
             };
-            let top = id_at(span.top).expect("a span begins at a row");
-            let bottom = id_at(span.bottom).expect("a span ends at a row");
+            let top = id_at(range.top).expect("a range begins at a row");
+            let bottom = id_at(range.bottom).expect("a range ends at a row");
             let Some(first) = at.get(top).copied() else {
                 continue;
             };
-            // A bottom that the service has deleted since still tells where the span ends.
+            // A bottom that the service has deleted since still shows where the range ends.
             let below = || {
                 listing
                     .iter()
                     .position(|id| number(id) < number(bottom))
                     .unwrap_or(listing.len())
             };
-            let last = if span.reaches_end {
+            let last = if range.reaches_end {
                 listing.len()
             } else {
                 at.get(bottom).map_or_else(below, |last| last + 1)
             };
-            prop_assert!(first < last, "{top} to {bottom} is upside down: {ground:?}");
+            prop_assert!(
+                first < last,
+                "{top} to {bottom} is upside down: {coverage:?}"
+            );
             let lost: Vec<&String> = listing[first..last]
                 .iter()
                 .filter(|id| !present.contains(id.as_str()) && !self.is_purged(id))
                 .collect();
             prop_assert!(
                 lost.is_empty(),
-                "{top} to {bottom} claims {lost:?}: {ground:?}"
+                "{top} to {bottom} claims {lost:?}: {coverage:?}"
             );
         }
         Ok(())
@@ -156,8 +159,8 @@ impl SyncEnv {
         let created: Option<jiff::Timestamp> = created.map(|created| created.parse().unwrap());
         self.removed.borrow().contains(id)
             || created
-                .zip(self.horizon.get())
-                .is_some_and(|(created, horizon)| created < horizon)
+                .zip(self.cutoff.get())
+                .is_some_and(|(created, cutoff)| created < cutoff)
     }
 
     /// What must hold when everything was fetched: all of it is there, in the service's order.
@@ -174,15 +177,15 @@ impl SyncEnv {
 
 #[test]
 fn first_refresh_reads_one_page() {
-    let world = SyncEnv::new(Dates::Distinct, 250);
-    let (requests, synced) = world.count_requests(SyncEnv::refresh);
+    let env = SyncEnv::new(Dates::Distinct, 250);
+    let (requests, report) = env.count_requests(SyncEnv::refresh);
     assert_eq!(
-        (requests, synced.new, synced.stop_reason),
+        (requests, report.new, report.stop_reason),
         (1, 100, StopReason::Done)
     );
-    assert!(matches!(synced.coverage, Coverage::Since(_)));
-    let (requests, synced) = world.count_requests(SyncEnv::refresh);
-    assert_eq!((requests, synced.new, synced.changes), (1, 0, 0));
+    assert!(matches!(report.coverage, Coverage::Since(_)));
+    let (requests, report) = env.count_requests(SyncEnv::refresh);
+    assert_eq!((requests, report.new, report.changes), (1, 0, 0));
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn small_mailbox_becomes_complete() {
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 7)])
     {
-        let world = SyncEnv::new(
+        let env = SyncEnv::new(
             if cap == 7 {
                 Dates::Ties
             } else {
@@ -199,10 +202,10 @@ fn small_mailbox_becomes_complete() {
             },
             count,
         );
-        world.sim.state().cap = cap;
-        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+        env.sim.state().cap = cap;
+        let (requests, report) = env.count_requests(SyncEnv::full_sync);
         assert_eq!(
-            (synced.coverage, synced.stop_reason, synced.new),
+            (report.coverage, report.stop_reason, report.new),
             (Coverage::Complete, StopReason::End, count as u64),
             "{count}"
         );
@@ -210,141 +213,138 @@ fn small_mailbox_becomes_complete() {
             requests <= count / cap + 3,
             "{requests} requests for {count}"
         );
-        assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
+        assert_eq!(env.count_requests(SyncEnv::refresh).0, 1);
         assert!(
-            count == 0 || world.count_requests(SyncEnv::load_older).0 == 0,
+            count == 0 || env.count_requests(SyncEnv::load_older).0 == 0,
             "there is nothing to extend to"
         );
-        world.check_whole().unwrap();
+        env.check_whole().unwrap();
     }
 }
 
 #[test]
-fn a_gap_is_known_and_closed() {
-    let world = SyncEnv::new(Dates::Distinct, 150);
-    world.full_sync();
-    world.sim.state().arrive(1500);
-    let synced = world.refresh();
+fn gap_is_known_and_closed() {
+    let env = SyncEnv::new(Dates::Distinct, 150);
+    env.full_sync();
+    env.sim.state().arrive(1500);
+    let report = env.refresh();
     assert_eq!(
-        (synced.stop_reason, synced.new),
+        (report.stop_reason, report.new),
         (StopReason::PageLimit, 300)
     );
     assert!(
-        matches!(synced.coverage, Coverage::Since(_)),
+        matches!(report.coverage, Coverage::Since(_)),
         "a gap is open"
     );
-    world.check_spans().unwrap();
-    let closed = std::iter::repeat_with(|| world.refresh())
+    env.check_ranges().unwrap();
+    let closed = std::iter::repeat_with(|| env.refresh())
         .take(10)
-        .find(|synced| synced.stop_reason != StopReason::PageLimit);
+        .find(|report| report.stop_reason != StopReason::PageLimit);
     assert_eq!(closed.unwrap().coverage, Coverage::Complete);
-    world.check_whole().unwrap();
-    assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
+    env.check_whole().unwrap();
+    assert_eq!(env.count_requests(SyncEnv::refresh).0, 1);
 }
 
 #[test]
 fn load_older_reads_one_page_until_end() {
-    let world = SyncEnv::new(Dates::Ties, 350);
-    world.refresh();
-    let pages: Vec<_> = std::iter::repeat_with(|| world.count_requests(SyncEnv::load_older))
+    let env = SyncEnv::new(Dates::Ties, 350);
+    env.refresh();
+    let pages: Vec<_> = std::iter::repeat_with(|| env.count_requests(SyncEnv::load_older))
         .take(4)
-        .map(|(requests, synced)| (requests, synced.new))
+        .map(|(requests, report)| (requests, report.new))
         .collect();
     assert_eq!(pages, [(1, 100), (1, 100), (1, 50), (0, 0)]);
-    assert_eq!(
-        world.engine.archive().coverage().unwrap(),
-        Coverage::Complete
-    );
+    assert_eq!(env.engine.archive().coverage().unwrap(), Coverage::Complete);
 }
 
 #[test]
 fn failed_sync_keeps_stored_pages() {
-    let world = SyncEnv::new(Dates::Distinct, 350);
-    world.sim.state().faults = [None, None, Some(ServiceFault::Unreachable)].into();
-    let synced = world.full_sync();
-    assert!(matches!(&synced.stop_reason, StopReason::Failed(failure) if failure.is_offline()));
-    assert_eq!(synced.new, 200);
-    world.sim.state().faults = [Some(ServiceFault::Unreachable)].into();
-    assert!(world.runtime.block_on(world.engine.refresh()).is_err());
-    assert_eq!(world.full_sync().new, 150);
-    world.check_whole().unwrap();
+    let env = SyncEnv::new(Dates::Distinct, 350);
+    env.sim.state().faults = [None, None, Some(ServiceFault::Unreachable)].into();
+    let report = env.full_sync();
+    assert!(matches!(&report.stop_reason, StopReason::Failed(failure) if failure.is_offline()));
+    assert_eq!(report.new, 200);
+    env.sim.state().faults = [Some(ServiceFault::Unreachable)].into();
+    assert!(env.runtime.block_on(env.engine.refresh()).is_err());
+    assert_eq!(env.full_sync().new, 150);
+    env.check_whole().unwrap();
 }
 
 #[test]
 fn expired_mail_stays_and_its_cursors_are_skipped() {
     for lenient in [false, true] {
-        let world = SyncEnv::new(Dates::Distinct, 450);
-        world.sim.state().lenient = lenient;
-        world.refresh();
-        world.load_older();
-        world.load_older();
-        world.sim.state().expire(200);
-        let (requests, synced) = world.count_requests(SyncEnv::load_older);
+        let env = SyncEnv::new(Dates::Distinct, 450);
+        env.sim.state().lenient = lenient;
+        env.refresh();
+        env.load_older();
+        env.load_older();
+        env.sim.state().expire(200);
+        let (requests, report) = env.count_requests(SyncEnv::load_older);
         assert!(requests <= 6, "{requests}");
-        assert_eq!(synced.new, 0);
-        world.check_spans().unwrap();
-        let synced = world.full_sync();
+        assert_eq!(report.new, 0);
+        env.check_ranges().unwrap();
+        let report = env.full_sync();
         assert_eq!(
-            (synced.coverage, synced.stop_reason),
+            (report.coverage, report.stop_reason),
             (Coverage::Complete, StopReason::End)
         );
         assert_eq!(
-            world.ids().len(),
+            env.ids().len(),
             300,
             "what the service no longer has is still here"
         );
-        world.check_whole().unwrap();
+        env.check_whole().unwrap();
     }
 }
 
 #[test]
 fn cursor_search_accepts_used_cursor() {
-    let world = SyncEnv::new(Dates::Distinct, 207);
-    world.sim.state().cap = 7;
-    world.full_sync();
-    world.sim.state().expire(65);
-    world.sim.state().arrive(118);
-    assert_eq!(world.full_sync().stop_reason, StopReason::End);
-    world.check_whole().unwrap();
+    let env = SyncEnv::new(Dates::Distinct, 207);
+    env.sim.state().cap = 7;
+    env.full_sync();
+    env.sim.state().expire(65);
+    env.sim.state().arrive(118);
+    assert_eq!(env.full_sync().stop_reason, StopReason::End);
+    env.check_whole().unwrap();
 }
 
 #[test]
 fn unknown_cursors_cost_few_requests() {
-    let world = SyncEnv::new(Dates::Distinct, 450);
-    world.refresh();
-    world.sim.state().faults = vec![Some(ServiceFault::Gone); 50].into();
-    let (requests, synced) = world.count_requests(SyncEnv::load_older);
-    assert_eq!(synced.stop_reason, StopReason::NoLiveCursor);
+    let env = SyncEnv::new(Dates::Distinct, 450);
+    env.refresh();
+    env.sim.state().faults = vec![Some(ServiceFault::Gone); 50].into();
+    let (requests, report) = env.count_requests(SyncEnv::load_older);
+    assert_eq!(report.stop_reason, StopReason::NoLiveCursor);
     assert!(requests <= 12, "{requests}");
     assert!(
-        matches!(synced.coverage, Coverage::Since(_)),
+        matches!(report.coverage, Coverage::Since(_)),
         "what is known stays known"
     );
 }
 
 #[test]
-fn a_service_in_a_circle_is_left_alone() {
+fn repeating_service_ends_the_run() {
     for fault in [
         ServiceFault::Repeat,
         ServiceFault::FirstPage,
         ServiceFault::EmptyMore,
     ] {
-        let world = SyncEnv::new(Dates::Distinct, 450);
-        world.refresh();
-        world.sim.state().faults = vec![Some(fault); 50].into();
-        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
-        assert_eq!(synced.stop_reason, StopReason::NoProgress, "{fault:?}");
+        let env = SyncEnv::new(Dates::Distinct, 450);
+        env.refresh();
+        env.sim.state().faults = vec![Some(fault); 50].into();
+        let (requests, report) = env.count_requests(SyncEnv::full_sync);
+        assert_eq!(report.stop_reason, StopReason::NoProgress, "{fault:?}");
         assert!(requests <= 3, "{fault:?}: {requests}");
-        assert!(matches!(synced.coverage, Coverage::Since(_)));
+        assert!(matches!(report.coverage, Coverage::Since(_)));
     }
 }
 
 #[test]
-fn short_pages_and_wrong_has_more_hide_no_mail() {
-    let world = SyncEnv::new(Dates::Distinct, 130);
-    world.sim.state().cap = 20;
-    assert_eq!(world.full_sync().new, 130);
-    world.check_whole().unwrap();
+fn short_pages_with_wrong_has_more_are_complete() {
+    let env = SyncEnv::new(Dates::Distinct, 130);
+    env.sim.state().cap = 20;
+    assert_eq!(env.full_sync().new, 130);
+    env.check_whole().unwrap();
 }
 
 #[test]
@@ -353,11 +353,11 @@ fn listing_without_has_more_is_read_to_end() {
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 20)])
     {
-        let world = SyncEnv::new(Dates::Distinct, count);
-        (world.sim.state().cap, world.sim.state().silent) = (cap, true);
-        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+        let env = SyncEnv::new(Dates::Distinct, count);
+        (env.sim.state().cap, env.sim.state().silent) = (cap, true);
+        let (requests, report) = env.count_requests(SyncEnv::full_sync);
         assert_eq!(
-            (synced.new, synced.stop_reason, synced.coverage),
+            (report.new, report.stop_reason, report.coverage),
             (count as u64, StopReason::End, Coverage::Complete),
             "{count}"
         );
@@ -365,89 +365,97 @@ fn listing_without_has_more_is_read_to_end() {
             requests <= count / cap + 4,
             "{requests} requests for {count}"
         );
-        assert_eq!(world.count_requests(SyncEnv::refresh).0, 1, "{count}");
-        world.check_whole().unwrap();
+        assert_eq!(env.count_requests(SyncEnv::refresh).0, 1, "{count}");
+        env.check_whole().unwrap();
     }
 }
 
 #[test]
-fn the_oldest_first_is_shown_newest_first() {
-    let world = SyncEnv::new(Dates::Distinct, 350);
-    world.sim.state().rising = true;
-    assert_eq!(world.full_sync().coverage, Coverage::Complete);
-    world.check_whole().unwrap();
-    world.sim.state().arrive(7);
-    world.sim.state().mails[50].event = "bounced";
-    let (requests, synced) = world.count_requests(SyncEnv::refresh);
-    assert_eq!((requests, synced.new, synced.changes), (2, 7, 1));
-    world.check_whole().unwrap();
-    assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
+fn oldest_first_listing_is_shown_newest_first() {
+    let env = SyncEnv::new(Dates::Distinct, 350);
+    env.sim.state().rising = true;
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    env.check_whole().unwrap();
+    env.sim.state().arrive(7);
+    env.sim.state().mails[50].event = "bounced";
+    let (requests, report) = env.count_requests(SyncEnv::refresh);
+    assert_eq!((requests, report.new, report.changes), (2, 7, 1));
+    env.check_whole().unwrap();
+    assert_eq!(env.count_requests(SyncEnv::refresh).0, 1);
 }
 
 #[test]
 fn service_that_ignores_limits_is_read_completely() {
     for count in [1, 2, 30, 100, 350] {
-        let world = SyncEnv::new(Dates::Distinct, count);
-        (world.sim.state().rising, world.sim.state().emulate) = (true, true);
-        world.full_sync();
-        world.sim.state().arrive(3);
-        world.refresh();
-        world.check_whole().unwrap();
-        world.check_spans().unwrap();
-        let (requests, synced) = world.count_requests(SyncEnv::refresh);
-        assert_eq!((requests, synced.new), (1, 0), "{count}");
+        let env = SyncEnv::new(Dates::Distinct, count);
+        (env.sim.state().rising, env.sim.state().emulate) = (true, true);
+        env.full_sync();
+        env.sim.state().arrive(3);
+        env.refresh();
+        env.check_whole().unwrap();
+        env.check_ranges().unwrap();
+        let (requests, report) = env.count_requests(SyncEnv::refresh);
+        assert_eq!((requests, report.new), (1, 0), "{count}");
     }
 }
 
 #[test]
-fn contradicting_pages_are_read_while_they_have_new_mail() {
-    let world = SyncEnv::new(Dates::Distinct, 900);
-    world.sim.state().muddled = true;
-    let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+fn contradictory_pages_are_read_while_new_mail_arrives() {
+    let env = SyncEnv::new(Dates::Distinct, 900);
+    env.sim.state().muddled = true;
+    let (requests, report) = env.count_requests(SyncEnv::full_sync);
     assert!(requests < 40, "{requests}");
-    assert!(synced.new > 200, "{}", synced.new);
+    assert!(report.new > 200, "{}", report.new);
     assert!(
-        matches!(synced.coverage, Coverage::Since(_)),
+        matches!(report.coverage, Coverage::Since(_)),
         "what it left out is not claimed"
     );
-    world.check_spans().unwrap();
+    env.check_ranges().unwrap();
 }
 
 #[test]
-fn the_work_can_be_done_by_any_thread() {
+fn engine_futures_are_send() {
     fn sent(_: impl Send) {}
-    let world = SyncEnv::new(Dates::Distinct, 0);
-    sent(world.engine.refresh());
-    sent(world.engine.full_sync(SyncDepth::All, |_| ()));
-    sent(world.engine.fetch_email(&EmailId::new("a")));
-    sent(world.engine.reread_page(&EmailId::new("a")));
+    let env = SyncEnv::new(Dates::Distinct, 0);
+    sent(env.engine.refresh());
+    sent(env.engine.full_sync(SyncDepth::All, |_| ()));
+    sent(env.engine.fetch_email(&EmailId::new("a")));
+    sent(env.engine.reread_page(&EmailId::new("a")));
 }
 
 #[test]
 fn unreadable_item_is_in_no_covered_range() {
-    for blotted in ["mail-420", "mail-200", "mail-0"] {
-        let world = SyncEnv::new(Dates::Distinct, 450);
-        world.sim.state().blotted = Some(blotted);
+    for unreadable_id in ["mail-420", "mail-200", "mail-0"] {
+        let env = SyncEnv::new(Dates::Distinct, 450);
+        env.sim.state().unreadable_id = Some(unreadable_id);
         for _ in 0..2 {
-            let (requests, synced) = world.count_requests(SyncEnv::full_sync);
-            assert!(requests <= 7, "{blotted}: {requests} requests");
-            assert_eq!(synced.stop_reason, StopReason::Unreadable, "{blotted}");
-            assert!(
-                synced.coverage != Coverage::Complete && world.ids().len() == 449,
-                "{blotted}: {}",
-                world.ids().len()
+            let (requests, report) = env.count_requests(SyncEnv::full_sync);
+            assert!(requests <= 7, "{unreadable_id}: {requests} requests");
+            assert_eq!(
+                report.stop_reason,
+                StopReason::Unreadable,
+                "{unreadable_id}"
             );
-            world.check_spans().unwrap();
+            assert!(
+                report.coverage != Coverage::Complete && env.ids().len() == 449,
+                "{unreadable_id}: {}",
+                env.ids().len()
+            );
+            env.check_ranges().unwrap();
         }
-        let (requests, _) = world.count_requests(SyncEnv::refresh);
+        let (requests, _) = env.count_requests(SyncEnv::refresh);
         assert!(
             requests <= 1,
-            "{blotted}: looking for new mail takes {requests} requests"
+            "{unreadable_id}: looking for new mail takes {requests} requests"
         );
-        world.sim.state().blotted = None;
-        assert_eq!(world.full_sync().stop_reason, StopReason::End, "{blotted}");
-        world.check_whole().unwrap();
-        world.check_spans().unwrap();
+        env.sim.state().unreadable_id = None;
+        assert_eq!(
+            env.full_sync().stop_reason,
+            StopReason::End,
+            "{unreadable_id}"
+        );
+        env.check_whole().unwrap();
+        env.check_ranges().unwrap();
     }
 }
 
@@ -455,16 +463,16 @@ fn unreadable_item_is_in_no_covered_range() {
 fn changed_id_case_does_not_end_run() {
     for pattern in 0..16_u32 {
         for run in [SyncEnv::refresh, SyncEnv::full_sync] {
-            let world = SyncEnv::new(Dates::Distinct, 350);
+            let env = SyncEnv::new(Dates::Distinct, 350);
             let faults =
                 (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(ServiceFault::UpperCase));
-            world.sim.state().faults = faults.collect();
-            run(&world);
-            run(&world);
-            world.sim.state().faults.clear();
-            let synced = world.full_sync();
+            env.sim.state().faults = faults.collect();
+            run(&env);
+            run(&env);
+            env.sim.state().faults.clear();
+            let report = env.full_sync();
             assert_eq!(
-                (synced.stop_reason, synced.coverage),
+                (report.stop_reason, report.coverage),
                 (StopReason::End, Coverage::Complete),
                 "{pattern:b}"
             );
@@ -474,16 +482,16 @@ fn changed_id_case_does_not_end_run() {
 
 #[test]
 fn status_changes_are_stored_with_their_time() {
-    let world = SyncEnv::new(Dates::Distinct, 30);
-    world.refresh();
-    world.sim.state().mails[3].event = "delivered";
-    let synced = world.refresh();
-    let id = EmailId::new(&world.sim.state().mails[3].id);
+    let env = SyncEnv::new(Dates::Distinct, 30);
+    env.refresh();
+    env.sim.state().mails[3].event = "delivered";
+    let report = env.refresh();
+    let id = EmailId::new(&env.sim.state().mails[3].id);
     assert_eq!(
-        (synced.changes, synced.changed_ids.as_slice()),
+        (report.changes, report.changed_ids.as_slice()),
         (1, [id.clone()].as_slice())
     );
-    let history = world.engine.archive().history(&id).unwrap();
+    let history = env.engine.archive().history(&id).unwrap();
     assert_eq!(
         history
             .iter()
@@ -492,27 +500,24 @@ fn status_changes_are_stored_with_their_time() {
         [Status::Sent, Status::Delivered]
     );
     assert!(history[0].seen < history[1].seen);
-    let row = world.engine.archive().row(&id).unwrap().unwrap();
+    let row = env.engine.archive().row(&id).unwrap().unwrap();
     assert_eq!(row.last_change.as_ref(), history.last());
 }
 
 #[test]
 fn fetched_email_updates_body_and_status() {
-    let world = SyncEnv::new(Dates::Distinct, 30);
-    let id = EmailId::new(&world.sim.state().mails[3].id);
-    let email = world
-        .runtime
-        .block_on(world.engine.fetch_email(&id))
-        .unwrap();
+    let env = SyncEnv::new(Dates::Distinct, 30);
+    let id = EmailId::new(&env.sim.state().mails[3].id);
+    let email = env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
     assert_eq!(email.html.as_deref(), Some("<p>Hi</p>"));
     assert_eq!(
-        world.engine.archive().coverage().unwrap(),
+        env.engine.archive().coverage().unwrap(),
         Coverage::Unknown,
-        "one email is no stretch"
+        "one email is no range"
     );
-    world.sim.state().mails[3].event = "opened";
-    world.refresh();
-    let kept = world.engine.archive().email(&id).unwrap().unwrap();
+    env.sim.state().mails[3].event = "opened";
+    env.refresh();
+    let kept = env.engine.archive().email(&id).unwrap().unwrap();
     assert_eq!(
         (&*kept.json, kept.summary.status),
         (
@@ -520,25 +525,24 @@ fn fetched_email_updates_body_and_status() {
             Status::Opened
         )
     );
-    assert!(world.engine.archive().row(&id).unwrap().unwrap().has_body);
-    world.check_whole().unwrap();
+    assert!(env.engine.archive().row(&id).unwrap().unwrap().has_body);
+    env.check_whole().unwrap();
 }
 
 #[test]
 fn page_far_below_top_can_be_reread() {
-    let world = SyncEnv::new(Dates::Distinct, 350);
-    world.full_sync();
-    world.sim.state().mails[250].event = "bounced";
-    assert_eq!(world.refresh().changes, 0);
-    let above = EmailId::new(&world.sim.state().mails[240].id);
-    let (requests, synced) = world.count_requests(|world| {
-        world
-            .runtime
-            .block_on(world.engine.reread_page(&above))
+    let env = SyncEnv::new(Dates::Distinct, 350);
+    env.full_sync();
+    env.sim.state().mails[250].event = "bounced";
+    assert_eq!(env.refresh().changes, 0);
+    let above = EmailId::new(&env.sim.state().mails[240].id);
+    let (requests, report) = env.count_requests(|env| {
+        env.runtime
+            .block_on(env.engine.reread_page(&above))
             .unwrap()
     });
     assert_eq!(
-        (requests, synced.changes, synced.coverage),
+        (requests, report.changes, report.coverage),
         (1, 1, Coverage::Complete)
     );
 }

@@ -302,7 +302,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     spans
 }
 
-/// Builds what is shown in place of key hints: a notice, a running request, typed keys.
+/// Builds what is shown instead of key hints: a notice, a running request, typed keys.
 fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
     let accent = ctx.theme.accent();
     let stop = format_stop_hint(model, model.focus());
@@ -355,7 +355,7 @@ fn format_stop_hint(model: &Model, focus: Focus) -> String {
         .map_or_else(String::new, |key| format!("; {key} stops"))
 }
 
-/// What the service has asked for, counted down: `the service asks to wait 12 s  `.
+/// Formats the countdown of a rate limit pause: `the service asks to wait 12 s  `.
 fn format_pause(model: &Model) -> Option<String> {
     let pause = model.rate_budget()?.paused_for;
     // A second goes by unnoticed.
@@ -400,22 +400,22 @@ fn format_position(model: &Model) -> String {
     format!(" {:>width$}/{total}  ", group_digits(position, ' '))
 }
 
-/// The keys that matter most for the focus, as many as fit; the key of the help always has room.
-fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
+/// Adds the most important keys of the focus, as many as fit; there is always space for the help key.
+fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
     const HELP_WIDTH: usize = 8;
     let used: usize = spans.iter().map(Span::width).sum();
-    let mut room = usize::from(width).saturating_sub(used);
+    let mut rest = usize::from(width).saturating_sub(used);
     let hints = model.key_hints();
     let last = hints.len().saturating_sub(1);
     for (n, (key, hint)) in hints.into_iter().enumerate() {
         let gap = if n == last { "" } else { "  " };
         let hint = format!(" {hint}{gap}");
         let columns = key.width() + hint.trim_end().width() + 2;
-        if columns + if n == last { 0 } else { HELP_WIDTH } > room {
+        if columns + if n == last { 0 } else { HELP_WIDTH } > rest {
             continue;
         }
-        room -= columns;
-        spans.push(Span::styled(key, look.theme.accent()));
+        rest -= columns;
+        spans.push(Span::styled(key, ctx.theme.accent()));
         spans.push(Span::raw(hint));
     }
 }

@@ -1,4 +1,4 @@
-//! The server keeps the API's contract, rule by rule, over real HTTP.
+//! Tests of the server against the API's contract, over real HTTP.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that finds something else than it expects has failed"
@@ -40,7 +40,7 @@ const SUMMARY: [&str; 11] = [
 const BODY: [&str; 4] = ["object", "html", "text", "tags"];
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A server on a port of its own, whose clock stands still until it is turned.
+/// A server on its own port, with a clock that a test sets.
 struct Served {
     base: String,
     client: reqwest::Client,
@@ -420,7 +420,7 @@ async fn rate_limit_headers_match_enforced_limit() {
     assert_eq!(
         header(&keyless, "ratelimit-remaining"),
         "3",
-        "a stranger uses up nobody's budget"
+        "a wrong key uses no rate limit"
     );
     for left in ["2", "1", "0"] {
         let response = ask().await;
@@ -447,7 +447,7 @@ async fn rate_limit_headers_match_enforced_limit() {
     assert_eq!(ask().await.status(), StatusCode::OK);
 }
 
-/// Has one page, and breaks at everything else.
+/// Has one page and fails for any other request.
 struct Trouble;
 
 impl EmailSource for Trouble {
@@ -502,6 +502,6 @@ async fn server_shuts_down_despite_open_connections() {
     assert!(ended.unwrap().is_ok());
     assert!(
         TcpStream::connect(&address).await.is_err(),
-        "nobody listens any more"
+        "the port is closed"
     );
 }

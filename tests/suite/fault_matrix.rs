@@ -1,4 +1,4 @@
-//! Whatever the service does: the commands end with the right exit code and message.
+//! Tests of each fault of the service: exit code and message of the commands.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::harness::faults::{End, Row, Tries, for_each, table};
 use crate::harness::faulty_server::{Faulty, truth};
 use crate::harness::process::Sentbox;
 
-/// The exit code and the words of the commands themselves, where no time has to pass.
+/// Checks the commands' exit codes and messages for a fault that needs no time.
 async fn commands(row: &Row) {
     let service = Faulty::start().await;
     let id = truth()[5].0.clone();
@@ -55,7 +55,7 @@ async fn commands(row: &Row) {
 }
 
 #[tokio::test]
-async fn the_commands_say_it_and_exit_so() {
+async fn each_fault_has_its_exit_code_and_message() {
     let fails = |row: &&Row| {
         [row.list, row.show, row.sync]
             .iter()

@@ -1,4 +1,4 @@
-//! How old a status may be: `show`, `sync --recheck` and `search --fresh` against a service that changes.
+//! Tests of the age of statuses: `show`, `sync --recheck` and `search --fresh`.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,21 +15,21 @@ use serde_json::value::RawValue;
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
-/// Emails of the last day, newest first, whose statuses change as a test says.
+/// Emails of the last day, newest first; a test changes their statuses.
 #[derive(Clone)]
 struct Live(Arc<Mutex<State>>);
 
 struct State {
     /// Number, time and status of each email.
     emails: Vec<(usize, Timestamp, &'static str)>,
-    /// Requests since the last look: pages, and single emails.
+    /// Requests since the last check: pages, and single emails.
     pages: u32,
     singles: u32,
     fails: bool,
 }
 
 impl Live {
-    /// So many emails, a minute apart, all `sent`. Number 0 is the newest.
+    /// Creates `count` emails, a minute apart, all `sent`. Number 0 is the newest.
     fn new(count: usize) -> Self {
         let now = clock::now();
         let minutes = |n: usize| SignedDuration::from_mins(i64::try_from(n).unwrap() + 1);
@@ -61,7 +61,7 @@ impl Live {
         self.0.lock().unwrap().fails = fails;
     }
 
-    /// Pages and single emails that were asked for since the last time.
+    /// Returns and resets the number of requested pages and single emails.
     fn requests(&self) -> (u32, u32) {
         let mut state = self.0.lock().unwrap();
         (
@@ -71,7 +71,7 @@ impl Live {
     }
 }
 
-/// The id of an email.
+/// Returns the id of an email.
 fn id(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
@@ -132,7 +132,7 @@ impl EmailSource for Live {
     }
 }
 
-/// The service, and an archive that holds all of it.
+/// Returns a service and a synced archive.
 fn mirrored(count: usize) -> (Live, Service, Sentbox) {
     let live = Live::new(count);
     let service = Service::new(live.clone());
@@ -142,7 +142,7 @@ fn mirrored(count: usize) -> (Live, Service, Sentbox) {
     (live, service, sentbox)
 }
 
-/// Makes everything that the archive knows of the service this much older.
+/// Makes all confirmation times in the archive older by `span`.
 fn age(sentbox: &Sentbox, span: SignedDuration) {
     let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
@@ -201,11 +201,11 @@ fn recheck_counts_what_it_read() {
     live.change(100..350, "bounced");
     live.delete(200);
     // The walk confirms the newest hundred and the very last.
-    assert_snapshot!(sentbox.told("sync --back all --recheck all --rate 1000"), @r"
+    assert_snapshot!(sentbox.transcript("sync --back all --recheck all --rate 1000"), @r"
     0 emails new, 249 changed; re-read 249 statuses, 248 changed, 1 gone; everything the service has is here
     exit code 0
     ");
-    assert_snapshot!(sentbox.told("sync --back 1h --recheck all --rate 1000 --json"), @r#"
+    assert_snapshot!(sentbox.transcript("sync --back 1h --recheck all --rate 1000 --json"), @r#"
     {"new":0,"changes":0,"pages":4,"recheck":{"statuses":249,"changes":0,"gone":0,"left":0},"complete":true,"since":null}
     exit code 0
     "#);
@@ -222,7 +222,7 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
         .parse()
         .unwrap();
     assert!((120..350).contains(&found), "{found}");
-    assert_snapshot!(sentbox.told("sync --recheck 2"), @r"
+    assert_snapshot!(sentbox.transcript("sync --recheck 2"), @r"
     stderr: sentbox: invalid value '2' for '--recheck <SPAN>': expected all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
     stderr:    hint: see sentbox --help
     exit code 2
@@ -238,12 +238,12 @@ fn sync_reads_due_statuses_by_default() {
     age(&sentbox, HOUR * 6);
     sentbox.stdout("sync --back 1h --rate 1000 --recheck off");
     assert_eq!(live.requests(), (1, 0));
-    let told = sentbox.told("sync --back 1h --rate 1000");
+    let transcript = sentbox.transcript("sync --back 1h --rate 1000");
     assert!(
-        told.contains(
+        transcript.contains(
             "0 emails new, 250 changed; re-read 250 statuses, 250 changed, 0 gone; everything"
         ),
-        "{told}"
+        "{transcript}"
     );
     assert_eq!(sentbox.stdout("search --count status:bounced"), "250\n");
 }
@@ -253,7 +253,7 @@ fn fresh_search_confirms_before_it_counts() {
     let (live, _service, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     assert_eq!(sentbox.stdout("search --count status:bounced"), "0\n");
-    assert_snapshot!(sentbox.told("search --fresh --count status:bounced --rate 1000"), @r"
+    assert_snapshot!(sentbox.transcript("search --fresh --count status:bounced --rate 1000"), @r"
     250
     stderr: sentbox: searched 350 emails, which is everything the service has
     exit code 0
@@ -272,21 +272,21 @@ fn fresh_search_confirms_before_it_counts() {
 fn fresh_search_reports_where_its_limit_stopped_it() {
     let (live, _service, sentbox) = mirrored(850);
     live.change(100..850, "bounced");
-    let told =
-        sentbox.told("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
+    let transcript = sentbox
+        .transcript("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
     assert!(
-        told.starts_with(
+        transcript.starts_with(
             "200\nstderr: sentbox: confirming 750 statuses first, with about 8 requests; --max-requests 2 allows the newest of them\n"
         ),
-        "{told}"
+        "{transcript}"
     );
     assert!(
-        told.contains("stderr: sentbox: statuses checked back to ")
-            && told.contains("; 550 older ones not checked; --max-requests 8 checks all\n"),
-        "{told}"
+        transcript.contains("stderr: sentbox: statuses checked back to ")
+            && transcript.contains("; 550 older ones not checked; --max-requests 8 checks all\n"),
+        "{transcript}"
     );
-    assert!(!told.contains("or later"), "{told}");
-    assert_snapshot!(sentbox.told("search --fresh --max-requests 0 status:bounced"), @r"
+    assert!(!transcript.contains("or later"), "{transcript}");
+    assert_snapshot!(sentbox.transcript("search --fresh --max-requests 0 status:bounced"), @r"
     stderr: sentbox: invalid value '0' for '--max-requests <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox --help
     exit code 2
@@ -307,10 +307,12 @@ fn fresh_search_confirms_no_more_than_it_prints() {
     assert_eq!(live.requests(), (1, 0));
     sentbox.stdout("search --fresh --count mail --rate 1000");
     assert_eq!(live.requests(), (1, 0), "no status is printed");
-    let told = sentbox.told("search --fresh --limit 250 --max-requests 1 to:example --rate 1000");
+    let transcript =
+        sentbox.transcript("search --fresh --limit 250 --max-requests 1 to:example --rate 1000");
     assert!(
-        told.contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"),
-        "{told}"
+        transcript
+            .contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"),
+        "{transcript}"
     );
     live.requests();
     live.change([700], "bounced");
@@ -330,33 +332,34 @@ fn fresh_search_fails_without_the_service() {
 fn old_statuses_are_reported_with_their_time() {
     let (_live, _service, sentbox) = mirrored(350);
     age(&sentbox, HOUR * 24 * 400);
-    let told = stderr(&sentbox, "search --count status:bounced");
+    let transcript = stderr(&sentbox, "search --count status:bounced");
     assert!(
-        told.contains("sentbox: statuses as of ")
-            && told.contains(" or later; --fresh checks with the service\n"),
-        "{told}"
+        transcript.contains("sentbox: statuses as of ")
+            && transcript.contains(" or later; --fresh checks with the service\n"),
+        "{transcript}"
     );
     assert!(
-        told.contains("sentbox: searched 350 emails, which is everything the service had at "),
-        "{told}"
+        transcript
+            .contains("sentbox: searched 350 emails, which is everything the service had at "),
+        "{transcript}"
     );
-    let told = stderr(&sentbox, "search --count to:example");
+    let transcript = stderr(&sentbox, "search --count to:example");
     assert!(
-        !told.contains("or later") && told.contains("the service had at "),
-        "{told}"
+        !transcript.contains("or later") && transcript.contains("the service had at "),
+        "{transcript}"
     );
-    let told = stderr(&sentbox, "search --count to:example --back 1h --rate 1000");
+    let transcript = stderr(&sentbox, "search --count to:example --back 1h --rate 1000");
     assert!(
-        told.contains("which is everything the service has\n"),
-        "{told}"
+        transcript.contains("which is everything the service has\n"),
+        "{transcript}"
     );
-    let told = stderr(
+    let transcript = stderr(
         &sentbox,
         "search --count status:bounced --back 1h --rate 1000",
     );
     assert!(
-        told.contains(" or later; --fresh checks with the service\n"),
-        "the older ones were not asked for: {told}"
+        transcript.contains(" or later; --fresh checks with the service\n"),
+        "the older ones were not requested: {transcript}"
     );
     assert_eq!(
         stderr(&sentbox, "search --count status:bounced --quiet"),
@@ -365,7 +368,7 @@ fn old_statuses_are_reported_with_their_time() {
 }
 
 #[test]
-fn search_json_says_when_each_status_was_checked() {
+fn search_json_has_confirmation_times() {
     let (_live, _service, sentbox) = mirrored(2);
     let found: Value = serde_json::from_str(&sentbox.stdout("search --json mail")).unwrap();
     let email = found["data"][0].as_object().unwrap();
@@ -391,7 +394,7 @@ fn search_json_says_when_each_status_was_checked() {
     );
 
     let other = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_other");
-    assert!(other.fed("import -", &lines).status.success());
+    assert!(other.run_with_input("import -", &lines).status.success());
     let again = other.stdout("search --jsonl mail");
     assert_eq!(again.matches("_sentbox").count(), 2);
     assert!(
@@ -422,11 +425,11 @@ fn show_requests_email_each_time() {
     let show = format!("show {}", id(300));
     assert!(sentbox.stdout(&show).contains("→ sent: "));
     live.change([300], "bounced");
-    let told = sentbox.told(&show);
+    let transcript = sentbox.transcript(&show);
     assert!(
-        told.starts_with("status     ✕ bounced: their server rejected it; as of [TIME]\n")
-            && !told.contains("stderr"),
-        "{told}"
+        transcript.starts_with("status     ✕ bounced: their server rejected it; as of [TIME]\n")
+            && !transcript.contains("stderr"),
+        "{transcript}"
     );
     assert_eq!(live.requests(), (0, 2));
     assert_eq!(
@@ -486,23 +489,23 @@ fn show_without_answer_prints_copy_and_age() {
         "it is fresh"
     );
     age(&sentbox, HOUR * 24 * 400);
-    let told = sentbox.told(&show);
+    let transcript = sentbox.transcript(&show);
     assert!(
-        told.contains("stderr: sentbox: ")
-            && told.contains("; status as of ")
-            && told.ends_with("exit code 0"),
-        "{told}"
+        transcript.contains("stderr: sentbox: ")
+            && transcript.contains("; status as of ")
+            && transcript.ends_with("exit code 0"),
+        "{transcript}"
     );
     assert_eq!(
         sentbox.run(&format!("{show} --fresh")).status.code(),
         Some(5)
     );
     drop(service);
-    let told = sentbox.told(&show);
+    let transcript = sentbox.transcript(&show);
     assert!(
-        told.contains("stderr: sentbox: connection refused by [SERVICE]; status as of ")
-            && told.ends_with("exit code 0"),
-        "{told}"
+        transcript.contains("stderr: sentbox: connection refused by [SERVICE]; status as of ")
+            && transcript.ends_with("exit code 0"),
+        "{transcript}"
     );
     assert!(
         sentbox
@@ -510,21 +513,22 @@ fn show_without_answer_prints_copy_and_age() {
             .contains("_sentbox"),
         "it is a copy"
     );
-    let told = sentbox.told(&listed);
+    let transcript = sentbox.transcript(&listed);
     assert!(
-        told.contains("\n\nthe body was never fetched\nstderr: ") && told.ends_with("exit code 0"),
-        "{told}"
+        transcript.contains("\n\nthe body was never fetched\nstderr: ")
+            && transcript.ends_with("exit code 0"),
+        "{transcript}"
     );
     assert_eq!(
         sentbox.run(&format!("{listed} --json")).status.code(),
         Some(5),
         "a program is not given half an email"
     );
-    let told = sentbox.told(&format!("{listed} --offline"));
+    let transcript = sentbox.transcript(&format!("{listed} --offline"));
     assert!(
-        told.contains("; without --offline the service is asked\n")
-            && told.ends_with("exit code 0"),
-        "{told}"
+        transcript.contains("; without --offline the service is asked\n")
+            && transcript.ends_with("exit code 0"),
+        "{transcript}"
     );
     let copy: Value =
         serde_json::from_str(&sentbox.stdout(&format!("{listed} --offline --json"))).unwrap();
@@ -532,11 +536,11 @@ fn show_without_answer_prints_copy_and_age() {
         (&copy["subject"], copy.get("text")),
         (&"Mail 2".into(), None)
     );
-    let told = sentbox.told(&format!("{listed} --offline --as text"));
+    let transcript = sentbox.transcript(&format!("{listed} --offline --as text"));
     assert!(
-        told.contains("stderr: sentbox: the body of this email was never fetched\n")
-            && told.ends_with("exit code 1"),
-        "{told}"
+        transcript.contains("stderr: sentbox: the body of this email was never fetched\n")
+            && transcript.ends_with("exit code 1"),
+        "{transcript}"
     );
 }
 
@@ -546,19 +550,19 @@ fn show_of_deleted_email_prints_copy_and_note() {
     let show = format!("show {}", id(1));
     sentbox.stdout(&show);
     live.delete(1);
-    let told = sentbox.told(&show);
+    let transcript = sentbox.transcript(&show);
     assert!(
-        told.contains("\ngone       the service has no such email; kept here\n")
-            && told.contains("\nHello\n"),
-        "{told}"
+        transcript.contains("\ngone       the service has no such email; kept here\n")
+            && transcript.contains("\nHello\n"),
+        "{transcript}"
     );
     assert!(
-        told.contains(
+        transcript.contains(
             "stderr: sentbox: the service has no such email; this is the copy kept here\n"
         ),
-        "{told}"
+        "{transcript}"
     );
-    assert!(told.ends_with("exit code 0"), "{told}");
+    assert!(transcript.ends_with("exit code 0"), "{transcript}");
     assert_eq!(
         sentbox.run(&format!("{show} --fresh")).status.code(),
         Some(4)
@@ -572,7 +576,7 @@ fn show_of_deleted_email_prints_copy_and_note() {
 }
 
 #[test]
-fn archive_info_says_how_many_statuses_are_due() {
+fn archive_info_counts_due_statuses() {
     let (_live, _service, sentbox) = mirrored(350);
     let info = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
     assert_eq!(info("archive info --json")["statuses"]["due"], 0);

@@ -32,7 +32,7 @@ fn check_corpus(target: &str, check: fn(&[u8])) {
     assert!(count > 0, "fuzz/corpus/{target} is empty");
 }
 
-/// Bytes, text in all scripts, and text of the characters that matter to the parser.
+/// Bytes, text in all scripts, and text of the parser's special characters.
 fn input(special: &'static str) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),

@@ -1,21 +1,22 @@
-//! Everything that is tested from outside, in one program, because linking is what takes long.
+//! Tests from outside the crate, in one program because linking takes long.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archive_command;
 mod cli;
+mod cli_errors;
 mod client;
 mod contract;
-mod disk;
-mod echo;
-mod ends;
+mod crash_safety;
 mod fault_matrix;
 mod fresh;
 mod fuzz;
 mod harness;
-mod killed;
-mod mirror;
 mod profiles;
 mod quirks;
 mod search;
 mod secrets;
+mod storage_failures;
+mod sync_command;
 mod terminal;
-mod upkeep;
+mod terminal_injection;
+mod termination;

@@ -1,11 +1,11 @@
-//! Keys and profiles as a person handles them: login, profile, config.
+//! Tests of keys and profiles: login, profile, config, doctor.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::{Sentbox, answering};
+use crate::harness::process::{Sentbox, serve_once};
 use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
@@ -22,7 +22,7 @@ fn service() -> Service {
 }
 
 fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
-    let output = sentbox.fed(
+    let output = sentbox.run_with_input(
         &format!("login --base-url {} {more}", service.base()),
         &format!("{KEY}\nnot part of it\n"),
     );
@@ -82,8 +82,8 @@ fn rejected_or_send_only_key_is_not_stored() {
         ),
     ] {
         let sentbox = Sentbox::new();
-        let output = sentbox.fed(
-            &format!("login --json --base-url {}", answering(answer)),
+        let output = sentbox.run_with_input(
+            &format!("login --json --base-url {}", serve_once(answer)),
             KEY,
         );
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
@@ -101,14 +101,14 @@ fn rejected_or_send_only_key_is_not_stored() {
         assert!(!config(&sentbox).exists());
     }
     let sentbox = Sentbox::new();
-    assert_snapshot!(sentbox.shown(&sentbox.fed("login", "\n")), @r"
+    assert_snapshot!(sentbox.shown(&sentbox.run_with_input("login", "\n")), @r"
     stderr: sentbox: the API key from standard input is empty
     exit code 3
     ");
 }
 
 #[test]
-fn a_key_is_typed_unseen() {
+fn typed_key_is_not_shown() {
     let service = service();
     let sentbox = Sentbox::new();
     let terminal = native_pty_system()
@@ -144,7 +144,7 @@ fn a_key_is_typed_unseen() {
         .unwrap()
         .write_all(format!("{KEY}\r").as_bytes())
         .unwrap();
-    // A terminal that nobody holds any more ends with an error; what came before it counts.
+    // A terminal that no process holds ends with an error; what came before it counts.
     let _ = reader.read_to_end(&mut seen);
     let seen = String::from_utf8(seen).unwrap();
     assert!(child.wait().unwrap().success(), "{seen}");
@@ -162,37 +162,37 @@ fn profiles_are_listed_chosen_and_removed() {
     let file = config(&sentbox).join("config.toml");
     let more = "\n# Ours.\n[profiles.staging]\napi_key_command = \"pass show re_canary\"\n[profiles.bare]\n";
     std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + more).unwrap();
-    let told = |line: &str| {
+    let transcript = |line: &str| {
         let wide = format!("{:29}", "[SERVICE]");
         sentbox
-            .told(line)
+            .transcript(line)
             .replace(&format!("{:29}", service.base()), &wide)
             .replace(&service.base(), "[SERVICE]")
     };
-    assert!(told("profile list").starts_with("* acme     "));
-    assert_snapshot!(told("profile list --jsonl"), @r#"
+    assert!(transcript("profile list").starts_with("* acme     "));
+    assert_snapshot!(transcript("profile list --jsonl"), @r#"
     {"name":"acme","default":true,"base_url":"[SERVICE]","key_from":"file [HOME]/.config/sentbox/keys/acme"}
     {"name":"bare","default":false,"base_url":"https://api.resend.com","key_from":null}
     {"name":"staging","default":false,"base_url":"https://api.resend.com","key_from":"command pass ..."}
     exit code 0
     "#);
-    assert_snapshot!(told("profile use stagin"), @r"
+    assert_snapshot!(transcript("profile use stagin"), @r"
     stderr: sentbox: there is no profile stagin
     stderr:    hint: did you mean staging?
     exit code 2
     ");
-    assert_snapshot!(told("profile use staging"), @r"
+    assert_snapshot!(transcript("profile use staging"), @r"
     stderr: sentbox: staging is the default profile now
     exit code 0
     ");
     assert!(std::fs::read_to_string(&file).unwrap().contains("# Ours."));
     sentbox.stdout("show 5b -p acme");
-    assert_snapshot!(told("profile remove acme"), @r"
+    assert_snapshot!(transcript("profile remove acme"), @r"
     stderr: sentbox: the mail that profile acme has gathered would be deleted with it: [HOME]/.local/share/sentbox/acme
     stderr:    hint: add --yes to delete it, too; the service forgets old mail
     exit code 2
     ");
-    assert_snapshot!(told("profile remove acme --yes"), @r"
+    assert_snapshot!(transcript("profile remove acme --yes"), @r"
     stderr: sentbox: profile acme is removed
     exit code 0
     ");
@@ -200,35 +200,35 @@ fn profiles_are_listed_chosen_and_removed() {
         !config(&sentbox).join("keys/acme").exists()
             && !sentbox.home().join(".local/share/sentbox/acme").exists()
     );
-    assert_snapshot!(told("config check"), @r"
+    assert_snapshot!(transcript("config check"), @r"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 2, default: staging
     exit code 0
     ");
 }
 
 #[test]
-fn a_login_says_when_another_key_goes_first() {
+fn login_reports_a_key_of_higher_precedence() {
     let service = service();
     let sentbox = Sentbox::new().with("RESEND_API_KEY", "re_canary_of_another_team");
-    let told = log_in(&sentbox, &service, "");
-    assert!(told.contains("RESEND_API_KEY is set and goes before this profile; --profile default uses it all the same"), "{told}");
+    let transcript = log_in(&sentbox, &service, "");
+    assert!(transcript.contains("RESEND_API_KEY is set and goes before this profile; --profile default uses it all the same"), "{transcript}");
 }
 
 #[test]
-fn the_file_is_found_edited_and_checked() {
+fn config_file_is_found_edited_and_checked() {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with(
         "EDITOR",
         "printf '%s' \"$SENTBOX_API_KEY\" > seen; printf '[profiles.a]\\nrates = 1\\n' >",
     );
-    assert_snapshot!(sentbox.told("config path"), @r"
+    assert_snapshot!(sentbox.transcript("config path"), @r"
     [HOME]/.config/sentbox/config.toml
     exit code 0
     ");
-    assert_snapshot!(sentbox.told("config check"), @r"
+    assert_snapshot!(sentbox.transcript("config check"), @r"
     [HOME]/.config/sentbox/config.toml does not exist (optional)
     exit code 0
     ");
-    assert_snapshot!(sentbox.told("config edit"), @r#"
+    assert_snapshot!(sentbox.transcript("config edit"), @r#"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 1, default: default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "rates" is not known here; did you mean rate?
     exit code 0
@@ -240,7 +240,7 @@ fn the_file_is_found_edited_and_checked() {
     );
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
     std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
-    assert_snapshot!(sentbox.told("config check"), @r#"
+    assert_snapshot!(sentbox.transcript("config check"), @r#"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
     stderr: sentbox: view 2, Odd: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
@@ -252,7 +252,7 @@ fn the_file_is_found_edited_and_checked() {
         "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n",
     )
     .unwrap();
-    assert_snapshot!(sentbox.told("config check"), @r"
+    assert_snapshot!(sentbox.transcript("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
     stderr:    hint: sentbox config edit
     exit code 8
@@ -262,12 +262,12 @@ fn the_file_is_found_edited_and_checked() {
         "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n",
     )
     .unwrap();
-    assert_snapshot!(sentbox.told("config check"), @r#"
+    assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
-    assert_snapshot!(sentbox.told("demo"), @r#"
+    assert_snapshot!(sentbox.transcript("demo"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
     stderr:    hint: sentbox config check lists all errors, sentbox config edit opens the file
     exit code 8
@@ -276,7 +276,7 @@ fn the_file_is_found_edited_and_checked() {
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
     std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
-    assert_snapshot!(sentbox.told("config check"), @r#"
+    assert_snapshot!(sentbox.transcript("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "ratte" is not known here; did you mean rate?
@@ -284,7 +284,7 @@ fn the_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
-    assert_snapshot!(sentbox.told("list"), @r#"
+    assert_snapshot!(sentbox.transcript("list"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
     stderr:    hint: sentbox config check says it line by line; sentbox config edit
     exit code 8
@@ -377,7 +377,7 @@ fn doctor_checks_everything_and_exits_by_failure() {
     assert_eq!(code(&Sentbox::new()), 3);
     let stranger = Sentbox::at(&service)
         .with("SENTBOX_API_KEY", "re_stranger")
-        .told("doctor");
+        .transcript("doctor");
     assert!(
         stranger.contains("ok      service   [SERVICE] answers, in ")
             && stranger.contains("FAILED  access    "),
@@ -402,7 +402,7 @@ fn doctor_checks_everything_and_exits_by_failure() {
 
 #[test]
 fn without_terminal_missing_key_is_the_error() {
-    assert_snapshot!(Sentbox::new().told(""), @r"
+    assert_snapshot!(Sentbox::new().transcript(""), @r"
     stderr: sentbox: there is no API key
     stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
@@ -417,15 +417,21 @@ fn login_reports_archive_of_previous_key() {
     sentbox.stdout("sync --back all");
     let key_file = config(&sentbox).join("keys/acme");
     std::fs::write(&key_file, "re_canary_of_somebody\n").unwrap();
-    let told = |line: &str| sentbox.told(line).replace(&service.base(), "[SERVICE]");
-    assert_snapshot!(told("search receipt"), @r"
+    let transcript = |line: &str| {
+        sentbox
+            .transcript(line)
+            .replace(&service.base(), "[SERVICE]")
+    };
+    assert_snapshot!(transcript("search receipt"), @r"
     stderr: sentbox: profile acme has an archive of 1 email that belongs to another key (fingerprint 9c925810, for [SERVICE])
     stderr:    hint: if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin
     exit code 8
     ");
-    assert!(told("doctor").contains("FAILED  archive   profile acme has an archive of 1 email"));
     assert!(
-        told("show 5b").contains("belongs to another key"),
+        transcript("doctor").contains("FAILED  archive   profile acme has an archive of 1 email")
+    );
+    assert!(
+        transcript("show 5b").contains("belongs to another key"),
         "what needs no archive goes on"
     );
     let archives = sentbox.home().join(".local/share/sentbox/acme");
@@ -435,7 +441,7 @@ fn login_reports_archive_of_previous_key() {
         "nothing was begun unasked"
     );
 
-    let begun = told("archive begin");
+    let begun = transcript("archive begin");
     assert!(
         begun.contains("emails   0") && begun.ends_with("exit code 0"),
         "{begun}"
@@ -451,13 +457,13 @@ fn login_reports_archive_of_previous_key() {
             .unwrap(),
     )
     .unwrap();
-    let adopted = told("archive adopt --json");
+    let adopted = transcript("archive adopt --json");
     assert!(
         adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"),
         "{adopted}"
     );
     assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
-    assert_snapshot!(told("archive adopt"), @r"
+    assert_snapshot!(transcript("archive adopt"), @r"
     stderr: sentbox: profile acme has no archive of another key
     stderr:    hint: sentbox archive info describes its archive
     exit code 2
@@ -486,7 +492,7 @@ fn key_command_in_shared_file_is_refused() {
             |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         set(mode);
         for line in ["list -p acme", "config check", "doctor"] {
-            let words = sentbox.told(line);
+            let words = sentbox.transcript(line);
             let why = format!("mode {mode:04o}");
             assert!(
                 words.contains("api_key_command is not run")
@@ -499,13 +505,13 @@ fn key_command_in_shared_file_is_refused() {
         set(kept);
     }
     assert!(!mark.exists());
-    assert!(sentbox.told("config check").ends_with("exit code 0"));
+    assert!(sentbox.transcript("config check").ends_with("exit code 0"));
     sentbox.run("list -p acme");
     assert!(mark.exists(), "nothing is wrong any more");
 }
 
 #[test]
-fn login_that_cannot_store_its_key_adds_no_profile() {
+fn login_without_stored_key_adds_no_profile() {
     let service = service();
     let sentbox = Sentbox::new();
     std::fs::create_dir_all(config(&sentbox)).unwrap();
@@ -514,7 +520,7 @@ fn login_that_cannot_store_its_key_adds_no_profile() {
         "a file where a folder belongs",
     )
     .unwrap();
-    let output = sentbox.fed(
+    let output = sentbox.run_with_input(
         &format!("login -p acme --base-url {}", service.base()),
         crate::harness::service::KEY,
     );
@@ -530,7 +536,7 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
     for name in [".acme.4711", "acme"] {
         std::fs::write(keys.join(name), "re_x").unwrap();
     }
-    let words = sentbox.told("doctor");
+    let words = sentbox.transcript("doctor");
     assert!(
         words.contains("keys/.acme.4711, left by an interrupted login")
             && words.contains("no profile uses the key in"),
@@ -546,7 +552,7 @@ fn profile_without_its_key_names_the_remedy() {
         &config(&sentbox),
         "[profiles.acme]\napi_key_file = \"keys/acme\"\n",
     );
-    let words = sentbox.told("list -p acme");
+    let words = sentbox.transcript("list -p acme");
     assert!(
         words.contains("does not exist")
             && words.contains("sentbox login")

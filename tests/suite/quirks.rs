@@ -1,4 +1,4 @@
-//! The commands against services that differ from the real one without being broken.
+//! Tests of the commands against services that differ from the real one but work.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::harness::faulty_server::{Answer, Does, Faulty, gzip, http, refused, truth};
 use crate::harness::process::Sentbox;
 
-/// Runs the commands one after the other with one home, against a service that does this.
+/// Runs the commands in sequence with one home, against a service with this behaviour.
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
     let service = Faulty::start().await;
     service.does(does);
@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The ids that a JSON list holds, and whether it says that there is more.
+/// Returns the ids of a JSON list and its `has_more`.
 fn listed(output: &Output) -> (Vec<String>, Value) {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let list: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -71,7 +71,7 @@ async fn list_all_without_has_more_is_complete() {
 }
 
 #[tokio::test]
-async fn list_continues_after_short_pages_up_to_the_limit() {
+async fn list_continues_after_short_pages() {
     let (outputs, requests) = run(
         |_, _| Answer::Honest,
         &["list --json --limit 30 --rate 1000"],
@@ -91,7 +91,7 @@ async fn list_prints_no_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn service_without_a_list_is_named_in_the_hint() {
+async fn hint_names_service_without_a_list() {
     let no_list: Does = |asked, _| {
         if asked.is_list() {
             refused("404 No", "", "not_found", "Not found")
@@ -124,7 +124,7 @@ async fn gzip_of_two_members_is_read() {
 }
 
 #[tokio::test]
-async fn requests_that_may_be_repeated_are_repeated() {
+async fn idempotent_requests_are_retried() {
     for status in ["408 Late", "409 Locked", "425 Early"] {
         let service = Faulty::start().await;
         service.does(match &status[..3] {
@@ -161,7 +161,7 @@ async fn requests_that_may_be_repeated_are_repeated() {
 }
 
 #[tokio::test]
-async fn long_wait_for_the_limit_is_reported_on_a_pipe() {
+async fn long_rate_limit_wait_is_reported_on_pipe() {
     let service = Faulty::start().await;
     service.does(|asked, _| {
         let headers = "ratelimit-limit: 4\r\nratelimit-policy: 4;w=86400\r\nratelimit-remaining: 3\r\nratelimit-reset: 86400\r\n";

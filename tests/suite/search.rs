@@ -1,4 +1,4 @@
-//! `sentbox search` as scripts and people meet it.
+//! Tests of `sentbox search`.
 
 use insta::assert_snapshot;
 use sentbox::config::clock;
@@ -16,19 +16,24 @@ const MAILS: [&str; 3] = [
 
 fn filled() -> Sentbox {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
-    assert!(sentbox.fed("import -", &MAILS.join("\n")).status.success());
+    assert!(
+        sentbox
+            .run_with_input("import -", &MAILS.join("\n"))
+            .status
+            .success()
+    );
     sentbox
 }
 
 #[test]
 fn search_prints_matches_and_scope() {
     let sentbox = filled();
-    assert_snapshot!(sentbox.told("search lopez RECEI"), @r"
+    assert_snapshot!(sentbox.transcript("search lopez RECEI"), @r"
     2026-11-20T08:41:07Z	delivered	ana@example.com	Your receipt, Ana	three
     stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");
-    assert_snapshot!(sentbox.told("search --sort oldest --limit 2 -q from:acme"), @r#"
+    assert_snapshot!(sentbox.transcript("search --sort oldest --limit 2 -q from:acme"), @r#"
     2026-11-18T08:00:00Z	sent	sato@example.net	ご注文の確認�	one
     2026-11-19T08:00:00Z	bounced	bo@example.org	=1+1 "receipt"	two
     exit code 0
@@ -85,7 +90,7 @@ fn json_is_verbatim_and_csv_is_safe() {
         nothing,
         serde_json::json!({"object": "list", "data": [], "has_more": false})
     );
-    assert_snapshot!(sentbox.told("search -q --csv --columns id,to,subject,reply-to receipt"), @r#"
+    assert_snapshot!(sentbox.transcript("search -q --csv --columns id,to,subject,reply-to receipt"), @r#"
     id,to,subject,reply-to
     three,Ana López <ana@example.com>,"Your receipt, Ana",
     two,bo@example.org,"'=1+1 ""receipt""",
@@ -96,22 +101,22 @@ fn json_is_verbatim_and_csv_is_safe() {
 #[test]
 fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
-    assert_snapshot!(sentbox.told("search after:someday"), @r"
+    assert_snapshot!(sentbox.transcript("search after:someday"), @r"
     stderr: sentbox: someday: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
     stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");
-    assert_snapshot!(sentbox.told("search"), @r"
+    assert_snapshot!(sentbox.transcript("search"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY>...
     stderr:    hint: see sentbox --help
     exit code 2
     ");
-    assert_snapshot!(sentbox.told("search -receipt"), @r"
+    assert_snapshot!(sentbox.transcript("search -receipt"), @r"
     stderr: sentbox: unexpected argument '-r' found
     stderr:    hint: to exclude a word: `not word`, or `-word` after --
     exit code 2
     ");
-    assert_snapshot!(sentbox.told("list your receipt"), @r"
+    assert_snapshot!(sentbox.transcript("list your receipt"), @r"
     stderr: sentbox: list shows what the service has, which cannot search
     stderr:    hint: sentbox search your receipt looks in the archive
     exit code 2
@@ -131,7 +136,7 @@ fn search_back_fetches_older_mail_first() {
     ));
     let sentbox = Sentbox::at(&service);
     assert_eq!(sentbox.stdout("search --count from:@"), "0\n");
-    assert_snapshot!(sentbox.told("search --count --back all --rate 1000 from:@"), @r"
+    assert_snapshot!(sentbox.transcript("search --count --back all --rate 1000 from:@"), @r"
     250
     stderr: sentbox: searched 250 emails, which is everything the service has
     exit code 0

@@ -1,4 +1,4 @@
-//! A key that would be recognised anywhere is looked for everywhere it must not be.
+//! Tests that a recognisable key appears in no output, file or process list.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,10 +14,10 @@ use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-/// What every key here begins with.
+/// The start of every key in these tests.
 const CANARY: &str = "re_canary";
 
-/// Gives every connection this answer, for as long as the test program runs.
+/// Serves this answer to every connection until the test program ends.
 fn always(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -33,7 +33,7 @@ fn always(answer: String) -> String {
     base
 }
 
-/// Files below a folder in which the key stands, by name or content.
+/// Returns the files below a folder whose name or content has the key.
 pub fn holders(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -64,7 +64,7 @@ fn contains(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn no_answer_brings_the_key_to_light() {
+fn no_error_response_reveals_the_key() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = elsewhere.local_addr().unwrap();
     let answer = |head: &str, body: &str| {
@@ -129,7 +129,7 @@ fn no_answer_brings_the_key_to_light() {
                         sentbox.run(line);
                     }
                     logged_in = sentbox
-                        .fed(&format!("login -vv --base-url {base} -p a"), KEY)
+                        .run_with_input(&format!("login -vv --base-url {base} -p a"), KEY)
                         .status
                         .success();
                 }
@@ -207,11 +207,11 @@ fn child_processes_and_arguments_show_no_key() {
 }
 
 #[test]
-fn a_crash_report_holds_no_key() {
+fn crash_report_has_no_key() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
-    for place in ["fetch", "store"] {
+    for position in ["fetch", "store"] {
         let home = tempfile::tempdir().unwrap();
         let terminal = native_pty_system()
             .openpty(PtySize {
@@ -229,7 +229,7 @@ fn a_crash_report_holds_no_key() {
             ("TERM", "xterm"),
             ("SENTBOX_API_KEY", KEY),
             ("SENTBOX_BASE_URL", &service.base()),
-            ("SENTBOX_PANIC", place),
+            ("SENTBOX_PANIC", position),
         ] {
             command.env(name, value);
         }
@@ -237,15 +237,15 @@ fn a_crash_report_holds_no_key() {
         let mut reader = terminal.master.try_clone_reader().unwrap();
         let reading = thread::spawn(move || {
             let mut seen = Vec::new();
-            // A terminal that nobody holds any more ends with an error; what came before it counts.
+            // A terminal that no process holds ends with an error; what came before it counts.
             let _ = reader.read_to_end(&mut seen);
             seen
         });
-        assert_eq!(child.wait().unwrap().exit_code(), 101, "{place}");
+        assert_eq!(child.wait().unwrap().exit_code(), 101, "{position}");
         drop(terminal);
         let seen = reading.join().unwrap();
         let shown = String::from_utf8_lossy(&seen);
         assert!(!contains(&seen) && shown.contains("report:"), "{shown}");
-        assert_eq!(holders(home.path()), Vec::<PathBuf>::new(), "{place}");
+        assert_eq!(holders(home.path()), Vec::<PathBuf>::new(), "{position}");
     }
 }

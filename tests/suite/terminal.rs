@@ -1,5 +1,4 @@
-//! Ring 4: the real binary in a pseudo-terminal, its bytes read back by a terminal emulator: whatever
-//! ends it, the terminal is as it was.
+//! Tests of the binary in a pseudo-terminal, read by a terminal emulator: the terminal is always restored.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -14,29 +13,29 @@ use crate::harness::service::{KEY, Service};
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// No wait is longer than this, however busy the machine; a test that passes never waits for it.
+/// The longest wait; a passing test never reaches it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The key that has the whole screen written again.
+/// The key that redraws the whole screen.
 const REDRAW: &str = "\u{c}";
 
 pub const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
 
-/// The binary on a terminal of its own.
+/// The binary on its own terminal.
 pub struct Session {
     pub child: Box<dyn Child + Send + Sync>,
     pub master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
-    /// Every byte that was read.
+    /// All bytes read so far.
     seen: Vec<u8>,
     modes_before: String,
     /// Keeps the terminal open after the child has ended, so that its modes can be compared.
     slave: Box<dyn portable_pty::SlavePty + Send>,
     pub home: tempfile::TempDir,
     reader: JoinHandle<()>,
-    /// Whether the terminal is read no more, and what lets its reader go on when it is dropped.
+    /// Pauses the reader of the terminal until it is dropped.
     stalled: Arc<AtomicBool>,
     resume: Option<Sender<()>>,
 }
@@ -102,7 +101,7 @@ impl Session {
         }
     }
 
-    /// A session that shows the sample mailbox.
+    /// Starts the program on the sample mailbox.
     pub fn demo(environment: &[(&str, &str)]) -> Self {
         let mut session = Self::start(
             SENTBOX,
@@ -116,7 +115,7 @@ impl Session {
         session
     }
 
-    /// Reads until the screen is as wanted.
+    /// Reads until the screen meets a condition.
     pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         loop {
             let text = self.screen.screen().contents();
@@ -143,7 +142,7 @@ impl Session {
         kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     }
 
-    /// Closes the terminal under the program, and waits for its end.
+    /// Closes the terminal and waits for the program's end.
     pub fn close(self) -> (u32, tempfile::TempDir) {
         let Self {
             mut child,
@@ -163,7 +162,7 @@ impl Session {
         (wait(child.as_mut()).exit_code(), home)
     }
 
-    /// Reads the terminal no more, and has the program write until it takes no more bytes.
+    /// Stops reading, and makes the program write until its buffer is full.
     pub fn stall(&mut self) {
         self.stalled.store(true, Ordering::SeqCst);
         let other_end = std::fs::File::open(self.master.tty_name().unwrap()).unwrap();
@@ -186,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Waits for the end; gives the exit code after it has seen that the terminal is as it was.
+    /// Waits for the end, checks that the terminal is restored, and returns the exit code.
     pub fn end(self) -> (u32, String) {
         let Self {
             mut child,
@@ -223,7 +222,7 @@ impl Session {
     }
 }
 
-/// Waits for the end of a child, but not for ever.
+/// Waits for the end of a child up to the longest wait.
 fn wait(child: &mut (dyn Child + Send + Sync)) -> ExitStatus {
     let mut killer = child.clone_killer();
     let (ended, end) = channel::<()>();
@@ -313,11 +312,11 @@ fn suspend_restores_terminal_and_resume_takes_it() {
 
 #[test]
 fn panic_anywhere_restores_terminal_and_writes_report() {
-    for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
+    for (position, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
         let mut session = Session::start(
             SENTBOX,
             &["demo", "--emails", "300"],
-            &[("SENTBOX_PANIC", place)],
+            &[("SENTBOX_PANIC", position)],
             (100, 30),
         );
         if !keys.is_empty() {
@@ -326,11 +325,11 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
         }
         let state = session.home.path().join(".local/state/sentbox");
         let status = wait(session.child.as_mut());
-        assert_eq!(status.exit_code(), 101, "{place}");
+        assert_eq!(status.exit_code(), 101, "{position}");
         let reports: Vec<_> = std::fs::read_dir(&state)
             .expect("a report was written")
             .collect();
-        assert_eq!(reports.len(), 1, "{place}");
+        assert_eq!(reports.len(), 1, "{position}");
         let report = std::fs::read_to_string(reports[0].as_ref().unwrap().path()).unwrap();
         for part in [
             "SENTBOX_PANIC",
@@ -338,14 +337,14 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
             "Backtrace:",
             "panic_if_requested",
         ] {
-            assert!(report.contains(part), "{place}: no {part} in {report}");
+            assert!(report.contains(part), "{position}: no {part} in {report}");
         }
         assert!(!report.contains('\u{1b}'), "{report}");
         let (code, text) = session.end();
         assert_eq!(code, 101);
         assert!(
             text.contains("internal error") && text.contains("report:"),
-            "{place}: {text}"
+            "{position}: {text}"
         );
     }
 }

@@ -10,11 +10,12 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
 use super::{Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket};
-use crate::api::lock;
-use crate::api::request::{Priority, RequestHandle};
-use crate::api::retry::{DEFAULT_PAUSE, Elapsed, RetryAction, RetryPolicy};
+use crate::api::request::{
+    DEFAULT_PAUSE, Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy,
+};
 use crate::config::Rate;
 use crate::config::clock::Clock;
+use crate::error::lock;
 
 /// Why a request was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,8 +21,7 @@ use bucket::{SharedBucket, TokenBucket, TokenDemand};
 
 pub(super) use limiter::{Denied, RateLimiter};
 
-use super::request::Priority;
-use super::retry::DEFAULT_PAUSE;
+use super::request::{DEFAULT_PAUSE, Priority};
 use crate::config::Rate;
 
 /// The rate budget as a status line shows it.
@@ -36,7 +35,7 @@ pub struct RateBudget {
     pub limit: Option<u32>,
     /// How many of them were left, by the last response; `None` once that window is over.
     pub remaining: Option<u32>,
-    /// How long all requests still pause because the service said so; zero if they do not.
+    /// How long all requests still pause at the request of the service; zero if they do not.
     pub paused_for: Duration,
 }
 

@@ -19,26 +19,22 @@ fn deep(pages: u64) -> Mailbox {
     }
 }
 
-fn count(world: &World, of: impl Fn(&Effect) -> bool) -> usize {
-    world.asked.iter().filter(|effect| of(effect)).count()
+fn backfills(world: &World) -> usize {
+    world.count(|effect| matches!(effect, Effect::Backfill(_)))
 }
 
-fn fills(world: &World) -> usize {
-    count(world, |effect| matches!(effect, Effect::Backfill(_)))
-}
-
-/// The ticket of what is under way, the latest first.
-fn under_way(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
+/// The id of the latest running request of this kind.
+fn running(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
     world
         .pending
         .iter()
         .rev()
         .find_map(of)
-        .expect("it is under way")
+        .expect("no such request is running")
 }
 
-fn extending(world: &World) -> RequestId {
-    under_way(world, |effect| {
+fn running_older(world: &World) -> RequestId {
+    running(world, |effect| {
         if let Effect::LoadOlder(request) = effect {
             Some(*request)
         } else {
@@ -47,8 +43,8 @@ fn extending(world: &World) -> RequestId {
     })
 }
 
-fn filling(world: &World) -> RequestId {
-    under_way(world, |effect| {
+fn running_backfill(world: &World) -> RequestId {
+    running(world, |effect| {
         if let Effect::Backfill(request) = effect {
             Some(*request)
         } else {
@@ -57,8 +53,8 @@ fn filling(world: &World) -> RequestId {
     })
 }
 
-fn reading(world: &World) -> RequestId {
-    under_way(world, |effect| {
+fn running_email(world: &World) -> RequestId {
+    running(world, |effect| {
         if let Effect::LoadEmail { request, .. } = effect {
             Some(*request)
         } else {
@@ -79,7 +75,7 @@ fn with_backfill(backfill: HistorySpan, mailbox: Mailbox) -> World {
 }
 
 #[test]
-fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
+fn stopped_search_cancels_queued_page() {
     let mut world = World::at_rest(120, 40, deep(3));
     world
         .press("/")
@@ -87,7 +83,7 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
         .press("Enter")
         .settle()
         .press("b");
-    let request = extending(&world);
+    let request = running_older(&world);
     assert!(world.model.is_wanted(RequestKind::LoadOlder, request));
     world.press("Ctrl-x");
     assert!(!world.model.is_wanted(RequestKind::LoadOlder, request));
@@ -102,16 +98,16 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
     assert!(
         world
             .model
-            .is_wanted(RequestKind::LoadOlder, extending(&world)),
+            .is_wanted(RequestKind::LoadOlder, running_older(&world)),
         "and can be wanted again"
     );
 }
 
 #[test]
-fn older_mail_for_a_place_that_was_left_is_withdrawn() {
+fn leaving_the_end_cancels_older_page() {
     let mut world = World::at_rest(120, 40, deep(3));
     world.press("G").answer_archive();
-    let request = extending(&world);
+    let request = running_older(&world);
     assert!(world.model.is_wanted(RequestKind::LoadOlder, request));
     world
         .press("/")
@@ -135,17 +131,17 @@ fn older_mail_for_a_place_that_was_left_is_withdrawn() {
 }
 
 #[test]
-fn an_email_that_was_passed_is_not_fetched() {
+fn passed_email_is_cancelled() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j Enter");
-    let request = reading(&world);
+    let request = running_email(&world);
     assert!(world.model.is_wanted(RequestKind::LoadEmail, request));
     world.press("J");
     assert!(!world.model.is_wanted(RequestKind::LoadEmail, request));
 }
 
 #[test]
-fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
+fn first_email_is_urgent_only_when_opened() {
     let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let rest = world
@@ -172,22 +168,22 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
         })
     };
     assert_eq!(priority(&world), Some(Priority::Backfill));
-    let first = reading(&world);
+    let first = running_email(&world);
     world.press("Enter");
     assert_eq!(priority(&world), Some(Priority::Interactive));
     assert!(
         !world.model.is_wanted(RequestKind::LoadEmail, first)
             && world
                 .model
-                .is_wanted(RequestKind::LoadEmail, reading(&world))
+                .is_wanted(RequestKind::LoadEmail, running_email(&world))
     );
 }
 
 #[test]
-fn who_opens_an_email_that_could_not_be_had_asks_again() {
+fn opening_failed_email_retries() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j Enter");
-    let request = reading(&world);
+    let request = running_email(&world);
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::LoadEmail { .. }));
@@ -196,11 +192,11 @@ fn who_opens_an_email_that_could_not_be_had_asks_again() {
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
     world.press("q Enter");
-    assert_ne!(reading(&world), request);
+    assert_ne!(running_email(&world), request);
 }
 
 #[test]
-fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
+fn manual_refresh_replaces_background_refresh() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     let rest = world
         .pending
@@ -239,37 +235,37 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
 }
 
 #[test]
-fn a_profile_that_wants_everything_gets_it_page_by_page() {
+fn full_backfill_loads_page_by_page() {
     let mut world = with_backfill(HistorySpan::All, deep(5));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.reach.as_ref()),
+        (backfills(&world), world.model.service.reach.as_ref()),
         (5, Some(&Coverage::Complete))
     );
     assert!(!world.model.service.is_backfilling());
     let mut world = with_backfill(HistorySpan::Off, deep(5));
     world.settle();
-    assert_eq!(fills(&world), 0);
+    assert_eq!(backfills(&world), 0);
 }
 
 #[test]
-fn a_profile_that_wants_some_days_gets_no_more() {
+fn backfill_of_days_stops_there() {
     // An email an hour, the oldest 400 hours ago, and a hundred with each page.
     let mut world = with_backfill(HistorySpan::Last(SignedDuration::from_hours(650)), deep(9));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.is_backfilling()),
+        (backfills(&world), world.model.service.is_backfilling()),
         (3, false)
     );
 }
 
 #[test]
-fn filling_yields_to_the_person_and_ends_with_a_key() {
+fn backfill_yields_to_user_and_stops() {
     let mut world = with_backfill(HistorySpan::All, deep(9));
-    while fills(&world) == 0 {
+    while backfills(&world) == 0 {
         world.answer(0);
     }
-    let request = filling(&world);
+    let request = running_backfill(&world);
     assert!(
         world.model.is_wanted(RequestKind::Backfill, request)
             && world.model.service.is_backfilling()
@@ -283,7 +279,7 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
     world.happen(Message::RequestCancelled(request, RequestKind::Backfill));
-    assert_eq!(fills(&world), 1);
+    assert_eq!(backfills(&world), 1);
     let n = world
         .pending
         .iter()
@@ -291,39 +287,39 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
         .unwrap();
     world.answer(n);
     world.press("g g").answer_archive();
-    assert_eq!(fills(&world), 2, "and goes on after it");
-    let request = filling(&world);
+    assert_eq!(backfills(&world), 2, "and goes on after it");
+    let request = running_backfill(&world);
     world.press("Ctrl-x");
     assert!(
         !world.model.is_wanted(RequestKind::Backfill, request)
             && !world.model.service.is_backfilling()
     );
     world.settle();
-    assert_eq!(fills(&world), 2);
+    assert_eq!(backfills(&world), 2);
 }
 
 #[test]
-fn filling_rests_while_another_process_does_it_or_the_service_fails() {
+fn backfill_pauses_for_other_process_or_error() {
     let mut world = with_backfill(HistorySpan::All, deep(9));
-    while fills(&world) == 0 {
+    while backfills(&world) == 0 {
         world.answer(0);
     }
-    let request = filling(&world);
+    let request = running_backfill(&world);
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
     world.happen(Message::Backfilled(request, Ok(None)));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.is_backfilling()),
+        (backfills(&world), world.model.service.is_backfilling()),
         (1, false)
     );
     world.wait_for_refresh();
-    assert!(fills(&world) > 1, "it looks again after each refresh");
+    assert!(backfills(&world) > 1, "it looks again after each refresh");
 }
 
 #[test]
-fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
+fn neighbours_of_open_email_are_prefetched() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j j Enter");
     let warmed = |world: &World| {
@@ -344,7 +340,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
     while warmed(&world).len() == 2 {
         world.answer(0);
     }
-    let request = under_way(&world, |effect| {
+    let request = running(&world, |effect| {
         if let Effect::PrefetchEmail(request, _) = effect {
             Some(*request)
         } else {
@@ -357,7 +353,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
 }
 
 #[test]
-fn who_reads_an_email_notices_that_the_service_is_back() {
+fn fetched_email_ends_outage() {
     let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let n = world
@@ -372,7 +368,7 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
         request,
         Err(Error::new(ErrorKind::Unreachable, "no route")),
     ));
-    let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh(..)));
+    let refreshes = |world: &World| world.count(|effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
         (refreshes(&world), world.model.service.failing_since),
         (1, Some(world.model.now.timestamp()))
@@ -389,9 +385,9 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
 }
 
 #[test]
-fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
+fn countdown_ticks_only_during_pause() {
     let seconds = |world: &World| {
-        count(world, |effect| {
+        world.count(|effect| {
             matches!(
                 effect,
                 Effect::Timer {
@@ -450,7 +446,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_failed_together_does_not_come_back_together() {
+async fn retries_of_several_clients_are_spread() {
     let pause = crate::tui::system_timer();
     let mut taken = Vec::new();
     for _ in 0..8 {

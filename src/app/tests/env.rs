@@ -557,6 +557,23 @@ impl World {
         self.settle()
     }
 
+    /// How many effects of this kind were requested.
+    pub fn count(&self, of: impl Fn(&Effect) -> bool) -> usize {
+        self.asked.iter().filter(|effect| of(effect)).count()
+    }
+
+    pub fn email_loads(&self) -> usize {
+        self.count(|effect| matches!(effect, Effect::LoadEmail { .. }))
+    }
+
+    pub fn window_loads(&self) -> usize {
+        self.count(|effect| matches!(effect, Effect::LoadWindow { .. }))
+    }
+
+    pub fn filter(&self) -> &str {
+        self.model.list.filter.text()
+    }
+
     /// The number of the selected email.
     pub fn selected(&self) -> i64 {
         self.model

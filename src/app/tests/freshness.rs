@@ -1,4 +1,4 @@
-//! What is looked at is confirmed, and nothing on the screen is older than it says.
+//! Confirmation of visible statuses and status checks by messages.
 
 use crate::app::{
     CheckState, ConfirmResult, Effect, Liveness, Message, RequestKind, StatusCheckStep, SyncUpdate,
@@ -84,7 +84,7 @@ fn visible_unsettled_rows_are_confirmed_after_a_rest() {
 }
 
 #[test]
-fn rows_that_stay_visible_are_confirmed_less_and_less_often() {
+fn visible_rows_are_confirmed_ever_less_often() {
     let mut world = World::at_rest(160, 40, sent(300, 31));
     let mut at = Vec::new();
     for second in (10..=1000).step_by(10) {
@@ -116,7 +116,7 @@ fn final_and_settled_rows_cost_no_request() {
 }
 
 #[test]
-fn without_a_key_for_fifteen_minutes_nothing_is_confirmed() {
+fn nothing_is_confirmed_without_a_key_press() {
     let mut world = World::at_rest(160, 40, sent(300, 31));
     wait(&mut world, 16 * 60);
     assert_eq!(confirms(&world), Vec::<usize>::new());
@@ -125,7 +125,7 @@ fn without_a_key_for_fifteen_minutes_nothing_is_confirmed() {
 }
 
 #[test]
-fn at_most_twenty_requests_a_minute_confirm_what_is_seen() {
+fn confirmations_are_limited_to_twenty_a_minute() {
     let mut world = World::at_rest(160, 40, sent(3000, 31));
     let mut requests = 0;
     for _ in 0..58 {
@@ -154,7 +154,7 @@ fn opening_an_email_confirms_it_at_once() {
 }
 
 #[test]
-fn selected_email_is_confirmed_for_itself_after_two_seconds() {
+fn selected_email_is_confirmed_after_two_seconds() {
     let mut mailbox = sent(50, 31);
     mailbox
         .rows
@@ -168,7 +168,7 @@ fn selected_email_is_confirmed_for_itself_after_two_seconds() {
 }
 
 #[test]
-fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
+fn unconfirmed_rows_show_as_of_time() {
     for (width, expected) in [
         (160, "as of 09:37"),
         (80, "as of 09:37"),
@@ -346,7 +346,7 @@ fn filter_by_status_is_checked_over_its_candidates() {
 }
 
 #[test]
-fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
+fn status_check_pauses_after_a_hundred_requests() {
     let mut world = World::at_rest(160, 40, sent(50, 300));
     world
         .press("/")
@@ -454,7 +454,7 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
 }
 
 #[test]
-fn change_shows_in_row_and_head_in_one_frame() {
+fn change_shows_in_row_and_header_together() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
     world.press("Enter").settle();
     let id = world.model.list.selected().unwrap().summary.id.clone();

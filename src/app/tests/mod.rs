@@ -1,7 +1,12 @@
-//! The model by messages: what it becomes and which effects it asks for.
+//! The model by messages: its state and effects after each.
 
 mod background;
 pub mod env;
+mod filter;
 mod freshness;
-mod model;
-mod search_ui;
+mod keys;
+mod list;
+mod reader;
+mod recipient;
+mod saved_views;
+mod service;

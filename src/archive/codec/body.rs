@@ -1,7 +1,7 @@
 //! Deflates the JSON of emails with their bodies, with a dictionary of text that many emails share.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::api::wire;
 use crate::archive::SortKey;
@@ -38,14 +38,13 @@ impl CompressedBody {
             Some(number) => Some(sql::value(conn, DICTIONARY, [number])?),
             None => None,
         };
-        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
-            .map_err(|error| damaged_error(&error))?;
-        String::from_utf8(bytes).map_err(|error| damaged_error(&error))
+        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref()).map_err(damaged_error)?;
+        String::from_utf8(bytes).map_err(damaged_error)
     }
 
     /// Parses the JSON.
     pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
-        wire::Email::parse(&self.to_json(conn)?).map_err(|error| damaged_error(&error))
+        wire::Email::parse(&self.to_json(conn)?).map_err(damaged_error)
     }
 }
 
@@ -57,29 +56,24 @@ pub(crate) struct BodyCompressor {
 
 impl BodyCompressor {
     pub(crate) fn new(conn: &Connection) -> Result<Self> {
-        let dictionary = conn
-            .prepare_cached(LATEST_DICTIONARY)?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
         Ok(Self {
             deflate: Compress::new(LEVEL, false),
-            dictionary,
+            dictionary: sql::optional(conn, LATEST_DICTIONARY, [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?,
         })
     }
 
     /// Stores the JSON as the body of an email, in place of an earlier one.
     pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
-        let (number, text) = self
-            .dictionary
-            .as_ref()
-            .map_or((None, None), |(number, text)| {
-                (Some(*number), Some(text.as_slice()))
-            });
+        let dictionary = self.dictionary.as_ref();
+        let (number, text) = dictionary
+            .map(|(number, text)| (*number, text.as_slice()))
+            .unzip();
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
         let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        sql::execute(tx, query, params![key, bytes, number])?;
-        Ok(())
+        sql::execute(tx, query, params![key, bytes, number]).map(drop)
     }
 }
 

@@ -109,21 +109,12 @@ fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
 /// Builds a dictionary for emails like these; `None` if they have nothing in common.
 fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
-    let sample: Vec<(&str, String)> = emails
-        .iter()
-        .step_by(step)
-        .filter_map(|json| {
-            Some((
-                *json,
-                wire::Email::parse(json)
-                    .ok()?
-                    .summary
-                    .to?
-                    .into_iter()
-                    .next()?,
-            ))
-        })
-        .collect();
+    let with_recipient = |json| {
+        let to = wire::Email::parse(json).ok()?.summary.to?;
+        Some((json, to.into_iter().next()?))
+    };
+    let sample = emails.iter().copied().step_by(step);
+    let sample: Vec<(&str, String)> = sample.filter_map(with_recipient).collect();
     let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
     for (json, to) in &sample {
         for word in words(json) {
@@ -141,13 +132,9 @@ fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let mut deflate = Compress::new(Compression::new(1), false);
     let mut dictionary: Vec<u8> = Vec::new();
     for (json, _) in &sample {
-        let compressed = compress_bytes(
-            &mut deflate,
-            json.as_bytes(),
-            Some(dictionary.as_slice()).filter(|text| !text.is_empty()),
-        )
-        .len();
-        if compressed * COVERED_RATIO <= json.len() {
+        let so_far = Some(dictionary.as_slice()).filter(|text| !text.is_empty());
+        let compressed = compress_bytes(&mut deflate, json.as_bytes(), so_far);
+        if compressed.len() * COVERED_RATIO <= json.len() {
             continue;
         }
         let shared = shared_text(json, is_shared);

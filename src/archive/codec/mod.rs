@@ -1,7 +1,331 @@
-//! How emails are stored: rows, ids, times and compressed bodies.
+//! How emails are stored: short forms of ids and times, rows, and compressed bodies.
+//!
+//! A million emails have two million UUIDs, an index of one of them, and a million times; as text they would
+//! be a third of the archive. `SQLite` stores the type beside the value, so a short form is never mistaken.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, Value, ValueRef};
+
+use crate::mail::{ApiTime, EmailId};
 
 pub(crate) mod body;
 pub(crate) mod dictionary;
-pub(crate) mod id;
 pub(crate) mod row;
-pub(crate) mod time;
+
+impl ToSql for EmailId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Owned(encode_id(self.as_str())))
+    }
+}
+
+impl FromSql for EmailId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self::new(decode_id(value)))
+    }
+}
+
+impl FromSql for ApiTime {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self::parse(&decode_time(value).unwrap_or_default()))
+    }
+}
+
+/// Encodes an id.
+pub(crate) fn encode_id(text: &str) -> Value {
+    parse_uuid(text).map_or_else(
+        || Value::Text(text.to_owned()),
+        |bytes| Value::Blob(bytes.to_vec()),
+    )
+}
+
+/// Decodes an id.
+pub(crate) fn decode_id(value: ValueRef) -> String {
+    match value {
+        ValueRef::Blob(bytes) => bytes.try_into().map(format_uuid).unwrap_or_default(),
+        other => text_value(other),
+    }
+}
+
+/// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain, which is omitted if it is the
+/// sender's; any other as text.
+pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
+    let Some(text) = text else { return Value::Null };
+    let parts = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'))
+        .and_then(|rest| rest.split_once('@'));
+    let packed = parts
+        .filter(|(_, domain)| !domain.is_empty())
+        .and_then(|(local, domain)| {
+            let rest = if domain_of(sender) == Some(domain) {
+                ""
+            } else {
+                domain
+            };
+            Some([&parse_uuid(local)?, rest.as_bytes()].concat())
+        });
+    packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
+}
+
+/// Decodes a message id of an email of that sender.
+pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Blob(bytes) => {
+            let (uuid, rest) = bytes.split_first_chunk()?;
+            let domain = if rest.is_empty() {
+                domain_of(sender)?.into()
+            } else {
+                String::from_utf8_lossy(rest)
+            };
+            Some(format!("<{}@{domain}>", format_uuid(*uuid)))
+        }
+        other => Some(text_value(other)),
+    }
+}
+
+/// Returns the domain of `Name <user@domain>` or `user@domain`.
+fn domain_of(sender: Option<&str>) -> Option<&str> {
+    let (_, end) = sender?.rsplit_once('@')?;
+    Some(end.strip_suffix('>').unwrap_or(end))
+}
+
+fn text_value(value: ValueRef) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Parses a UUID in its canonical spelling; any other spelling would not be restored.
+fn parse_uuid(text: &str) -> Option<[u8; 16]> {
+    let canonical = text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        });
+    if !canonical {
+        return None;
+    }
+    u128::from_str_radix(&text.replace('-', ""), 16)
+        .ok()
+        .map(u128::to_be_bytes)
+}
+
+fn format_uuid(bytes: [u8; 16]) -> String {
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
+}
+
+/// The known ways to write a time.
+const FORMATS: [fn(&mut String, u32); 4] = [
+    // As the documentation of the service writes it.
+    |text, micros| _ = write!(text, ".{micros:06}+00:00"),
+    // As its database writes it.
+    |text, micros| {
+        push_fraction(text, micros);
+        text.push_str("+00");
+    },
+    // As programs that follow RFC 3339 write it.
+    |text, micros| {
+        push_fraction(text, micros);
+        text.push('Z');
+    },
+    |text, micros| _ = write!(text, ".{:03}Z", micros / 1000),
+];
+
+/// The one of them with a space before the hour.
+const POSTGRES: i64 = 1;
+
+/// Encodes a time: a number if it is written in one of those ways, else its text.
+pub(crate) fn encode_time(text: Option<&str>) -> Value {
+    let Some(text) = text else { return Value::Null };
+    let at: Option<Timestamp> = text.parse().ok();
+    let same = at.and_then(|at| {
+        (0..FORMAT_COUNT)
+            .find(|style| format(at, *style) == text)
+            .map(|style| (at, style))
+    });
+    same.map_or_else(
+        || Value::Text(text.to_owned()),
+        |(at, style)| Value::Integer(at.as_microsecond() * FORMAT_COUNT + style),
+    )
+}
+
+/// Decodes a time.
+pub(crate) fn decode_time(value: ValueRef) -> Option<String> {
+    match value {
+        ValueRef::Integer(packed) => {
+            let at = Timestamp::from_microsecond(packed.div_euclid(FORMAT_COUNT)).ok()?;
+            Some(format(at, packed.rem_euclid(FORMAT_COUNT)))
+        }
+        other => other.as_str().ok().map(str::to_owned),
+    }
+}
+
+/// Returns the encoded bounds of all times between two (in microseconds), both included.
+pub(crate) const fn encode_time_range(oldest: i64, newest: i64) -> (i64, i64) {
+    (
+        oldest.saturating_mul(FORMAT_COUNT),
+        newest
+            .saturating_mul(FORMAT_COUNT)
+            .saturating_add(FORMAT_COUNT - 1),
+    )
+}
+
+const FORMAT_COUNT: i64 = 4;
+
+fn format(at: Timestamp, style: i64) -> String {
+    let at = Offset::UTC.to_datetime(at);
+    let mut text = String::with_capacity(32);
+    let between = if style == POSTGRES { ' ' } else { 'T' };
+    let _ = write!(
+        text,
+        "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}",
+        at.year(),
+        at.month(),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second()
+    );
+    let write = usize::try_from(style)
+        .ok()
+        .and_then(|style| FORMATS.get(style))
+        .expect("only known styles are encoded");
+    write(&mut text, at.subsec_nanosecond().unsigned_abs() / 1000);
+    text
+}
+
+/// Writes a fraction without trailing zeros.
+fn push_fraction(text: &mut String, micros: u32) {
+    if micros > 0 {
+        let _ = write!(text, ".{micros:06}");
+        text.truncate(text.trim_end_matches('0').len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ids_round_trip() {
+        let uuid = "0f9c35de-6ad1-4cb2-9f4e-00000000beef";
+        for text in [
+            uuid,
+            &uuid.to_uppercase(),
+            &uuid[1..],
+            "",
+            "em_1",
+            "ключ",
+            "0f9c35de_6ad1-4cb2-9f4e-00000000beef",
+        ] {
+            assert_eq!(decode_id(ValueRef::from(&encode_id(text))), text);
+        }
+        assert!(matches!(encode_id(uuid), Value::Blob(bytes) if bytes.len() == 16));
+    }
+
+    #[test]
+    fn message_ids_round_trip() {
+        let full = "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@mail.example.com>";
+        let senders = [
+            None,
+            Some("Acme <hi@mail.example.com>"),
+            Some("hi@mail.example.com"),
+            Some("hi@"),
+            Some("Acme"),
+            Some("@>"),
+        ];
+        for text in [
+            full,
+            &full[1..],
+            "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@>",
+            "<a@b@c>",
+            "",
+            "<>",
+        ] {
+            for sender in senders {
+                assert_eq!(
+                    decode_message_id(
+                        ValueRef::from(&encode_message_id(Some(text), sender)),
+                        sender
+                    )
+                    .as_deref(),
+                    Some(text)
+                );
+            }
+        }
+        assert_eq!(decode_message_id(ValueRef::Null, None), None);
+        let length = |sender| {
+            if let Value::Blob(bytes) = encode_message_id(Some(full), sender) {
+                bytes.len()
+            } else {
+                0
+            }
+        };
+        assert_eq!(senders.map(length), [32, 16, 16, 32, 32, 32]);
+    }
+
+    fn through(text: &str) -> Option<String> {
+        decode_time(ValueRef::from(&encode_time(Some(text))))
+    }
+
+    #[test]
+    fn usual_times_round_trip_as_numbers() {
+        for text in [
+            "2026-04-30T11:46:04.183783+00:00",
+            "2026-04-30T11:46:04.000000+00:00",
+            "2025-11-30 20:41:40.84216+00",
+            "2026-04-01 00:00:00+00",
+            "2026-11-02T09:00:00Z",
+            "2026-11-02T09:00:00.5Z",
+            "2026-11-02T09:00:00.500Z",
+            "1912-06-23T09:00:00.000001+00:00",
+        ] {
+            assert!(
+                matches!(encode_time(Some(text)), Value::Integer(_)),
+                "{text}"
+            );
+            assert_eq!(through(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn other_times_stay_text() {
+        for text in [
+            "",
+            "yesterday",
+            "12",
+            "2026-04-30T13:46:04.183783+02:00",
+            "2026-11-02T09:00:00.1234567Z",
+            " 2026-11-02T09:00:00Z",
+            "2026-11-02t09:00:00z",
+        ] {
+            assert_eq!(encode_time(Some(text)), Value::Text(text.to_owned()));
+        }
+        assert_eq!(
+            (encode_time(None), decode_time(ValueRef::Null)),
+            (Value::Null, None)
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_instant_round_trips_in_every_format(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, style in 0..FORMAT_COUNT) {
+            let text = format(Timestamp::from_microsecond(micros).unwrap(), style);
+            prop_assert_eq!(through(&text), Some(text));
+        }
+    }
+}

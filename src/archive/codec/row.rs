@@ -7,7 +7,7 @@ use rusqlite::Row;
 use rusqlite::types::ToSqlOutput::Owned;
 use rusqlite::types::{ToSqlOutput, Value};
 
-use super::{id, time};
+use super::{decode_id, decode_message_id, decode_time, encode_id, encode_message_id, encode_time};
 use crate::api::wire::{self, LosslessSummary, OrderedObject};
 
 /// The columns that [`read_summary`] reads, in its order.
@@ -60,16 +60,13 @@ pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput
         extra: _,
     } = &fields.summary;
     [
-        Owned(id::encode_id(id)),
-        Owned(time::encode(created_at.as_deref())),
+        Owned(encode_id(id)),
+        Owned(encode_time(created_at.as_deref())),
         text_param(last_event.as_deref()),
         Owned(sender),
         list_param(to.as_deref()),
         text_param(subject.as_deref()),
-        Owned(id::encode_message_id(
-            message_id.as_deref(),
-            from.as_deref(),
-        )),
+        Owned(encode_message_id(message_id.as_deref(), from.as_deref())),
         list_param(cc.as_deref()),
         list_param(bcc.as_deref()),
         list_param(reply_to.as_deref()),
@@ -86,12 +83,12 @@ pub(crate) fn read_summary(row: &Row, first: usize) -> rusqlite::Result<wire::Su
     };
     let from = text(3)?;
     let mut summary = wire::Summary {
-        id: id::decode_id(row.get_ref(first)?),
-        created_at: time::decode(row.get_ref(first + 1)?),
+        id: decode_id(row.get_ref(first)?),
+        created_at: decode_time(row.get_ref(first + 1)?),
         last_event: text(2)?,
         to: list(4)?,
         subject: text(5)?,
-        message_id: id::decode_message_id(row.get_ref(first + 6)?, from.as_deref()),
+        message_id: decode_message_id(row.get_ref(first + 6)?, from.as_deref()),
         from,
         cc: list(7)?,
         bcc: list(8)?,

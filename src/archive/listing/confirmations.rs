@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, Transaction, params};
 
 use super::coverage;
-use super::sort_key::{RequestTime, SortKey};
+use super::{RequestTime, SortKey};
 use crate::archive::Archive;
 use crate::archive::storage::sql;
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(crate) struct ConfirmedRun {
     /// Whether a row of it may have a status that is not final.
     pub(crate) may_change: bool,
     /// The number of the oldest of its responses.
-    response_seq: i64,
+    pub(crate) response_seq: i64,
 }
 
 pub(crate) const RUNS: &str =
@@ -66,13 +66,12 @@ pub(crate) use latest_response_seq;
 impl Archive {
     /// Loads all runs, newest first.
     pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>> {
-        self.connections
-            .read(|conn| sql::all(conn, RUNS, [], read_run))
+        self.read(|conn| sql::all(conn, RUNS, [], read_run))
     }
 
     /// Returns when the latest answered request for the newest page was sent.
     pub(crate) fn head_at(&self) -> Result<Option<Timestamp>> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let query = "SELECT head_requested_at FROM listing";
             Ok(to_timestamp(sql::value(conn, query, [])?))
         })
@@ -85,7 +84,7 @@ impl Archive {
         bottom: SortKey,
         now: Timestamp,
     ) -> Result<Option<SortKey>> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let mut statement = conn.prepare_cached(LISTED_FROM)?;
             let mut rows = statement.query([top, bottom])?;
             while let Some(row) = rows.next()? {
@@ -103,7 +102,7 @@ impl Archive {
     pub(crate) fn unlisted_emails(&self, limit: u32) -> Result<Vec<(EmailId, ConfirmedRun)>> {
         let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
-        self.connections.read(|conn| {
+        self.read(|conn| {
             sql::all(conn, query, [limit], |row| {
                 let key = row.get(1)?;
                 let at = to_timestamp(row.get(2)?).unwrap_or_default();
@@ -116,7 +115,7 @@ impl Archive {
                     may_change: may_change(last_event.as_deref(), key, at),
                     response_seq: 0,
                 };
-                Ok((sql::email_id(row, 0)?, run))
+                Ok((row.get(0)?, run))
             })
         })
     }
@@ -173,35 +172,17 @@ pub(crate) fn record_run(
 /// Records that the response to `request` confirmed one row that no run covers.
 pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
-    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
-    Ok(())
+    sql::execute(tx, query, params![key, request.micros(), request.seq]).map(drop)
 }
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
 pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
     let query = "INSERT INTO confirmed_run SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
-    sql::execute(tx, query, [key])?;
-    Ok(())
+    sql::execute(tx, query, [key]).map(drop)
 }
 
 impl ConfirmedRun {
-    #[cfg(test)]
-    pub(crate) const fn for_test(
-        top: SortKey,
-        bottom: SortKey,
-        at: Timestamp,
-        may_change: bool,
-    ) -> Self {
-        Self {
-            top,
-            bottom,
-            at,
-            may_change,
-            response_seq: 0,
-        }
-    }
-
     /// Returns the parts of this run outside of `other`: none, one above, one below, or both.
     fn subtract(&self, other: &Self) -> Vec<Self> {
         let above = (self.top > other.top).then(|| Self {
@@ -285,13 +266,11 @@ fn insert_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
     let at = run.at.as_microsecond();
     let params = params![run.top, run.bottom, at, run.may_change, run.response_seq];
-    sql::execute(tx, query, params)?;
-    Ok(())
+    sql::execute(tx, query, params).map(drop)
 }
 
 fn delete_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
-    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top])?;
-    Ok(())
+    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top]).map(drop)
 }
 
 fn read_run(row: &Row) -> rusqlite::Result<ConfirmedRun> {

@@ -7,10 +7,9 @@
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::sort_key::{RequestTime, SortKey};
+use super::{Direction, RequestTime, SortKey};
 use crate::api::ListedEmail;
 use crate::archive::Archive;
-use crate::archive::codec::{id, time};
 use crate::archive::storage::sql;
 use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
@@ -92,10 +91,11 @@ pub enum PagePosition {
 }
 
 const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
-pub(crate) const NTH_ABOVE_BOTTOM: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1 OFFSET ?3";
-pub(crate) const NTH_BELOW_TOP: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1 OFFSET ?3";
-pub(crate) const NEWEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1";
-pub(crate) const OLDEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1";
+/// Finds one of the listed emails between two keys, for each [`Direction`] of counting.
+pub(crate) const NTH_LISTED: [&str; 2] = [
+    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1 OFFSET ?3",
+    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
+];
 pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
 
 impl Archive {
@@ -105,7 +105,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn coverage(&self) -> Result<Coverage> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             if sql::value(conn, "SELECT is_empty FROM listing", [])? {
                 return Ok(Coverage::Complete);
             }
@@ -117,12 +117,7 @@ impl Archive {
                 return Ok(Coverage::Complete);
             }
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            let created = sql::one(conn, query, [range.bottom], |row| {
-                Ok(time::decode(row.get_ref(0)?))
-            })?;
-            Ok(Coverage::Since(ApiTime::parse(
-                &created.unwrap_or_default(),
-            )))
+            sql::value(conn, query, [range.bottom]).map(Coverage::Since)
         })
     }
 
@@ -132,7 +127,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn coverage_state(&self) -> Result<CoverageState> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let query = "SELECT oldest_first, max_page_len FROM listing";
             let (oldest_first, max_page_len): (bool, i64) =
                 sql::one(conn, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -144,37 +139,26 @@ impl Archive {
         })
     }
 
-    /// Returns the email `steps` rows above the bottom of `range`; zero is the bottom itself.
-    pub(crate) fn id_above_bottom(
+    /// Returns the listed email `steps` rows from the top of `range`, or up from its bottom.
+    pub(crate) fn id_in_range(
         &self,
         range: &CoveredRange,
+        direction: Direction,
         steps: u32,
     ) -> Result<Option<EmailId>> {
-        self.nth_listed(NTH_ABOVE_BOTTOM, range, steps)
-    }
-
-    /// Returns the email `steps` rows below the top of `range`; zero is the top itself.
-    pub(crate) fn id_below_top(&self, range: &CoveredRange, steps: u32) -> Result<Option<EmailId>> {
-        self.nth_listed(NTH_BELOW_TOP, range, steps)
-    }
-
-    fn nth_listed(&self, query: &str, range: &CoveredRange, steps: u32) -> Result<Option<EmailId>> {
-        let params = params![range.top, range.bottom, steps];
-        self.connections
-            .read(|conn| sql::optional(conn, query, params, |row| sql::email_id(row, 0)))
+        let found =
+            self.read(|conn| nth_listed(conn, (range.top, range.bottom), direction, steps))?;
+        Ok(found.map(|(_, id)| id))
     }
 
     /// Counts the listed rows from `top` down to `bottom`, up to `limit`.
     pub(crate) fn count_listed(&self, top: SortKey, bottom: SortKey, limit: u32) -> Result<u32> {
-        let params = params![top, bottom, limit];
-        self.connections
-            .read(|conn| sql::value(conn, COUNT_LISTED, params))
+        self.read(|conn| count_listed(conn, top, bottom, limit))
     }
 
     /// Returns the newest listed row from `top` down to `bottom`.
     pub(crate) fn first_listed(&self, top: SortKey, bottom: SortKey) -> Result<Option<SortKey>> {
-        self.connections
-            .read(|conn| newest_listed(conn, top, bottom))
+        self.read(|conn| newest_listed(conn, top, bottom))
     }
 
     /// Whether a page within a covered range contained the row at `key`.
@@ -192,7 +176,7 @@ impl Archive {
         let query = "SELECT min(sort_key) FROM \
                      (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT ?3)";
         let params = params![ceiling, key, steps + 1];
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let found: Option<SortKey> = sql::value(conn, query, params)?;
             Ok(found.unwrap_or(key))
         })
@@ -204,16 +188,12 @@ impl Archive {
     /// begins there.
     pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
         let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
-        self.connections.read(|conn| {
-            sql::all(conn, query, params![key, limit], |row| {
-                sql::email_id(row, 0)
-            })
-        })
+        self.read(|conn| sql::all(conn, query, params![key, limit], |row| row.get(0)))
     }
 
     /// Records that the service has nothing above `top`, if a range ends there.
     pub(crate) fn record_top(&self, top: SortKey, request: RequestTime) -> Result<()> {
-        self.connections.write(|tx| {
+        self.write(|tx| {
             if mark_reaches_top(tx, top)? {
                 self.connections.mark_changed();
             }
@@ -222,13 +202,26 @@ impl Archive {
     }
 }
 
+/// Returns the listed email `steps` rows from the one end of the keys from `top` down to `bottom`.
+fn nth_listed(
+    conn: &Connection,
+    (top, bottom): (SortKey, SortKey),
+    direction: Direction,
+    steps: u32,
+) -> Result<Option<(SortKey, EmailId)>> {
+    let query = NTH_LISTED[direction as usize];
+    sql::optional(conn, query, params![top, bottom, steps], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
+}
+
 /// Returns the newest listed row from `top` down to `bottom`.
 pub(crate) fn newest_listed(
     conn: &Connection,
     top: SortKey,
     bottom: SortKey,
 ) -> Result<Option<SortKey>> {
-    sql::optional_value(conn, NEWEST_LISTED, [top, bottom])
+    Ok(nth_listed(conn, (top, bottom), Direction::Older, 0)?.map(|(key, _)| key))
 }
 
 /// Returns the oldest listed row from `top` down to `bottom`.
@@ -237,20 +230,29 @@ pub(crate) fn oldest_listed(
     top: SortKey,
     bottom: SortKey,
 ) -> Result<Option<SortKey>> {
-    sql::optional_value(conn, OLDEST_LISTED, [top, bottom])
+    Ok(nth_listed(conn, (top, bottom), Direction::Newer, 0)?.map(|(key, _)| key))
+}
+
+/// Counts the listed rows from `top` down to `bottom`, up to `limit`.
+pub(crate) fn count_listed(
+    conn: &Connection,
+    top: SortKey,
+    bottom: SortKey,
+    limit: u32,
+) -> Result<u32> {
+    sql::value(conn, COUNT_LISTED, params![top, bottom, limit])
 }
 
 /// Returns the key of an email if it is listed.
 pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<SortKey>> {
     let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
-    sql::optional_value(conn, query, [id::encode_id(email.as_str())])
+    sql::optional_value(conn, query, [email])
 }
 
 /// Records when the newest page was requested, if it was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    sql::execute(tx, query, [request.micros()])?;
-    Ok(())
+    sql::execute(tx, query, [request.micros()]).map(drop)
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
@@ -285,8 +287,7 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
     let params = params![top, bottom, reaches_top, reaches_end];
-    sql::execute(tx, query, params)?;
-    Ok(())
+    sql::execute(tx, query, params).map(drop)
 }
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
@@ -312,6 +313,5 @@ pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
 
 pub(crate) fn delete_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     let query = "DELETE FROM covered_range WHERE top = ?1";
-    sql::execute(tx, query, [range.top])?;
-    Ok(())
+    sql::execute(tx, query, [range.top]).map(drop)
 }

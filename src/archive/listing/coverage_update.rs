@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Transaction, params};
+use rusqlite::Transaction;
 
-use super::coverage::{self, COUNT_LISTED, CoveredRange, ListingPage, PagePosition};
+use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
-use super::sort_key::SortKey;
+use super::{Direction, SortKey};
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
 use crate::error::Result;
@@ -17,44 +17,28 @@ const MIN_EVIDENCE: usize = 8;
 /// How far (in microseconds) emails of one time may have been moved from it, with a margin.
 const MAX_DRIFT: i64 = 1_000_000;
 
-/// A direction in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    /// Newer.
-    Above,
-    /// Older.
-    Below,
-}
-
-impl Side {
-    const fn opposite(self) -> Self {
-        match self {
-            Self::Above => Self::Below,
-            Self::Below => Self::Above,
-        }
-    }
-
-    /// Returns the key that lies furthest on this side.
+impl Direction {
+    /// Returns the key that lies furthest in this direction.
     fn outermost(self, keys: impl Iterator<Item = SortKey>) -> Option<SortKey> {
         match self {
-            Self::Above => keys.max(),
-            Self::Below => keys.min(),
+            Self::Newer => keys.max(),
+            Self::Older => keys.min(),
         }
     }
 
-    /// Returns the end of the range on this side.
-    const fn end(self, range: &CoveredRange) -> SortKey {
+    /// Returns the end of the range in this direction.
+    const fn end_of(self, range: &CoveredRange) -> SortKey {
         match self {
-            Self::Above => range.top,
-            Self::Below => range.bottom,
+            Self::Newer => range.top,
+            Self::Older => range.bottom,
         }
     }
 
-    /// Returns the outermost range on this side, of ranges that are sorted newest first.
+    /// Returns the outermost range in this direction, of ranges that are sorted newest first.
     fn last(self, ranges: &[CoveredRange]) -> Option<&CoveredRange> {
         match self {
-            Self::Above => ranges.first(),
-            Self::Below => ranges.last(),
+            Self::Newer => ranges.first(),
+            Self::Older => ranges.last(),
         }
     }
 }
@@ -67,8 +51,8 @@ pub(crate) struct CoverageUpdate {
     reaches_end: bool,
     /// The row of the cursor if the page does not contain it; it takes part in the ordering.
     cursor: Option<SortKey>,
-    /// On which side of its cursor the page lies.
-    side: Side,
+    /// In which direction of its cursor the page lies.
+    side: Direction,
     bounds: KeyBounds,
 }
 
@@ -94,8 +78,8 @@ impl CoverageUpdate {
             return Ok(None);
         };
         let side = match page.position {
-            PagePosition::Top | PagePosition::Below { .. } => Side::Below,
-            _ => Side::Above,
+            PagePosition::Top | PagePosition::Below { .. } => Direction::Older,
+            _ => Direction::Newer,
         };
         let listed: Vec<SortKey> = emails
             .iter()
@@ -110,9 +94,10 @@ impl CoverageUpdate {
         // Where the page begins: next to its cursor, or to the rows that it repeats around that.
         let mut near = None;
         if let Some((range, cursor)) = &joined {
-            let back = side.opposite();
+            let back = side.reverse();
             // A page below the cursor cannot contain a row of a range above the cursor's.
-            let crosses = back.last(&members).map(|range| back.end(range)) != Some(back.end(range));
+            let crosses =
+                back.last(&members).map(|range| back.end_of(range)) != Some(back.end_of(range));
             let Some(outermost) = find_overlap(tx, range, *cursor, side, emails)? else {
                 return Ok(None);
             };
@@ -130,12 +115,12 @@ impl CoverageUpdate {
             }
         }
         let (ceiling, floor) = match side {
-            Side::Below => (near, far),
-            Side::Above => (far, near),
+            Direction::Older => (near, far),
+            Direction::Newer => (far, near),
         };
         let (highest, lowest) = match (members.first(), members.last()) {
             (Some(first), Some(last)) => (first.top, last.bottom),
-            _ if side == Side::Below => (SortKey(i64::MAX), SortKey(i64::MAX)),
+            _ if side == Direction::Older => (SortKey(i64::MAX), SortKey(i64::MAX)),
             _ => (SortKey(i64::MIN), SortKey(i64::MIN)),
         };
         let next_above = others.iter().map(|range| range.bottom);
@@ -182,7 +167,7 @@ impl CoverageUpdate {
     ) -> Result<Result<MergedRange, KeysExhausted>> {
         let mut hints: Vec<PositionHint> =
             emails.iter().map(IncomingEmail::position_hint).collect();
-        let cursor_index = if self.side == Side::Below {
+        let cursor_index = if self.side == Direction::Older {
             0
         } else {
             hints.len()
@@ -313,21 +298,21 @@ fn find_overlap(
     tx: &Transaction,
     range: &CoveredRange,
     cursor: SortKey,
-    side: Side,
+    side: Direction,
     emails: &[IncomingEmail],
 ) -> Result<Option<SortKey>> {
     let repeated_key = |email: &IncomingEmail| {
         email.listed_key().filter(|key| {
             range.contains(*key)
                 && match side {
-                    Side::Below => *key >= cursor,
-                    Side::Above => *key <= cursor,
+                    Direction::Older => *key >= cursor,
+                    Direction::Newer => *key <= cursor,
                 }
         })
     };
     let repeated: Vec<SortKey> = emails.iter().filter_map(repeated_key).collect();
     let mut from_cursor: Vec<&IncomingEmail> = emails.iter().collect();
-    if side == Side::Above {
+    if side == Direction::Newer {
         from_cursor.reverse();
     }
     if !from_cursor
@@ -337,12 +322,12 @@ fn find_overlap(
     {
         return Ok(None);
     }
-    let Some(outermost) = side.opposite().outermost(repeated.iter().copied()) else {
+    let Some(outermost) = side.reverse().outermost(repeated.iter().copied()) else {
         return Ok(Some(cursor));
     };
-    let count = i64::try_from(repeated.len()).unwrap_or(i64::MAX - 1);
-    let params = params![cursor.max(outermost), cursor.min(outermost), count + 1];
-    let between: i64 = sql::value(tx, COUNT_LISTED, params)?;
+    let count = u32::try_from(repeated.len()).unwrap_or(u32::MAX - 1);
+    let (top, bottom) = (cursor.max(outermost), cursor.min(outermost));
+    let between = coverage::count_listed(tx, top, bottom, count + 1)?;
     Ok((between == count).then_some(outermost))
 }
 
@@ -351,11 +336,11 @@ fn next_listed(
     tx: &Transaction,
     range: &CoveredRange,
     key: SortKey,
-    side: Side,
+    side: Direction,
 ) -> Result<Option<SortKey>> {
     match side {
-        Side::Above => coverage::oldest_listed(tx, range.top, key.next_newer()),
-        Side::Below => coverage::newest_listed(tx, key.next_older(), range.bottom),
+        Direction::Newer => coverage::oldest_listed(tx, range.top, key.next_newer()),
+        Direction::Older => coverage::newest_listed(tx, key.next_older(), range.bottom),
     }
 }
 
@@ -366,19 +351,17 @@ fn next_listed(
 fn is_other_end(
     tx: &Transaction,
     range: &CoveredRange,
-    side: Side,
+    side: Direction,
     emails: &[IncomingEmail],
 ) -> Result<bool> {
     let is_past = |time: i64| match side {
-        Side::Below => time > range.top.micros() + MAX_DRIFT,
-        Side::Above => time < range.bottom.micros() - MAX_DRIFT,
+        Direction::Older => time > range.top.micros() + MAX_DRIFT,
+        Direction::Newer => time < range.bottom.micros() - MAX_DRIFT,
     };
     let is_past = |email: &IncomingEmail| email.time_key.map(SortKey::micros).is_some_and(is_past);
     if emails.len() < MIN_EVIDENCE || !emails.iter().all(is_past) {
         return Ok(false);
     }
-    let enough = i64::try_from(MIN_EVIDENCE).unwrap_or(i64::MAX);
-    let params = params![range.top, range.bottom, enough];
-    let rows: i64 = sql::value(tx, COUNT_LISTED, params)?;
-    Ok(rows == enough)
+    let enough = u32::try_from(MIN_EVIDENCE).unwrap_or(u32::MAX);
+    Ok(coverage::count_listed(tx, range.top, range.bottom, enough)? == enough)
 }

@@ -14,9 +14,8 @@ use rusqlite::{Transaction, params};
 
 use super::confirmations::latest_response_seq;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::sort_key::{RequestTime, SortKey};
+use super::{RequestTime, SortKey};
 use crate::archive::Archive;
-use crate::archive::codec::id;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
 use crate::error::Result;
@@ -102,11 +101,8 @@ impl Archive {
             latest_response_seq!(),
             " <= ?3"
         );
-        let params = params![id::encode_id(email.as_str()), request.micros(), request.seq];
-        self.connections.write(|tx| {
-            sql::execute(tx, query, params)?;
-            Ok(())
-        })
+        let params = params![email, request.micros(), request.seq];
+        self.write(|tx| sql::execute(tx, query, params).map(drop))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
@@ -118,13 +114,13 @@ impl Archive {
         range: &CoveredRange,
         since: i64,
     ) -> Result<Option<(SortKey, EmailId)>> {
-        self.connections.read(|conn| {
+        self.read(|conn| {
             let bottom = range.bottom.max(SortKey::oldest_at(since));
             let Some(key) = sql::optional_value(conn, UNCONFIRMED, [range.top, bottom])? else {
                 return Ok(None);
             };
             sql::optional(conn, LISTED_ID_ABOVE, [key, range.top], |row| {
-                Ok((key, sql::email_id(row, 0)?))
+                Ok((key, row.get(0)?))
             })
         })
     }
@@ -132,8 +128,7 @@ impl Archive {
     /// Finds the newest unconfirmed deletion.
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
         let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
-        self.connections
-            .read(|conn| sql::optional_value(conn, UNCONFIRMED, everywhere))
+        self.read(|conn| sql::optional_value(conn, UNCONFIRMED, everywhere))
     }
 
     /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
@@ -147,7 +142,7 @@ impl Archive {
         oldest: Option<&EmailId>,
         request: RequestTime,
     ) -> Result<()> {
-        self.connections.write(|tx| {
+        self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
             if sql::execute(tx, query, [bottom])? > 0 {
                 self.connections.mark_changed();
@@ -212,11 +207,7 @@ fn mark_missing_below(tx: &Transaction, oldest: &EmailId, request: RequestTime) 
         latest_response_seq!(),
         " < ?3"
     );
-    let params = params![
-        id::encode_id(oldest.as_str()),
-        request.micros(),
-        request.seq
-    ];
+    let params = params![oldest, request.micros(), request.seq];
     if sql::execute(tx, query, params)? > 0 {
         coverage::shrink_ranges(tx)?;
     }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use rusqlite::{Transaction, params};
 
+use super::RequestTime;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, MergedRange};
-use super::sort_key::RequestTime;
 use super::{confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
@@ -54,7 +54,7 @@ impl Archive {
         let mut emails: Vec<_> = unique
             .map(|item| IncomingEmail::new(item.clone(), request.at))
             .collect();
-        self.connections.write(|tx| {
+        self.write(|tx| {
             purge::delete_expired(tx, self.retention, request.at)?;
             // First of all, since it may reset which rows are listed.
             update_listing(tx, page, emails.len())?;

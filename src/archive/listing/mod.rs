@@ -1,4 +1,6 @@
 //! The service's listing: the order of its emails, which ranges of it are known, and what left it.
+//!
+//! [`SortKey`] is the position of an email in the list, [`RequestTime`] the order of requests.
 
 pub(crate) mod confirmations;
 pub(crate) mod coverage;
@@ -6,4 +8,172 @@ pub(crate) mod coverage_update;
 pub(crate) mod deletions;
 pub(crate) mod merge;
 pub(crate) mod position;
-pub(crate) mod sort_key;
+
+use jiff::Timestamp;
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
+
+use crate::archive::Archive;
+use crate::archive::storage::sql;
+use crate::error::Result;
+
+/// Bits below a microsecond: a thousand keys between two neighbouring times.
+const FRACTION_BITS: u32 = 10;
+
+/// Beyond this distance from 1970 (about the years 1827 to 2112) a time gives no key.
+const MAX_MICROS: i64 = 1 << 52;
+
+/// The position of an email in the list: the larger, the newer.
+///
+/// The tables store sort keys negated. The archive grows mostly backwards, page by older page, and a tree
+/// that grows at its far end has full leaves; at its near end they would be half empty.
+///
+/// Keys do not show how far apart two emails are, and one may change when the service contradicts the
+/// known order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SortKey(pub(crate) i64);
+
+impl ToSql for SortKey {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.0.saturating_neg()))
+    }
+}
+
+impl FromSql for SortKey {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        i64::column_result(value).map(|stored| Self(stored.saturating_neg()))
+    }
+}
+
+impl SortKey {
+    /// Returns the key of an email of that time; `None` if the time is absurd.
+    pub(crate) fn from_micros(micros: i64) -> Option<Self> {
+        (-MAX_MICROS..MAX_MICROS)
+            .contains(&micros)
+            .then_some(Self(micros << FRACTION_BITS))
+    }
+
+    /// Returns the newest key of that microsecond or, for an absurd time, of all.
+    pub(crate) fn newest_at(micros: i64) -> Self {
+        Self(Self::oldest_at(micros).0 | ((1 << FRACTION_BITS) - 1))
+    }
+
+    /// Returns the oldest key of that microsecond or, for an absurd time, of all.
+    pub(crate) fn oldest_at(micros: i64) -> Self {
+        Self(micros.clamp(-MAX_MICROS, MAX_MICROS - 1) << FRACTION_BITS)
+    }
+
+    /// Returns the next newer key.
+    pub(crate) const fn next_newer(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// Returns the next older key.
+    pub(crate) const fn next_older(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Returns the time of the key in microseconds since 1970: nearly always the email's own.
+    pub(crate) const fn micros(self) -> i64 {
+        self.0 >> FRACTION_BITS
+    }
+}
+
+/// One past either end of the list.
+pub(crate) const TOP: SortKey = SortKey(i64::MAX);
+pub(crate) const BOTTOM: SortKey = SortKey(i64::MIN);
+
+/// A direction through the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Older,
+    Newer,
+}
+
+impl Direction {
+    pub(crate) const fn reverse(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
+
+    /// Returns the key past the last email in this direction.
+    pub(crate) const fn end(self) -> SortKey {
+        match self {
+            Self::Older => BOTTOM,
+            Self::Newer => TOP,
+        }
+    }
+
+    /// Checks whether `key` comes before `other`.
+    pub(crate) fn precedes(self, key: SortKey, other: SortKey) -> bool {
+        match self {
+            Self::Older => key > other,
+            Self::Newer => key < other,
+        }
+    }
+
+    pub(crate) fn next_key(self, key: SortKey) -> SortKey {
+        match self {
+            Self::Older => key.next_older(),
+            Self::Newer => key.next_newer(),
+        }
+    }
+}
+
+/// When a request was sent. The wall clock may jump, so the archive numbers the requests: a response
+/// with a smaller number is older, whatever the clock shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestTime {
+    /// By the wall clock, for display.
+    pub(crate) at: Timestamp,
+    /// The number: microseconds since 1970 as long as the clock moves forward.
+    pub(crate) seq: i64,
+}
+
+impl From<Timestamp> for RequestTime {
+    /// Creates a request whose number is its time: for a clock that does not jump.
+    fn from(at: Timestamp) -> Self {
+        Self {
+            at,
+            seq: at.as_microsecond(),
+        }
+    }
+}
+
+impl RequestTime {
+    pub(crate) fn micros(self) -> i64 {
+        self.at.as_microsecond()
+    }
+}
+
+impl Archive {
+    /// Numbers a request that is about to be sent at `now`. No two requests of all processes get the same
+    /// number; in a read-only archive the time is enough.
+    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime> {
+        if self.read_only_reason().is_some() {
+            return Ok(now.into());
+        }
+        let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
+        let seq = self.write(|tx| sql::value(tx, query, [now.as_microsecond()]))?;
+        Ok(RequestTime { at: now, seq })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::ArchiveLocation;
+
+    #[test]
+    fn later_request_has_larger_number_whatever_the_clock() {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let orders: Vec<i64> = [100, 200, 50, 50, 201]
+            .map(|second| archive.stamp_request(at(second)).unwrap().seq)
+            .into();
+        assert!(orders.is_sorted_by(|one, other| one < other), "{orders:?}");
+        assert_eq!(orders[1], 200_000_000);
+    }
+}

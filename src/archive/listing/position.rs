@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use rusqlite::{Transaction, params};
 
-use super::sort_key::SortKey;
+use super::SortKey;
 use crate::archive::incoming::IncomingEmail;
 use crate::archive::storage::sql;
 use crate::error::Result;
@@ -418,7 +418,7 @@ mod tests {
             ..OPEN
         };
         let hints = [PositionHint::Unknown; 3];
-        let outcome = assign_keys(
+        let result = assign_keys(
             &hints,
             longest_increasing_run(&hints, &tight),
             &tight,
@@ -426,7 +426,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            outcome,
+            result,
             Err(KeysExhausted {
                 below: 12,
                 count: 3
@@ -446,7 +446,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn places_fall_within_bounds_and_take_nobody_s(
+        fn keys_are_within_bounds_and_free(
             hints in prop::collection::vec(hint(), 1..40),
             is_taken in prop::collection::hash_set(0..2000_i64, 0..200),
             bounds in (0..1000_i64, 1000..2000_i64, any::<bool>(), any::<bool>()),
@@ -454,8 +454,8 @@ mod tests {
             let (floor, ceiling, floored, capped) = bounds;
             let bounds = KeyBounds { ceiling: capped.then_some(ceiling), floor: floored.then_some(floor), now: 1500 };
             let in_run = longest_increasing_run(&hints, &bounds);
-            let outcome = assign_keys(&hints, in_run, &bounds, |key| Ok(is_taken.contains(&key))).unwrap();
-            let Ok(keys) = outcome else { return Ok(()) };
+            let result = assign_keys(&hints, in_run, &bounds, |key| Ok(is_taken.contains(&key))).unwrap();
+            let Ok(keys) = result else { return Ok(()) };
             prop_assert_eq!(keys.len(), hints.len());
             prop_assert!(keys.is_sorted_by(|above, below| above > below));
             prop_assert!(keys.iter().all(|key| bounds.contain(*key)));

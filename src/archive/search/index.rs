@@ -14,7 +14,7 @@ use super::tokens::{
 use crate::api::wire;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{self, row_columns, summary_columns};
-use crate::archive::window::{BOTTOM, TOP};
+use crate::archive::listing::{BOTTOM, TOP};
 use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::{Address, Status, Summary};

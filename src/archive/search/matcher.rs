@@ -15,7 +15,8 @@ use super::tokens::{
 };
 use crate::api::wire;
 use crate::archive::codec::body::CompressedBody;
-use crate::archive::window::{self, Direction, EmailRow};
+use crate::archive::listing::Direction;
+use crate::archive::window::{self, EmailRow};
 use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::query::normalize::split_words;

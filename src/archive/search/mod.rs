@@ -32,7 +32,8 @@ use std::ops::ControlFlow;
 use rusqlite::Connection;
 
 use self::scan::{Scan, continue_while};
-use super::window::{Direction, EmailRow, TOP, read_window};
+use super::listing::{Direction, TOP};
+use super::window::{EmailRow, read_window};
 use super::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
@@ -109,7 +110,7 @@ impl Archive {
 
     /// Calls `visit` for each match in the order of the query, until it returns false.
     ///
-    /// Only one row is in memory at a time.     /// Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
+    /// Only one row is in memory at a time. Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
     /// be read after it visited all others.
     pub(crate) fn for_each_match(
         &self,

@@ -10,8 +10,8 @@ use super::fts_expr::{FtsExpr, Prefilter};
 use super::interned;
 use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix};
 use crate::archive::SortKey;
-use crate::archive::codec::time;
-use crate::archive::window::{BOTTOM, TOP};
+use crate::archive::codec;
+use crate::archive::listing::{BOTTOM, TOP};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
@@ -95,7 +95,7 @@ impl Plan {
             oldest_key: oldest.map_or(BOTTOM, |micros| {
                 SortKey::oldest_at(micros.saturating_sub(OUT_OF_ORDER_MICROS))
             }),
-            times: time::encode_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
+            times: codec::encode_time_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
             body_dependency,
             only_missing_upstream: requires_missing_upstream(&query.filter),
         })

@@ -10,7 +10,8 @@ use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
-use crate::archive::window::{BOTTOM, Direction, EmailRow, RowSource, TOP};
+use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::window::{EmailRow, RowSource};
 use crate::archive::{SortKey, integrity, sql};
 use crate::error::Error;
 use crate::query::Query;
@@ -29,30 +30,12 @@ macro_rules! within_times {
 }
 
 /// Completes a SELECT between two keys for each [`Direction`].
+#[rustfmt::skip] // one statement a line
 macro_rules! both_directions {
     ($select:expr, $key:literal, $rest:expr) => {
         [
-            concat!(
-                $select,
-                $key,
-                " > ?1 AND ",
-                $key,
-                " <= ?2",
-                $rest,
-                " ORDER BY ",
-                $key
-            ),
-            concat!(
-                $select,
-                $key,
-                " < ?1 AND ",
-                $key,
-                " >= ?2",
-                $rest,
-                " ORDER BY ",
-                $key,
-                " DESC"
-            ),
+            concat!($select, $key, " > ?1 AND ", $key, " <= ?2", $rest, " ORDER BY ", $key),
+            concat!($select, $key, " < ?1 AND ", $key, " >= ?2", $rest, " ORDER BY ", $key, " DESC"),
         ]
     };
 }

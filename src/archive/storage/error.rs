@@ -1,13 +1,7 @@
 //! Turns errors of `SQLite` into messages with a hint.
 
-use std::fs::File;
-use std::io;
-use std::io::Read as _;
-use std::path::Path;
-
 use rusqlite::{ErrorCode, ffi};
 
-use super::files::sidecar_path;
 use crate::error::{Error, ErrorKind};
 
 impl From<rusqlite::Error> for Error {
@@ -35,7 +29,7 @@ impl From<rusqlite::Error> for Error {
             }
             _ => return Self::new(ErrorKind::Archive, format!("the archive failed: {error}")),
         };
-        Self::new(ErrorKind::Archive, message).with_hint(hint)
+        archive_error(message, hint)
     }
 }
 
@@ -49,31 +43,36 @@ pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a bac
 /// The hint for a damaged body.
 pub(crate) const REFETCH_HINT: &str = "open it while online to fetch it again";
 
-pub(crate) fn read_only_error() -> Error {
-    Error::new(
-        ErrorKind::Archive,
-        "read-only archive: new mail is not stored",
-    )
-    .with_hint("to change that, make its file and folder writable for you")
+pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint(hint)
 }
 
-pub(crate) fn damage_error(message: &str) -> Error {
-    Error::new(ErrorKind::Archive, message).with_hint(REPAIR_HINT)
+pub(crate) fn read_only_error() -> Error {
+    archive_error(
+        "read-only archive: new mail is not stored",
+        "to change that, make its file and folder writable for you",
+    )
+}
+
+pub(crate) fn damage_error(message: impl Into<String>) -> Error {
+    archive_error(message, REPAIR_HINT)
 }
 
 /// An email whose stored JSON cannot be read.
-pub(crate) fn damaged_error(error: &dyn std::error::Error) -> Error {
-    let message = format!("an email in the archive is damaged: {error}");
-    Error::new(ErrorKind::Archive, message).with_hint(REFETCH_HINT)
+pub(crate) fn damaged_error(error: impl std::error::Error) -> Error {
+    archive_error(
+        format!("an email in the archive is damaged: {error}"),
+        REFETCH_HINT,
+    )
 }
 
 pub(crate) fn in_use_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Archive, message).with_hint("end it first")
+    archive_error(message, "end it first")
 }
 
-const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR_HINT);
+pub(super) const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR_HINT);
 
-const UNREADABLE: (&str, &str) = (
+pub(super) const UNREADABLE: (&str, &str) = (
     "the system cannot read the archive file",
     "check the disk and its mount (dmesg, mount); the file itself may be whole",
 );
@@ -123,34 +122,12 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
     }
 }
 
-/// Replaces an error about damage if the disk cannot read the file: `SQLite` reports that as damage, too.
-pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
-    if error.message != DAMAGED.0 {
-        return error;
-    }
-    match read_to_end(path) {
-        Ok(()) => error,
-        Err(error) => Error::new(ErrorKind::Archive, format!("{}: {error}", UNREADABLE.0))
-            .with_hint(UNREADABLE.1),
-    }
-}
-
-/// Reads the archive file and its write-ahead log, if there is one, to their ends.
-pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
-    for path in [path, &sidecar_path(path, "-wal")] {
-        let mut file = match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            file => file?,
-        };
-        let mut block = vec![0; 1 << 20];
-        while file.read(&mut block)? > 0 {}
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::archive::storage::files::explain_damage;
 
     fn reported(extended_code: i32) -> Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
@@ -192,7 +169,7 @@ mod tests {
     /// The memory of a process cannot be read at its beginning: the system reports EIO.
     #[cfg(target_os = "linux")]
     #[test]
-    fn damage_behind_an_unreadable_file_is_a_failed_read() {
+    fn damage_in_unreadable_file_is_a_read_error() {
         let damaged = || reported(ffi::SQLITE_CORRUPT);
         let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
         assert!(

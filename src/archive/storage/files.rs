@@ -1,17 +1,17 @@
 //! The files of an archive: names, modes and identity, and files that may only be read.
 
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, ErrorKind::NotFound};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind::NotFound, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use rustix::fs::{Access, OFlags};
 
-use crate::error::{Error, ErrorKind, Result};
+use super::error::{DAMAGED, UNREADABLE, archive_error};
+use crate::config::create_private_dir;
+use crate::error::{Error, Result};
 
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
@@ -31,7 +31,7 @@ pub(crate) fn is_read_only_file(path: &Path) -> bool {
         )
     };
     let opened = OpenOptions::new().write(true).open(path);
-    opened.is_err_and(is_permission_error) && fs::File::open(path).is_ok()
+    opened.is_err_and(is_permission_error) && File::open(path).is_ok()
 }
 
 /// Whether this error of `SQLite` may mean that the file can be read but not written.
@@ -65,11 +65,10 @@ pub(crate) fn uri_parameters(path: &Path) -> &'static str {
 pub(crate) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Option<Error> {
     let has_wal = fs::metadata(sidecar_path(path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     (is_cannot_open_error(error) && has_wal).then(|| {
-        Error::new(
-            ErrorKind::Archive,
+        archive_error(
             "the archive cannot be read here: its latest changes are in the file -wal beside it",
+            "copy the archive with the files beside it to a folder that you can write to",
         )
-        .with_hint("copy the archive with the files beside it to a folder that you can write to")
     })
 }
 
@@ -116,7 +115,7 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
         from.display(),
         to.display()
     );
-    Error::new(ErrorKind::Archive, message).with_hint("check the owner and the mode of the folder")
+    archive_error(message, "check the owner and the mode of the folder")
 }
 
 /// Moves an archive of an older version, and its write-ahead log, to a name that no file has yet.
@@ -147,12 +146,9 @@ pub(crate) fn rename_sidecars(from: &Path, to: &Path) -> io::Result<()> {
 pub(crate) fn create_private(path: &Path) -> Result<()> {
     let open_error = |error: io::Error| {
         let message = format!("{} cannot be opened: {error}", path.display());
-        Error::new(ErrorKind::Archive, message)
-            .with_hint("check the owner and the mode of the folder")
+        archive_error(message, "check the owner and the mode of the folder")
     };
-    let mut folder = DirBuilder::new();
-    folder.recursive(true).mode(0o700);
-    folder.create(parent_dir(path)).map_err(open_error)?;
+    create_private_dir(parent_dir(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let mut options = OpenOptions::new();
     options
@@ -178,8 +174,8 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         let message = format!(
             "{link} is a symbolic link to {target}, which other users may open (mode {mode:04o})"
         );
-        return Err(Error::new(ErrorKind::Archive, message)
-            .with_hint(format!("chmod 600 {target}, or remove the link")));
+        let hint = format!("chmod 600 {target}, or remove the link");
+        return Err(archive_error(message, &hint));
     }
     file.set_permissions(Permissions::from_mode(0o600))
         .map_err(open_error)
@@ -221,17 +217,41 @@ impl FileId {
             Err(_) => return Ok(()),
         };
         let message = format!("the archive file was {problem}: new mail is not stored");
-        Err(Error::new(ErrorKind::Archive, message).with_hint("restart sentbox"))
+        Err(archive_error(message, "restart sentbox"))
     }
+}
+
+/// Replaces an error about damage if the disk cannot read the file: `SQLite` reports that as damage, too.
+pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
+    if error.message != DAMAGED.0 {
+        return error;
+    }
+    match read_to_end(path) {
+        Ok(()) => error,
+        Err(error) => archive_error(format!("{}: {error}", UNREADABLE.0), UNREADABLE.1),
+    }
+}
+
+/// Reads the archive file and its write-ahead log, if there is one, to their ends.
+pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
+    for path in [path, &sidecar_path(path, "-wal")] {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == NotFound => continue,
+            file => file?,
+        };
+        let mut block = vec![0; 1 << 20];
+        while file.read(&mut block)? > 0 {}
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-
     use jiff::Timestamp;
 
     use super::*;
     use crate::archive::{Archive, ArchiveLocation, RequestTime};
+    use crate::error::ErrorKind;
     use crate::mail::EmailId;
 
     const MAIL: &str = r#"{"id":"a","to":["a@b.example"],"subject":"Hello","created_at":"2026-11-20T09:00:00Z","last_event":"sent"}"#;
@@ -261,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn file_without_write_bits_is_read_and_left_alone() {
+    fn file_without_write_bits_is_read_unchanged() {
         let (folder, path) = filled();
         set_mode(&path, 0o400);
         let before = (names(folder.path()), fs::read(&path).unwrap());

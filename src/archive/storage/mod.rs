@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -12,16 +12,16 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
-pub(crate) mod schema;
 pub(crate) mod sql;
 
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
-use crate::error::{Error, ErrorKind, Result};
-use error::{explain_damage, in_use_error};
-use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
+use crate::error::{Error, ErrorKind, Result, lock};
+use error::{archive_error, in_use_error};
+use files::{
+    FileId, back_up_outdated, create_private, explain_damage, file_uri, is_read_only_file,
+};
 use peer_notice::{PeerNotice, PeerNotifier};
-use schema::SchemaVersion;
 
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,8 +37,6 @@ const PROGRESS_STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(crate) struct Connections {
-    /// The file, unless the archive is in memory.
-    path: Option<PathBuf>,
     uri: String,
     /// `None` if the archive is read-only.
     writer: Option<Mutex<Connection>>,
@@ -72,55 +70,36 @@ impl Connections {
             return Self::open_read_only(path);
         }
         create_private(path)?;
-        let opened = connect(&file_uri(path))
-            .and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
-        let writer = match opened {
+        let writer = match connect_and_check(&file_uri(path)) {
             Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
-            opened => opened?.1,
+            writer => writer?,
         };
-        if schema::check_version(&writer)? == SchemaVersion::Outdated {
+        if is_outdated(&writer)? {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        let connections = Self::new(file_uri(path), writer)?;
-        let notifier = Some(Arc::new(PeerNotifier::new(path)));
-        Ok(Some(Self {
-            path: Some(path.to_owned()),
-            file_id: FileId::from_path(path),
-            notifier,
-            ..connections
-        }))
+        Self::new(file_uri(path), Some(path), Some(writer)).map(Some)
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
     fn open_read_only(path: &Path) -> Result<Option<Self>> {
         let uri = file_uri(path);
-        let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
-            .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
-        let (_, reader) = opened.map_err(|error| {
+        let opened = connect_and_check(&format!("{uri}{}", files::uri_parameters(path)));
+        let reader = opened.map_err(|error| {
             files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
-        if schema::check_version(&reader)? == SchemaVersion::Outdated {
+        if is_outdated(&reader)? {
             return Ok(None);
         }
-        if !schema::has_tables(&reader)? {
-            return Err(Error::new(
-                ErrorKind::Archive,
+        if !has_tables(&reader)? {
+            return Err(archive_error(
                 "the archive is empty and cannot be written",
-            )
-            .with_hint("check the owner and the mode of its file"));
+                "check the owner and the mode of its file",
+            ));
         }
-        Ok(Some(Self {
-            path: Some(path.to_owned()),
-            uri,
-            writer: None,
-            idle_readers: Mutex::default(),
-            has_changed: Arc::default(),
-            file_id: FileId::from_path(path),
-            notifier: Some(Arc::new(PeerNotifier::new(path))),
-        }))
+        Self::new(uri, Some(path), None).map(Some)
     }
 
     /// Creates a database that exists as long as this value, under a name of its own in this process.
@@ -134,29 +113,29 @@ impl Connections {
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
         let writer = connect(&uri)?;
-        Self::new(uri, writer)
+        Self::new(uri, None, Some(writer))
     }
 
-    fn new(uri: String, mut writer: Connection) -> Result<Self> {
-        if !schema::has_tables(&writer)? {
-            schema::create_tables(&mut writer)?;
-        }
+    fn new(uri: String, path: Option<&Path>, mut writer: Option<Connection>) -> Result<Self> {
         let has_changed = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&has_changed);
-        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
-            if matches!(table, "mail" | "body" | "confirmed_run") {
-                flag.store(true, Ordering::Relaxed);
+        if let Some(writer) = &mut writer {
+            if !has_tables(writer)? {
+                create_tables(writer)?;
             }
-        }))?;
-        let writer = Some(Mutex::new(writer));
+            let flag = Arc::clone(&has_changed);
+            writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+                if matches!(table, "mail" | "body" | "confirmed_run") {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            }))?;
+        }
         Ok(Self {
-            path: None,
             uri,
-            writer,
+            writer: writer.map(Mutex::new),
             idle_readers: Mutex::default(),
             has_changed,
-            file_id: None,
-            notifier: None,
+            file_id: path.and_then(FileId::from_path),
+            notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
         })
     }
 
@@ -190,10 +169,10 @@ impl Connections {
 
     fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.check_file()?;
-        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        let mut writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
-        let outcome = operation(&tx)?;
+        let result = operation(&tx)?;
         search::reindex_dirty(&tx)?;
         tx.commit()?;
         if self.has_changed.load(Ordering::Relaxed)
@@ -201,14 +180,14 @@ impl Connections {
         {
             notifier.send(PeerNotice::Changed);
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
     /// the log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
         self.check_file()?;
-        let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
+        let writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         search::erase_deleted(&writer)?;
         dictionary::delete_unused(&writer)?;
         // The copy may be too large for memory.
@@ -225,16 +204,16 @@ impl Connections {
         read: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<Option<T>> {
         let watched = cancel.clone();
-        let outcome = self.with_reader(|reader| {
+        let result = self.with_reader(|reader| {
             reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
-            let outcome = read_in_transaction(reader, read);
+            let result = read_in_transaction(reader, read);
             reader.progress_handler(0, None::<fn() -> bool>)?;
-            outcome
+            result
         });
         if cancel.is_cancelled() {
             Ok(None)
         } else {
-            outcome.map(Some)
+            result.map(Some)
         }
     }
 
@@ -252,19 +231,19 @@ impl Connections {
                 files::uri_parameters(file.path())
             ))?);
         }
-        let idle = lock_connection(&self.idle_readers).pop();
+        let idle = lock(&self.idle_readers).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let outcome = work(&mut reader).map_err(|error| self.explain(error))?;
-        let mut idle = lock_connection(&self.idle_readers);
+        let result = work(&mut reader).map_err(|error| self.explain(error))?;
+        let mut idle = lock(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     fn explain(&self, error: Error) -> Error {
-        match &self.path {
-            Some(path) => explain_damage(error, path),
+        match &self.file_id {
+            Some(file) => explain_damage(error, file.path()),
             None => error,
         }
     }
@@ -275,14 +254,16 @@ fn read_in_transaction<T>(
     read: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     let tx = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let outcome = read(&tx)?;
+    let result = read(&tx)?;
     tx.finish()?;
-    Ok(outcome)
+    Ok(result)
 }
 
-/// A panic elsewhere leaves the connection usable: its transaction was rolled back.
-fn lock_connection<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
+/// Connects and reads the file, which connecting alone does not.
+fn connect_and_check(uri: &str) -> rusqlite::Result<Connection> {
+    let conn = connect(uri)?;
+    read_version(&conn)?;
+    Ok(conn)
 }
 
 fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
@@ -320,9 +301,9 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
 /// Opens a file that may be damaged, for reading.
 pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     if !path.exists() {
-        return Err(Error::new(
-            ErrorKind::Archive,
+        return Err(archive_error(
             format!("there is no archive at {}", path.display()),
+            "",
         ));
     }
     let conn = connect_reader(&file_uri(path))?;
@@ -330,12 +311,53 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
+/// The version that this program reads and writes. The tables may change with each version: an older
+/// archive is moved to a backup, and its mail is fetched again.
+const VERSION: u32 = 8;
+
+/// Creates the tables if there are none, in one transaction.
+pub(crate) fn create_tables(conn: &mut Connection) -> Result<()> {
+    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read under the lock: another process may have created them meanwhile.
+    if read_version(&change)? == 0 {
+        change.execute_batch(include_str!("../schema.sql"))?;
+        change.pragma_update(None, "user_version", VERSION)?;
+    }
+    change.commit()?;
+    Ok(())
+}
+
+/// Whether the tables exist already.
+pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
+    Ok(read_version(conn)? != 0)
+}
+
+/// Whether the tables are of an older version; a newer one is an error. Changes nothing.
+pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
+    match read_version(conn)? {
+        0 | VERSION => Ok(false),
+        1..VERSION => Ok(true),
+        newer => Err(Error::new(
+            ErrorKind::Archive,
+            format!("the archive was written by a newer version of sentbox (format {newer})"),
+        )
+        .with_hint(
+            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
+        )),
+    }
+}
+
+/// Reads the version of the tables.
+pub(crate) fn read_version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
 
     #[test]
     fn symbolic_link_leaves_mode_of_target() {
@@ -371,5 +393,47 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
+    }
+
+    #[test]
+    fn empty_file_gets_the_tables_once() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        assert!(!has_tables(&conn).unwrap());
+        create_tables(&mut conn).unwrap();
+        create_tables(&mut conn).unwrap();
+        assert_eq!(
+            (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
+            (VERSION, false)
+        );
+        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
+            .unwrap();
+    }
+
+    #[test]
+    fn newer_tables_are_refused_and_older_recognised() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.pragma_update(None, "user_version", VERSION + 1)
+            .unwrap();
+        let error = is_outdated(&conn).unwrap_err();
+        assert!(
+            error.kind == ErrorKind::Archive && error.message.contains("newer version"),
+            "{error}"
+        );
+        conn.pragma_update(None, "user_version", VERSION - 1)
+            .unwrap();
+        assert!(is_outdated(&conn).unwrap());
+    }
+
+    #[test]
+    fn failed_creation_leaves_nothing_behind() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
+            .unwrap();
+        create_tables(&mut conn).unwrap_err();
+        assert!(!has_tables(&conn).unwrap());
+        let tables: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn change_by_another_handle_arrives_and_own_does_not() {
+    async fn only_changes_by_other_handles_arrive() {
         let (_folder, _path, one, other) = two();
         let (mut for_one, mut for_other) =
             (one.watch_peers().unwrap(), other.watch_peers().unwrap());

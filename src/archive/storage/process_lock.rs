@@ -4,13 +4,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::ArchiveLocation;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, lock};
 
 /// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
@@ -42,7 +42,7 @@ impl ProcessLock {
     /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         let Some(path) = &self.path else { return true };
-        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file_guard = lock(&self.file);
         if let Some(file) = &*file_guard {
             let _ = file.set_modified(SystemTime::from(now));
             return true;
@@ -110,7 +110,7 @@ impl ProcessLock {
     /// Writes the record; returns whether an outage begins or ends.
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
-        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file_guard = lock(&self.file);
         let Some(file) = &mut *file_guard else {
             return false;
         };
@@ -140,10 +140,7 @@ impl ProcessLock {
 
     /// Whether this process holds it.
     pub(crate) fn is_held(&self) -> bool {
-        self.file
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some()
+        lock(&self.file).is_some()
     }
 
     fn read_record(&self) -> Option<String> {
@@ -152,7 +149,7 @@ impl ProcessLock {
 
     /// Releases the lock.
     pub(crate) fn release(&self) {
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.file) = None;
     }
 }
 

@@ -3,9 +3,7 @@
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use crate::archive::codec::id;
 use crate::error::Result;
-use crate::mail::EmailId;
 
 /// Runs a statement that changes rows; returns how many it changed.
 pub(crate) fn execute(conn: &Connection, sql: &str, params: impl Params) -> Result<usize> {
@@ -57,9 +55,4 @@ pub(crate) fn all<T>(
     let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map(params, map)?;
     Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// Reads an email's id from a column.
-pub(crate) fn email_id(row: &Row, column: usize) -> rusqlite::Result<EmailId> {
-    Ok(EmailId::new(id::decode_id(row.get_ref(column)?)))
 }

@@ -304,7 +304,7 @@ proptest! {
 
     /// Against the plain meaning: each row has the newest time at which an answer has held it, or an older one.
     #[test]
-    fn no_row_is_confirmed_later_than_an_answer_held_it(
+    fn rows_are_not_confirmed_after_their_last_response(
         mut steps in prop::collection::vec((0..30_usize, 1..12_usize, 0..400_i64, prop::bool::weighted(0.2)), 1..40),
         in_order: bool,
     ) {

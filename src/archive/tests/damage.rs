@@ -60,7 +60,7 @@ fn filled(path: &Path) {
                 requested: at(0).into(),
             })
             .unwrap();
-        bottom = carried.range.map(|span| span.bottom);
+        bottom = carried.range.map(|range| range.bottom);
     }
     archive
         .record_end(bottom.unwrap(), None, at(0).into())
@@ -105,7 +105,7 @@ fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
     ];
     let find = |text: &'static str| {
         let mut ids = Vec::new();
-        let outcome = archive.for_each_match(
+        let result = archive.for_each_match(
             &query(text),
             &CancellationToken::default(),
             |row: EmailRow| {
@@ -113,7 +113,7 @@ fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
                 true
             },
         );
-        outcome.map(|_| ids)
+        result.map(|_| ids)
     };
     texts.into_iter().map(|text| (text, find(text))).collect()
 }
@@ -252,16 +252,13 @@ fn check_finds_damage_inside_valid_pages() {
             .unwrap()
             .execute_batch(change)
             .unwrap();
-        let failure = open(&path).check_integrity(|_| ()).unwrap_err();
+        let error = open(&path).check_integrity(|_| ()).unwrap_err();
         assert_eq!(
-            failure.message,
+            error.message,
             format!("the archive is damaged: {expected}"),
             "{change}"
         );
-        assert!(
-            failure.hint.contains("sentbox archive repair"),
-            "{failure:?}"
-        );
+        assert!(error.hint.contains("sentbox archive repair"), "{error:?}");
         let repaired = Archive::repair(&path, |_| ()).unwrap();
         let archive = open(&path);
         archive.check_integrity(|_| ()).unwrap();
@@ -300,7 +297,14 @@ fn lost_email_splits_its_range() {
     );
     let ends: Vec<_> = spans
         .iter()
-        .map(|span| (span.top, span.bottom, span.reaches_top, span.reaches_end))
+        .map(|range| {
+            (
+                range.top,
+                range.bottom,
+                range.reaches_top,
+                range.reaches_end,
+            )
+        })
         .collect();
     assert_eq!(
         ends,
@@ -358,7 +362,7 @@ fn random_damage_is_never_silent() {
         let archive = open(&path);
         archive
             .check_integrity(|_| ())
-            .unwrap_or_else(|failure| panic!("trial {trial}, {kind}: {failure}"));
+            .unwrap_or_else(|error| panic!("trial {trial}, {kind}: {error}"));
         let count = rows(&archive);
         assert_eq!(
             u64::try_from(count).unwrap(),

@@ -59,17 +59,17 @@ fn mark(archive: &Archive) {
 fn new_key_on_existing_archive_is_a_mismatch() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-    let failure = world.open("re_two", OnMismatch::Ask).unwrap_err();
-    assert_eq!(failure.kind, ErrorKind::Archive);
+    let error = world.open("re_two", OnMismatch::Ask).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Archive);
     assert!(
-        failure
+        error
             .message
             .contains("profile default has an archive of 0 emails that belongs to another key"),
-        "{failure}"
+        "{error}"
     );
     assert!(
-        failure.hint.contains("sentbox archive adopt")
-            && failure.hint.contains("sentbox archive begin")
+        error.hint.contains("sentbox archive adopt")
+            && error.hint.contains("sentbox archive begin")
     );
 
     let adopted = world.open("re_two", OnMismatch::Adopt).unwrap();
@@ -113,12 +113,12 @@ fn archive_in_use_is_not_adopted() {
     let world = World::new();
     let used = world.open("re_one", OnMismatch::Ask).unwrap();
     assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
-    let failure = world.open("re_two", OnMismatch::Adopt).unwrap_err();
+    let error = world.open("re_two", OnMismatch::Adopt).unwrap_err();
     assert!(
-        failure
+        error
             .message
             .contains("another sentbox is using the archive"),
-        "{failure}"
+        "{error}"
     );
 }
 

@@ -4,15 +4,14 @@ mod confirmations;
 mod damage;
 mod identity;
 mod purge;
+mod query_plans;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use rusqlite::Connection;
 
-use super::listing::{self, coverage, deletions, position};
 use super::*;
 use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::error::ErrorKind;
@@ -89,13 +88,13 @@ fn consecutive_pages_form_one_range() {
         (again.new.len(), again.extended, again.is_lowest),
         (0, false, false)
     );
-    let ground = archive.coverage_state().unwrap();
-    assert_eq!((ground.ranges.len(), ground.max_page_len), (1, 10));
+    let coverage = archive.coverage_state().unwrap();
+    assert_eq!((coverage.ranges.len(), coverage.max_page_len), (1, 10));
     assert!(
         matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
     );
     archive
-        .record_end(ground.ranges[0].bottom, None, at(0).into())
+        .record_end(coverage.ranges[0].bottom, None, at(0).into())
         .unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
 }
@@ -141,8 +140,8 @@ fn imported_email_does_not_end_gap() {
     archive
         .merge_page(&page((50..60).rev(), PagePosition::Top))
         .unwrap();
-    let ground = archive.coverage_state().unwrap();
-    assert_eq!(ground.ranges.len(), 2, "a gap remains: {ground:?}");
+    let coverage = archive.coverage_state().unwrap();
+    assert_eq!(coverage.ranges.len(), 2, "a gap remains: {coverage:?}");
     let carried = archive
         .merge_page(&page((15..50).rev(), below(50)))
         .unwrap();
@@ -409,10 +408,10 @@ fn failed_page_changes_nothing() {
         .connections
         .write(|change| Ok(change.execute_batch(trap)?))
         .unwrap();
-    let failure = archive
+    let error = archive
         .merge_page(&page((80..90).rev(), below(90)))
         .unwrap_err();
-    assert_eq!(failure.kind, ErrorKind::Archive);
+    assert_eq!(error.kind, ErrorKind::Archive);
     assert_eq!((all(&archive), archive.coverage_state().unwrap()), before);
     archive
         .connections
@@ -454,13 +453,13 @@ fn truncated_file_is_archive_after_some_page() {
         std::fs::write(&crashed, &file).unwrap();
         std::fs::write(beside(&crashed, "-wal"), &log[..length]).unwrap();
         let archive = Archive::open(&ArchiveLocation::Disk(crashed)).unwrap();
-        let (rows, ground) = (all(&archive).len(), archive.coverage_state().unwrap());
+        let (rows, coverage) = (all(&archive).len(), archive.coverage_state().unwrap());
         assert_eq!(rows % 10, 0);
-        assert_eq!(ground.ranges.len(), usize::from(rows > 0));
-        let covered = ground
+        assert_eq!(coverage.ranges.len(), usize::from(rows > 0));
+        let covered = coverage
             .ranges
             .iter()
-            .map(|span| archive.rank(span.bottom).unwrap() + 1)
+            .map(|range| archive.rank(range.bottom).unwrap() + 1)
             .sum::<u64>();
         assert_eq!(covered, rows as u64);
         states.insert(rows);
@@ -501,13 +500,13 @@ fn file_that_is_not_archive_is_rejected() {
         "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100),
     )
     .unwrap();
-    let failure = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
+    let error = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
     assert_eq!(
-        (failure.kind, failure.message.as_str()),
+        (error.kind, error.message.as_str()),
         (ErrorKind::Archive, "the archive file is not an archive")
     );
-    let failure = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
-    assert!(!failure.hint.is_empty(), "{failure}");
+    let error = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
+    assert!(!error.hint.is_empty(), "{error}");
 }
 
 #[test]
@@ -533,94 +532,6 @@ fn readers_and_writer_do_not_conflict() {
             }
         });
     }
-}
-
-#[test]
-fn hot_queries_use_an_index() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
-    let hot = [
-        window::BELOW,
-        window::ABOVE,
-        window::BY_ID,
-        window::ANY_ABOVE,
-        window::ANY_BELOW,
-        window::COUNT_NEWER,
-        window::OBSERVED,
-        incoming::EXISTING,
-        incoming::FIELDS_BY_KEY,
-        bodies::BODY_BY_ID,
-        position::KEY_EXISTS,
-        position::KEYS_BELOW,
-        coverage::COUNT_LISTED,
-        coverage::NEWEST_LISTED,
-        coverage::OLDEST_LISTED,
-        coverage::NTH_ABOVE_BOTTOM,
-        coverage::NTH_BELOW_TOP,
-        listing::confirmations::OVERLAPPING,
-        listing::confirmations::NEXT_RUN_ABOVE,
-        listing::confirmations::NEXT_RUN_BELOW,
-        listing::confirmations::LISTED_FROM,
-    ];
-    for sql in hot {
-        let mut statement = connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-            .unwrap();
-        let steps: Vec<String> = statement
-            .query_map(
-                rusqlite::params_from_iter(vec![1; parameters(sql)]),
-                |row| row.get(3),
-            )
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
-        // There are a few spans, at most.
-        let walks = |step: &String| {
-            !step.starts_with("SCAN")
-                || step == "SCAN covered_range"
-                || step.contains("CONSTANT ROW")
-                || step.contains("subquery")
-        };
-        assert!(
-            steps.iter().all(walks) && !steps.iter().any(|step| step.contains("TEMP")),
-            "{sql}: {steps:?}"
-        );
-        assert!(
-            steps.iter().any(|step| step.starts_with("SEARCH")),
-            "{sql}: {steps:?}"
-        );
-    }
-}
-
-#[test]
-fn counting_uses_the_small_index() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
-    let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::COUNT_NEWER))
-        .unwrap();
-    let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
-    assert!(
-        step.contains("USING COVERING INDEX mail_by_fts_rowid"),
-        "{step}"
-    );
-}
-
-#[test]
-fn unconfirmed_deletions_use_partial_index() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
-    let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", deletions::UNCONFIRMED))
-        .unwrap();
-    let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
-    assert!(step.contains("INDEX mail_missing_upstream"), "{step}");
-}
-
-fn parameters(sql: &str) -> usize {
-    (1..10)
-        .take_while(|number| sql.contains(&format!("?{number}")))
-        .count()
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl RuleIndex {
         sheets
     }
 
-    /// Lowers the case of ids and classes in quirks mode, where it does not matter.
+    /// Lowers the case of ids and classes in quirks mode, which ignores case.
     fn fold_case(&self, name: &str) -> String {
         if self.quirks {
             name.to_ascii_lowercase()

@@ -12,51 +12,60 @@ pub(super) fn parse_box_sides(
     quirks: bool,
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
+    // `None` is all sides.
     let side = |name: &str| {
         let sides = ["top", "right", "bottom", "left"];
         let index = sides.iter().position(|side| *side == name);
-        index.ok_or_else(value_error)
+        match (name, index) {
+            ("", _) => Ok(None),
+            (_, Some(_)) => Ok(index),
+            (_, None) => Err(value_error()),
+        }
     };
     let length = |input: &mut Parser<'_>| parse_length(input, quirks);
     let (property, rest) = name.split_once('-').unwrap_or((name, ""));
-    match (property, rest.split_once('-').unwrap_or((rest, ""))) {
-        ("margin", ("", "")) => {
-            return parse_four_sides(input, length, out, Declaration::Margin);
-        }
-        ("padding", ("", "")) => {
-            return parse_four_sides(input, length, out, Declaration::Padding);
-        }
-        ("border", ("width", "")) => {
-            return parse_four_sides(input, parse_border_width, out, Declaration::BorderWidth);
-        }
-        ("border", ("style", "")) => {
-            return parse_four_sides(input, parse_border_style, out, Declaration::BorderVisible);
-        }
-        ("border", ("", "")) => return parse_border(input, &[0, 1, 2, 3], out),
-        ("border", (name, "")) => return parse_border(input, &[side(name)?], out),
-        ("margin", (name, "")) => out.push(Declaration::Margin(side(name)?, length(input)?)),
-        ("padding", (name, "")) => out.push(Declaration::Padding(side(name)?, length(input)?)),
-        ("border", (name, "width")) => {
-            let width = parse_border_width(input)?;
-            out.push(Declaration::BorderWidth(side(name)?, width));
-        }
-        ("border", (name, "style")) => {
-            let visible = parse_border_style(input)?;
-            out.push(Declaration::BorderVisible(side(name)?, visible));
-        }
-        _ => return Err(value_error()),
+    let (name, part) = match rest {
+        "width" | "style" => ("", rest),
+        _ => rest.split_once('-').unwrap_or((rest, "")),
+    };
+    match (property, part) {
+        ("margin", "") => parse_sides(side(name)?, input, length, out, Declaration::Margin),
+        ("padding", "") => parse_sides(side(name)?, input, length, out, Declaration::Padding),
+        ("border", "width") => parse_sides(
+            side(name)?,
+            input,
+            parse_border_width,
+            out,
+            Declaration::BorderWidth,
+        ),
+        ("border", "style") => parse_sides(
+            side(name)?,
+            input,
+            parse_border_style,
+            out,
+            Declaration::BorderVisible,
+        ),
+        ("border", "") => match side(name)? {
+            Some(side) => parse_border(input, &[side], out),
+            None => parse_border(input, &[0, 1, 2, 3], out),
+        },
+        _ => Err(value_error()),
     }
-    Ok(())
 }
 
-/// Parses one to four values for the sides, in CSS order.
-fn parse_four_sides<T: Copy>(
+/// Parses the value of one side, or one to four values for all sides, in CSS order.
+fn parse_sides<T: Copy>(
+    side: Option<usize>,
     input: &mut Parser<'_>,
     parse: impl Fn(&mut Parser<'_>) -> Result<T, ValueError>,
     out: &mut Vec<Declaration>,
     make: impl Fn(usize, T) -> Declaration,
 ) -> Result<(), ValueError> {
     let mut values = vec![parse(input)?];
+    if let Some(side) = side {
+        out.push(make(side, values[0]));
+        return Ok(());
+    }
     while values.len() < 4 && !input.is_exhausted() {
         values.push(parse(input)?);
     }

@@ -115,29 +115,20 @@ fn parse_color_function(name: &str, input: &mut Parser<'_>) -> Result<Rgba, Valu
     let [first, second, third, ..] = parts[..] else {
         return Err(value_error());
     };
-    match name {
-        "rgb" | "rgba" => {
-            let channel = |(value, percent): (f32, bool)| {
-                color::clamp_floor_256_f32(if percent { value * 255.0 } else { value })
-            };
-            Ok(Rgba {
-                red: channel(first),
-                green: channel(second),
-                blue: channel(third),
-                alpha,
-            })
-        }
-        "hsl" | "hsla" => {
-            let (red, green, blue) = hsl_to_rgb(first.0, second.0, third.0);
-            Ok(Rgba {
-                red,
-                green,
-                blue,
-                alpha,
-            })
-        }
-        _ => Err(value_error()),
-    }
+    let channel = |(value, is_percentage): (f32, bool)| {
+        color::clamp_floor_256_f32(if is_percentage { value * 255.0 } else { value })
+    };
+    let (red, green, blue) = match name {
+        "rgb" | "rgba" => (channel(first), channel(second), channel(third)),
+        "hsl" | "hsla" => hsl_to_rgb(first.0, second.0, third.0),
+        _ => return Err(value_error()),
+    };
+    Ok(Rgba {
+        red,
+        green,
+        blue,
+        alpha,
+    })
 }
 
 fn hsl_to_rgb(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {

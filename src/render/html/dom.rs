@@ -285,7 +285,7 @@ impl TreeSink for DomSink {
         match &self.nodes.borrow()[target.index()].data {
             NodeData::Element { name, .. } => ElementName(name.clone()),
             NodeData::Text(_) | NodeData::Other => {
-                unreachable!("the tree builder asks for the names of elements only")
+                unreachable!("only elements have names")
             }
         }
     }

@@ -161,8 +161,8 @@ pub(super) struct DepthLimiter {
     max_depth: u16,
     /// Dropped start tags by name, so that their end tags are dropped too.
     dropped_tags: RefCell<HashMap<LocalName, usize>>,
-    depth_exceeded: Cell<bool>,
-    nodes_exceeded: Cell<bool>,
+    pub(super) depth_exceeded: Cell<bool>,
+    pub(super) nodes_exceeded: Cell<bool>,
 }
 
 impl DepthLimiter {
@@ -184,14 +184,6 @@ impl DepthLimiter {
     /// True if the tree has as many nodes as allowed.
     pub(super) fn is_full(&self) -> bool {
         self.tree_builder.sink.len() >= self.max_nodes
-    }
-
-    pub(super) const fn depth_exceeded(&self) -> bool {
-        self.depth_exceeded.get()
-    }
-
-    pub(super) const fn nodes_exceeded(&self) -> bool {
-        self.nodes_exceeded.get()
     }
 
     pub(super) fn into_tree(self) -> Dom {

@@ -66,10 +66,10 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     }
     tokenizer.end();
-    if !rest.is_empty() || tokenizer.sink.nodes_exceeded() {
+    if !rest.is_empty() || tokenizer.sink.nodes_exceeded.get() {
         truncations.push("it has too many elements");
     }
-    if tokenizer.sink.depth_exceeded() {
+    if tokenizer.sink.depth_exceeded.get() {
         truncations.push("its elements are nested too deep");
     }
     ParsedHtml {
@@ -81,7 +81,7 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
 /// Extracts the text of html for the search index, without building a tree.
 ///
 /// Blocks are separated by spaces. Styles, scripts, comments and the title are left out. Text that
-/// a style hides stays, because the preview line of mail programs is hidden that way.
+/// a style hides stays, because the preview line of mail programs is hidden by a style.
 pub(crate) fn extract_text(source: &str) -> String {
     let tokenizer = Tokenizer::new(TextSink::default(), TokenizerOpts::default());
     let input = BufferQueue::default();

@@ -60,7 +60,6 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
                 spans,
                 prefix,
                 wide,
-                ..line
             });
         }
     }

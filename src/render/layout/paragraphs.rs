@@ -1,8 +1,7 @@
 //! Wraps html paragraphs with html2text and restores the styles of their runs.
 //!
 //! html2text gets a tree it cannot fail on: one `div` per paragraph and one `a` per run, whose
-//! `href` is the number of the run. That number alone finds the style of each returned string, so
-//! html2text's own handling of links and emphasis does not matter.
+//! `href` is the number of the run. That number gives each returned string the style of its run.
 
 use html2text::config::{self, Config};
 use html2text::render::{RichAnnotation, RichDecorator, TaggedLine};

@@ -29,7 +29,7 @@ fn rowspan_keeps_the_columns_below_in_place() {
 }
 
 #[test]
-fn columns_of_prose_that_do_not_fit_are_stacked() {
+fn wide_prose_columns_are_stacked() {
     let html = "<table><tr><td>A first column with a sentence in it<td>and a second one with another</table>";
     assert_eq!(
         shown(html, 80),
@@ -86,7 +86,7 @@ fn short_cells_that_do_not_fit_are_joined() {
 #[test]
 fn image_cells_that_do_not_fit_are_joined() {
     let cells: String = [
-        "a picture of somebody",
+        "a picture of the moon",
         "an arrow to the right",
         "the sign of a team",
     ]
@@ -95,14 +95,14 @@ fn image_cells_that_do_not_fit_are_joined() {
     assert_eq!(
         shown(&format!("<table><tr>{cells}</table>"), 50),
         [
-            "[a picture of somebody]  [an arrow to the right]",
+            "[a picture of the moon]  [an arrow to the right]",
             "[the sign of a team]"
         ]
     );
 }
 
 #[test]
-fn amounts_are_beside_the_first_line_of_their_item() {
+fn amounts_stay_on_the_first_item_line() {
     let html = "<table><tr><td>Field jacket<br>Size M, quantity 1<td align=right>€248.00<tr><td>Beanie<br>One size<td align=right>€42.00</table>";
     assert_eq!(
         shown(html, 40),
@@ -117,7 +117,7 @@ fn amounts_are_beside_the_first_line_of_their_item() {
 
 #[test]
 fn content_hidden_by_css_is_skipped() {
-    let ways = [
+    let styles = [
         "display:none",
         "DISPLAY : NONE !important",
         "visibility:hidden",
@@ -138,11 +138,11 @@ fn content_hidden_by_css_is_skipped() {
         "transform:translateX(-9999px)",
         "position:absolute;top:-200em",
     ];
-    for way in ways {
+    for style in styles {
         assert_eq!(
-            text(&format!("<div style=\"{way}\">gone</div><p>seen")),
+            text(&format!("<div style=\"{style}\">gone</div><p>seen")),
             "seen\n",
-            "{way}"
+            "{style}"
         );
     }
     let rest = "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details><template>gone</template><!-- gone --><title>gone</title>";
@@ -151,7 +151,7 @@ fn content_hidden_by_css_is_skipped() {
 
 #[test]
 fn content_that_css_does_not_hide_is_shown() {
-    let ways = [
+    let styles = [
         "display:none;display:block",
         "height:0",
         "clip:rect(0,0,0,0)",
@@ -161,11 +161,11 @@ fn content_that_css_does_not_hide_is_shown() {
         "line-height:0",
         "text-indent:-20px",
     ];
-    for way in ways {
+    for style in styles {
         assert_eq!(
-            text(&format!("<div style=\"{way}\">seen</div>")),
+            text(&format!("<div style=\"{style}\">seen</div>")),
             "seen\n",
-            "{way}"
+            "{style}"
         );
     }
     assert_eq!(
@@ -290,7 +290,7 @@ fn buttons_have_brackets_and_links_do_not() {
 }
 
 #[test]
-fn zero_font_size_does_not_hide_children_with_another() {
+fn zero_font_size_keeps_larger_children() {
     let column = |words: &str| {
         format!(
             "<div style='font-size:0;display:inline-block;width:50%;vertical-align:top'><table width='100%'><tr><td><p style='font-size:14px;margin:0'>{words}</p>\

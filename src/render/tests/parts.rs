@@ -53,7 +53,7 @@ fn each_view_shows_its_part() {
 }
 
 #[test]
-fn missing_part_shows_a_message_or_the_other_part() {
+fn missing_part_shows_message_or_other_part() {
     assert_eq!(
         lay_out(&email(None, Some("Only text")), BodyView::Rendered, 80).text(),
         "Only text\n"

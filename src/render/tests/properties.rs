@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::render::body::spans_width;
 
-/// Generates fragments of valid and invalid markup; `#` is the place of a new word.
+/// Generates fragments of valid and invalid markup; `#` becomes a new word.
 fn piece() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "# ",

@@ -1,4 +1,4 @@
-//! Two processes on one archive: one asks, the other follows and takes over.
+//! Two processes on one archive: one refreshes, the other follows and takes over.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ fn second_process_follows_until_first_ends() {
         )
     };
     let (first, second) = (process(), process());
-    let world = SyncEnv::new(Dates::Distinct, 0);
-    let head = |engine: &Engine<FakeService>| world.runtime.block_on(engine.refresh()).unwrap();
+    let env = SyncEnv::new(Dates::Distinct, 0);
+    let head = |engine: &Engine<FakeService>| env.runtime.block_on(engine.refresh()).unwrap();
     assert_eq!(head(&first).new, 30);
     let requests = sim.state().requests.len();
     let seen = head(&second);
@@ -42,7 +42,7 @@ fn second_process_follows_until_first_ends() {
     assert_eq!(
         (head(&second).new, head(&second).changes),
         (0, 0),
-        "each thing is news once"
+        "each change is reported once"
     );
     assert_eq!(
         sim.state().requests.len(),

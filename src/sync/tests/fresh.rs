@@ -19,7 +19,7 @@ use crate::sync::{Engine, RecheckScope, SyncDepth};
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
 
-/// A simulated service, an archive, and a clock that moves when it is told to.
+/// A simulated service, an archive, and a clock that the test sets.
 struct RecheckEnv {
     sim: FakeService,
     engine: Engine<FakeService>,
@@ -153,61 +153,61 @@ fn query(text: &str) -> Query {
 }
 
 #[test]
-fn due_pages_bring_changes_and_deletions_below_the_newest() {
-    let world = RecheckEnv::new(350);
-    world.full_sync();
-    world.change("bounced", 100..350);
-    world.sim.state().mails.remove(200);
+fn due_pages_bring_older_changes_and_deletions() {
+    let env = RecheckEnv::new(350);
+    env.full_sync();
+    env.change("bounced", 100..350);
+    env.sim.state().mails.remove(200);
     assert_eq!(
-        world.recheck(RecheckScope::background(world.now())),
+        env.recheck(RecheckScope::background(env.now())),
         0,
         "nothing is due yet"
     );
-    world.advance(14 * MINUTE);
-    let requests = world.recheck(RecheckScope::background(world.now()));
+    env.advance(14 * MINUTE);
+    let requests = env.recheck(RecheckScope::background(env.now()));
     assert!((3..=5).contains(&requests), "{requests}");
-    assert_eq!(world.wrong(), Vec::<String>::new());
-    world.advance(5 * DAY);
+    assert_eq!(env.wrong(), Vec::<String>::new());
+    env.advance(5 * DAY);
     assert!(
-        world.recheck(RecheckScope::background(world.now())) <= 2,
+        env.recheck(RecheckScope::background(env.now())) <= 2,
         "what bounced is final"
     );
 }
 
 #[test]
 fn recheck_right_after_a_sync_reads_every_page() {
-    let world = RecheckEnv::new(350);
-    world.full_sync();
-    world.change("bounced", 100..350);
-    world.advance(5);
-    let requests = world.recheck(world.everything());
+    let env = RecheckEnv::new(350);
+    env.full_sync();
+    env.change("bounced", 100..350);
+    env.advance(5);
+    let requests = env.recheck(env.everything());
     assert!((4..=5).contains(&requests), "{requests}");
-    assert_eq!(world.wrong(), Vec::<String>::new());
+    assert_eq!(env.wrong(), Vec::<String>::new());
 }
 
 #[test]
-fn recheck_of_everything_finds_final_emails_that_are_gone() {
-    let world = RecheckEnv::new(350);
-    world.change("bounced", 0..350);
-    world.full_sync();
+fn full_recheck_finds_missing_final_emails() {
+    let env = RecheckEnv::new(350);
+    env.change("bounced", 0..350);
+    env.full_sync();
     for at in [300, 200, 120, 3] {
-        world.sim.state().mails.remove(at);
+        env.sim.state().mails.remove(at);
     }
-    world.advance(MINUTE);
-    let requests = world.recheck(world.everything());
+    env.advance(MINUTE);
+    let requests = env.recheck(env.everything());
     assert!(requests <= 6, "{requests}");
-    assert_eq!(world.wrong(), Vec::<String>::new());
+    assert_eq!(env.wrong(), Vec::<String>::new());
 }
 
 #[test]
 fn recheck_goes_around_cursors_that_are_gone() {
     for lenient in [false, true] {
-        let world = RecheckEnv::new(450);
-        world.sim.state().lenient = lenient;
-        world.full_sync();
-        world.advance(MINUTE);
+        let env = RecheckEnv::new(450);
+        env.sim.state().lenient = lenient;
+        env.full_sync();
+        env.advance(MINUTE);
         {
-            let mut state = world.sim.state();
+            let mut state = env.sim.state();
             let kept: Vec<_> = state
                 .mails
                 .iter()
@@ -217,23 +217,23 @@ fn recheck_goes_around_cursors_that_are_gone() {
                 .collect();
             state.mails = kept.into();
         }
-        world.change("bounced", 150..200);
-        world.recheck(world.everything());
-        world.advance(11 * MINUTE);
-        world.recheck(world.everything());
-        assert_eq!(world.wrong(), Vec::<String>::new(), "lenient: {lenient}");
+        env.change("bounced", 150..200);
+        env.recheck(env.everything());
+        env.advance(11 * MINUTE);
+        env.recheck(env.everything());
+        assert_eq!(env.wrong(), Vec::<String>::new(), "lenient: {lenient}");
     }
 }
 
 #[test]
 fn expired_end_of_the_listing_is_noticed() {
-    let world = RecheckEnv::new(350);
-    world.full_sync();
-    world.advance(20 * MINUTE);
-    world.sim.state().expire(60);
-    world.recheck(RecheckScope::background(world.now()));
-    assert_eq!(world.wrong(), Vec::<String>::new());
-    let kinds: Vec<MissingReason> = world
+    let env = RecheckEnv::new(350);
+    env.full_sync();
+    env.advance(20 * MINUTE);
+    env.sim.state().expire(60);
+    env.recheck(RecheckScope::background(env.now()));
+    assert_eq!(env.wrong(), Vec::<String>::new());
+    let kinds: Vec<MissingReason> = env
         .rows()
         .iter()
         .filter_map(|row| row.missing)
@@ -244,21 +244,20 @@ fn expired_end_of_the_listing_is_noticed() {
 
 #[test]
 fn unconfirmed_deletion_is_decided_by_its_page() {
-    let world = RecheckEnv::new(250);
-    world.full_sync();
-    world.sim.state().forgetful = true;
-    let id = EmailId::new(&world.sim.state().mails[180].id);
-    world
-        .runtime
-        .block_on(world.engine.fetch_email(&id))
+    let env = RecheckEnv::new(250);
+    env.full_sync();
+    env.sim.state().forgetful = true;
+    let id = EmailId::new(&env.sim.state().mails[180].id);
+    env.runtime
+        .block_on(env.engine.fetch_email(&id))
         .unwrap_err();
-    world.sim.state().forgetful = false;
-    world.advance(1);
-    assert_eq!(world.recheck(RecheckScope::background(world.now())), 1);
+    env.sim.state().forgetful = false;
+    env.advance(1);
+    assert_eq!(env.recheck(RecheckScope::background(env.now())), 1);
     assert_eq!(
         (
-            world.wrong(),
-            world.engine.archive().first_unconfirmed_deletion().unwrap()
+            env.wrong(),
+            env.engine.archive().first_unconfirmed_deletion().unwrap()
         ),
         (Vec::new(), None)
     );
@@ -266,20 +265,19 @@ fn unconfirmed_deletion_is_decided_by_its_page() {
 
 #[test]
 fn confirming_takes_pages_or_ids_whichever_is_fewer() {
-    let world = RecheckEnv::new(900);
-    world.full_sync();
-    world.advance(MINUTE);
-    world.change("bounced", 0..900);
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", 0..900);
     let ids = |places: &[usize]| -> Vec<EmailId> {
         places
             .iter()
-            .map(|at| EmailId::new(&world.sim.state().mails[*at].id))
+            .map(|at| EmailId::new(&env.sim.state().mails[*at].id))
             .collect()
     };
     let confirm = |places: &[usize], most| {
-        world
-            .runtime
-            .block_on(world.engine.confirm_emails(ids(places), most))
+        env.runtime
+            .block_on(env.engine.confirm_emails(ids(places), most))
             .unwrap()
     };
     let visible: Vec<usize> = (300..345).collect();
@@ -298,26 +296,26 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
         ),
         (2, 2, false)
     );
-    let rows = world.rows();
+    let rows = env.rows();
     let bounced = |at: usize| rows[at].summary.status == Status::Bounced;
     assert!(visible.iter().all(|at| bounced(*at)) && bounced(800) && bounced(5) && !bounced(850));
 }
 
 #[test]
-fn candidates_of_a_status_query_are_confirmed_newest_first() {
-    let world = RecheckEnv::new(900);
-    world.full_sync();
-    world.advance(MINUTE);
-    world.change("bounced", (0..900).step_by(2));
-    let since = world.now();
-    let first = world.check("", None, since, 3);
+fn status_query_candidates_are_confirmed_newest_first() {
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", (0..900).step_by(2));
+    let since = env.now();
+    let first = env.check("", None, since, 3);
     assert_eq!(
         (first.requests, first.confirmed_rows, first.is_done),
         (2, 200, false)
     );
     let (mut below, mut requests) = (first.confirmed_down_to, first.requests);
     loop {
-        let next = world.check("", below, since, 50);
+        let next = env.check("", below, since, 50);
         requests += next.requests;
         if next.is_done {
             break;
@@ -325,8 +323,8 @@ fn candidates_of_a_status_query_are_confirmed_newest_first() {
         below = next.confirmed_down_to;
     }
     assert!(requests <= 12, "{requests}");
-    assert_eq!(world.wrong(), Vec::<String>::new());
-    let again = world.check("", None, since, 50);
+    assert_eq!(env.wrong(), Vec::<String>::new());
+    let again = env.check("", None, since, 50);
     assert_eq!(
         (again.requests, again.confirmed_rows),
         (0, 0),
@@ -336,17 +334,17 @@ fn candidates_of_a_status_query_are_confirmed_newest_first() {
 
 #[test]
 fn only_candidates_of_the_other_terms_are_confirmed() {
-    let world = RecheckEnv::new(900);
-    world.full_sync();
-    world.advance(MINUTE);
-    world.change("bounced", 0..900);
+    let env = RecheckEnv::new(900);
+    env.full_sync();
+    env.advance(MINUTE);
+    env.change("bounced", 0..900);
     let to_one = format!("to:{}", address(3));
-    let checked = world.check(&to_one, None, world.now(), 100);
+    let checked = env.check(&to_one, None, env.now(), 100);
     assert!(
         checked.is_done && checked.confirmed_rows == 180 && checked.requests <= 10,
         "{checked:?}"
     );
-    let rows = world.rows();
+    let rows = env.rows();
     assert!(
         rows.iter()
             .filter(|row| row.summary.to[0].email.contains("customer3"))
@@ -354,11 +352,22 @@ fn only_candidates_of_the_other_terms_are_confirmed() {
     );
 }
 
+/// A run of one row whose status may change.
+fn changing_run(row: SortKey, at: Timestamp) -> ConfirmedRun {
+    ConfirmedRun {
+        top: row,
+        bottom: row,
+        at,
+        may_change: true,
+        response_seq: 0,
+    }
+}
+
 /// Requests a day over a mailbox at rest of so many emails a day, all of which may still move.
 fn requests_a_day(emails: i64) -> usize {
     const TICK: i64 = 120;
     let start = 40 * DAY;
-    let place = |second: i64| SortKey::from_micros(second * 1_000_000).unwrap();
+    let key_at = |second: i64| SortKey::from_micros(second * 1_000_000).unwrap();
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     let spacing = DAY / emails;
     // Newest first: when each was created, and when it was confirmed; in the phase that its age brings.
@@ -382,24 +391,19 @@ fn requests_a_day(emails: i64) -> usize {
             let mut runs: Vec<ConfirmedRun> = Vec::new();
             for (created, confirmed) in &mails {
                 match runs.last_mut() {
-                    Some(run) if run.at == at(*confirmed) => run.bottom = place(*created),
-                    _ => runs.push(ConfirmedRun::for_test(
-                        place(*created),
-                        place(*created),
-                        at(*confirmed),
-                        true,
-                    )),
+                    Some(run) if run.at == at(*confirmed) => run.bottom = key_at(*created),
+                    _ => runs.push(changing_run(key_at(*created), at(*confirmed))),
                 }
             }
             let due = find_due_runs(&runs, RecheckScope::background(at(now)), at(now));
             let Some(due) = due.first() else { break };
             let row = mails
                 .iter()
-                .position(|mail| place(mail.0) == due.run.top)
+                .position(|mail| key_at(mail.0) == due.run.top)
                 .unwrap();
             let ceiling = mails
                 .iter()
-                .position(|mail| place(mail.0) <= due.ceiling)
+                .position(|mail| key_at(mail.0) <= due.ceiling)
                 .unwrap();
             let first = ceiling.max(row.saturating_sub(99));
             let last = (first + 100).min(mails.len());
@@ -425,16 +429,12 @@ fn background_reads_each_page_about_26_times() {
 #[test]
 fn lateness_counts_a_future_confirmation_as_none() {
     let now = Timestamp::from_second(1_000_000).unwrap();
-    let place = |age: i64| SortKey::from_micros((1_000_000 - age) * 1_000_000).unwrap();
+    let key_at = |age: i64| SortKey::from_micros((1_000_000 - age) * 1_000_000).unwrap();
     let run = |age: i64, confirmed: i64| {
         let at = now
             .checked_sub(SignedDuration::from_secs(confirmed))
             .unwrap();
-        lateness(
-            &ConfirmedRun::for_test(place(age), place(age), at, true),
-            place(age),
-            now,
-        )
+        lateness(&changing_run(key_at(age), at), key_at(age), now)
     };
     assert!(
         (run(0, 60) - 0.5).abs() < 0.01
@@ -455,31 +455,31 @@ proptest! {
         deeds in prop::collection::vec((0..9_u8, 0..400_usize), 0..30),
         lenient: bool,
     ) {
-        let world = RecheckEnv::new(mails);
-        world.sim.state().lenient = lenient;
-        world.full_sync();
+        let env = RecheckEnv::new(mails);
+        env.sim.state().lenient = lenient;
+        env.full_sync();
         for (deed, n) in deeds {
-            world.advance(i64::try_from(n).unwrap());
-            let count = world.sim.state().mails.len();
+            env.advance(i64::try_from(n).unwrap());
+            let count = env.sim.state().mails.len();
             match deed {
-                0 | 1 => world.change(["delivered", "bounced", "opened"][n % 3], (n % count..count).step_by(7)),
-                2 => world.sim.state().arrive(n % 130),
-                3 => world.sim.state().expire(n % 40),
-                4 => drop(world.sim.state().mails.remove(n % count)),
-                5 => world.sim.state().faults.push_back(Some([ServiceFault::Unreachable, ServiceFault::Gone, ServiceFault::Blot][n % 3])),
-                6 => world.advance(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
-                7 => drop(world.runtime.block_on(world.engine.refresh())),
-                _ => drop(world.runtime.block_on(world.engine.recheck(RecheckScope::background(world.now())))),
+                0 | 1 => env.change(["delivered", "bounced", "opened"][n % 3], (n % count..count).step_by(7)),
+                2 => env.sim.state().arrive(n % 130),
+                3 => env.sim.state().expire(n % 40),
+                4 => drop(env.sim.state().mails.remove(n % count)),
+                5 => env.sim.state().faults.push_back(Some([ServiceFault::Unreachable, ServiceFault::Gone, ServiceFault::Blot][n % 3])),
+                6 => env.advance(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
+                7 => drop(env.runtime.block_on(env.engine.refresh())),
+                _ => drop(env.runtime.block_on(env.engine.recheck(RecheckScope::background(env.now())))),
             }
         }
-        world.sim.state().faults.clear();
-        world.advance(11 * MINUTE);
-        world.full_sync();
-        world.recheck(world.everything());
-        let wrong = world.wrong();
+        env.sim.state().faults.clear();
+        env.advance(11 * MINUTE);
+        env.full_sync();
+        env.recheck(env.everything());
+        let wrong = env.wrong();
         prop_assert!(wrong.is_empty(), "{wrong:?}");
         // No row claims to be confirmed that is wrong, and all that is not final is confirmed.
-        for row in world.rows().iter().filter(|row| row.missing.is_none()) {
+        for row in env.rows().iter().filter(|row| row.missing.is_none()) {
             prop_assert!(row.confirmed_at.is_some() || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final);
         }
     }

@@ -1,4 +1,4 @@
-//! Mail that leaves: the service stops listing it, or somebody removes it from the archive.
+//! Mail that leaves: the service stops listing it, or a user purges it from the archive.
 
 use proptest::prelude::*;
 
@@ -40,124 +40,119 @@ impl SyncEnv {
 
 #[test]
 fn mail_that_aged_out_stays_and_is_marked() {
-    let world = SyncEnv::new(Dates::Distinct, 450);
-    world.full_sync();
-    assert_eq!(world.gone(), Vec::<String>::new());
-    world.sim.state().expire(170);
-    world.full_sync();
+    let env = SyncEnv::new(Dates::Distinct, 450);
+    env.full_sync();
+    assert_eq!(env.gone(), Vec::<String>::new());
+    env.sim.state().expire(170);
+    env.full_sync();
     let expected: Vec<String> = (0..170)
         .rev()
         .map(|number| format!("mail-{number}"))
         .collect();
-    assert_eq!(world.gone(), expected);
-    assert_eq!(world.ids().len(), 450);
-    world.check_spans().unwrap();
+    assert_eq!(env.gone(), expected);
+    assert_eq!(env.ids().len(), 450);
+    env.check_ranges().unwrap();
 }
 
 #[test]
 fn email_absent_from_its_page_is_missing() {
-    let world = SyncEnv::new(Dates::Ties, 150);
-    world.full_sync();
-    let taken = world.sim.state().mails.remove(40).unwrap();
-    world.refresh();
-    assert_eq!(world.gone(), std::slice::from_ref(&taken.id));
-    world.sim.state().mails.insert(40, taken);
-    world.refresh();
-    assert_eq!(world.gone(), Vec::<String>::new());
+    let env = SyncEnv::new(Dates::Ties, 150);
+    env.full_sync();
+    let taken = env.sim.state().mails.remove(40).unwrap();
+    env.refresh();
+    assert_eq!(env.gone(), std::slice::from_ref(&taken.id));
+    env.sim.state().mails.insert(40, taken);
+    env.refresh();
+    assert_eq!(env.gone(), Vec::<String>::new());
     // The newest, and the one right below a page.
-    world.sim.state().mails.pop_front();
-    world.sim.state().mails.remove(100);
-    world.full_sync();
+    env.sim.state().mails.pop_front();
+    env.sim.state().mails.remove(100);
+    env.full_sync();
     assert_eq!(
-        world.gone(),
+        env.gone(),
         ["mail-149"],
         "a page that ends above it says nothing about it"
     );
-    world.check_spans().unwrap();
+    env.check_ranges().unwrap();
 }
 
 #[test]
 fn missing_email_is_confirmed_by_its_page() {
-    let world = SyncEnv::new(Dates::Distinct, 20);
-    world.full_sync();
-    world.sim.state().mails.remove(7);
-    let failure = world
+    let env = SyncEnv::new(Dates::Distinct, 20);
+    env.full_sync();
+    env.sim.state().mails.remove(7);
+    let failure = env
         .runtime
-        .block_on(world.engine.fetch_email(&EmailId::new("mail-12")))
+        .block_on(env.engine.fetch_email(&EmailId::new("mail-12")))
         .unwrap_err();
     assert_eq!(
-        (failure.kind, world.gone()),
+        (failure.kind, env.gone()),
         (ErrorKind::NotFound, Vec::new()),
         "one answer against another is a doubt"
     );
-    world.full_sync();
-    assert_eq!(world.gone(), ["mail-12"]);
+    env.full_sync();
+    assert_eq!(env.gone(), ["mail-12"]);
 }
 
 #[test]
 fn temporarily_missing_email_returns() {
-    let world = SyncEnv::new(Dates::Distinct, 450);
-    world.full_sync();
-    world.sim.state().forgetful = true;
+    let env = SyncEnv::new(Dates::Distinct, 450);
+    env.full_sync();
+    env.sim.state().forgetful = true;
     let denied: Vec<String> = (0..430)
         .rev()
         .step_by(2)
         .map(|number| format!("mail-{number}"))
         .collect();
     for id in &denied {
-        world
-            .runtime
-            .block_on(world.engine.fetch_email(&EmailId::new(id)))
+        env.runtime
+            .block_on(env.engine.fetch_email(&EmailId::new(id)))
             .unwrap_err();
     }
-    assert_eq!(world.gone(), Vec::<String>::new());
+    assert_eq!(env.gone(), Vec::<String>::new());
     assert!(
-        world
-            .engine
+        env.engine
             .archive()
             .first_unconfirmed_deletion()
             .unwrap()
             .is_some()
     );
-    world.check_spans().unwrap();
-    world.sim.state().forgetful = false;
+    env.check_ranges().unwrap();
+    env.sim.state().forgetful = false;
     let really: Vec<usize> = vec![300, 320];
     for at in &really {
-        world.sim.state().mails.remove(*at);
+        env.sim.state().mails.remove(*at);
     }
-    let (requests, _) = world.count_requests(SyncEnv::full_sync);
+    let (requests, _) = env.count_requests(SyncEnv::full_sync);
     assert!(requests <= 2 + 4, "{requests} requests");
-    assert_eq!(world.gone(), ["mail-149", "mail-128"]);
-    let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+    assert_eq!(env.gone(), ["mail-149", "mail-128"]);
+    let (requests, report) = env.count_requests(SyncEnv::full_sync);
     assert_eq!(
-        (requests, synced.coverage == Coverage::Complete),
+        (requests, report.coverage == Coverage::Complete),
         (2, true),
         "what is settled is not asked again"
     );
-    world.check_spans().unwrap();
+    env.check_ranges().unwrap();
 }
 
 #[test]
 fn purged_customer_does_not_return() {
     // The newest two pages, then one in the middle, then the end, went to one address.
-    let world = SyncEnv::new(Dates::Distinct, 0);
+    let env = SyncEnv::new(Dates::Distinct, 0);
     for (customer, mails) in [(1, 130), (2, 90), (1, 250), (2, 90), (1, 230)] {
-        world.sim.state().customer = Some(customer);
-        world.sim.state().arrive(mails);
+        env.sim.state().customer = Some(customer);
+        env.sim.state().arrive(mails);
     }
-    world.full_sync();
+    env.full_sync();
+    assert_eq!(env.remove(&PurgeTarget::To(address(1).to_uppercase())), 610);
+    assert_eq!(env.ids().len(), 180);
+    let report = env.full_sync();
+    assert_eq!((report.new, env.ids().len()), (0, 180));
+    assert!(report.coverage == Coverage::Complete, "{report:?}");
+    env.check_ranges().unwrap();
+    env.sim.state().arrive(3);
     assert_eq!(
-        world.remove(&PurgeTarget::To(address(1).to_uppercase())),
-        610
-    );
-    assert_eq!(world.ids().len(), 180);
-    let synced = world.full_sync();
-    assert_eq!((synced.new, world.ids().len()), (0, 180));
-    assert!(synced.coverage == Coverage::Complete, "{synced:?}");
-    world.check_spans().unwrap();
-    world.sim.state().arrive(3);
-    assert_eq!(
-        world.refresh().new,
+        env.refresh().new,
         3,
         "new mail to the same address is new mail"
     );
@@ -165,35 +160,34 @@ fn purged_customer_does_not_return() {
 
 #[test]
 fn emails_older_than_retention_are_skipped() {
-    let mut world = SyncEnv::new(Dates::Distinct, 900);
-    world.full_sync();
-    let at = |row: usize| world.rows()[row].summary.created.parsed.unwrap();
-    // The clock of this test stands far behind all mail.
+    let mut env = SyncEnv::new(Dates::Distinct, 900);
+    env.full_sync();
+    let at = |row: usize| env.rows()[row].summary.created.parsed.unwrap();
+    // The clock of this test is far behind all mail.
     let now = crate::sync::tests::sim::ticking()();
     let keep = now.duration_since(at(299));
     let edge = at(299);
-    let archive = world
+    let archive = env
         .engine
         .archive()
         .clone()
         .with_retention(Some(keep), now)
         .unwrap();
-    assert_eq!(world.ids().len(), 300);
-    world.engine =
-        crate::sync::Engine::new(world.sim.clone(), archive, std::sync::Arc::new(move || now));
-    let (requests, synced) = world.count_requests(|world| {
-        world
-            .runtime
-            .block_on(world.engine.full_sync(SyncDepth::All, |_| ()))
+    assert_eq!(env.ids().len(), 300);
+    env.engine =
+        crate::sync::Engine::new(env.sim.clone(), archive, std::sync::Arc::new(move || now));
+    let (requests, report) = env.count_requests(|env| {
+        env.runtime
+            .block_on(env.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap()
     });
-    assert_eq!((synced.new, world.ids().len()), (0, 300));
+    assert_eq!((report.new, env.ids().len()), (0, 300));
     assert!(
         requests < 5,
         "{requests} requests to see that the rest is too old"
     );
     assert!(
-        matches!(synced.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge))
+        matches!(report.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge))
     );
 }
 
@@ -224,34 +218,34 @@ proptest! {
             1 => (0..200_usize).prop_map(Action::RemoveOlder),
         ], 0..20),
     ) {
-        let world = SyncEnv::new(dates, mails);
-        world.sim.state().cap = cap;
+        let env = SyncEnv::new(dates, mails);
+        env.sim.state().cap = cap;
         for deed in deeds {
             match deed {
-                Action::Head => drop(world.runtime.block_on(world.engine.refresh())),
-                Action::Extend => drop(world.runtime.block_on(world.engine.load_older())),
-                Action::All => drop(world.runtime.block_on(world.engine.full_sync(SyncDepth::All, |_| ()))),
-                Action::Arrive(count) => world.sim.state().arrive(count),
-                Action::Expire(count) => world.sim.state().expire(count),
-                Action::Delete(at) => drop(world.sim.state().mails.remove(at)),
-                Action::Remove(customer) => drop(world.remove(&PurgeTarget::To(address(customer)))),
+                Action::Head => drop(env.runtime.block_on(env.engine.refresh())),
+                Action::Extend => drop(env.runtime.block_on(env.engine.load_older())),
+                Action::All => drop(env.runtime.block_on(env.engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Arrive(count) => env.sim.state().arrive(count),
+                Action::Expire(count) => env.sim.state().expire(count),
+                Action::Delete(at) => drop(env.sim.state().mails.remove(at)),
+                Action::Remove(customer) => drop(env.remove(&PurgeTarget::To(address(customer)))),
                 Action::RemoveOlder(row) => {
-                    let time = world.rows().get(row).and_then(|row| row.summary.created.parsed);
+                    let time = env.rows().get(row).and_then(|row| row.summary.created.parsed);
                     if let Some(time) = time {
-                        world.remove(&PurgeTarget::Before(time));
-                        world.horizon.set(world.horizon.get().max(Some(time)));
+                        env.remove(&PurgeTarget::Before(time));
+                        env.cutoff.set(env.cutoff.get().max(Some(time)));
                     }
                 }
             }
-            world.check_spans()?;
-            let listed = world.sim.state().ids();
-            let wrong: Vec<String> = world.gone().into_iter().filter(|id| listed.contains(id)).collect();
+            env.check_ranges()?;
+            let listed = env.sim.state().ids();
+            let wrong: Vec<String> = env.gone().into_iter().filter(|id| listed.contains(id)).collect();
             prop_assert!(wrong.is_empty(), "{wrong:?} are listed, but marked as gone");
-            let back: Vec<String> = world.ids().into_iter().filter(|id| world.removed.borrow().contains(id)).collect();
+            let back: Vec<String> = env.ids().into_iter().filter(|id| env.removed.borrow().contains(id)).collect();
             prop_assert!(back.is_empty(), "{back:?} came back");
         }
-        world.full_sync();
-        world.check_spans()?;
-        world.check_whole()?;
+        env.full_sync();
+        env.check_ranges()?;
+        env.check_whole()?;
     }
 }

@@ -1,4 +1,4 @@
-//! A service to be played to the engine: honest by itself, and told to misbehave request by request.
+//! A simulated service: correct by default, with faults for single requests.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -34,7 +34,7 @@ pub(super) enum Dates {
 pub(super) enum ServiceFault {
     /// No answer.
     Unreachable,
-    /// The cursor is said to be unknown.
+    /// The response is that the cursor is unknown.
     Gone,
     /// The answer before is given again.
     Repeat,
@@ -78,15 +78,15 @@ pub(super) struct State {
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
-    /// The email that its pages show so that nobody can read it.
-    pub(super) blotted: Option<&'static str>,
+    /// The email that is unreadable in its pages.
+    pub(super) unreadable_id: Option<&'static str>,
     /// It says that it has none of the emails that it lists.
     pub(super) forgetful: bool,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
     pub(super) requests: Vec<Cursor>,
-    /// Whom all new mail goes to; by turns to five of them if nobody is named.
+    /// The customer that all new mail goes to; by turns five of them if `None`.
     pub(super) customer: Option<i64>,
     sent: i64,
     last: Option<EmailPage>,
@@ -106,7 +106,7 @@ impl FakeService {
             silent: false,
             muddled: false,
             lenient: false,
-            blotted: None,
+            unreadable_id: None,
             forgetful: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
@@ -200,7 +200,7 @@ impl State {
                 }
                 None => return Err(Error::new(ErrorKind::NotFound, "no such cursor")),
             },
-            Cursor::Before(_) => unreachable!("the engine walks one way"),
+            Cursor::Before(_) => unreachable!("the engine uses only `after`"),
         };
         let to = if self.emulate {
             listing.len()
@@ -275,7 +275,8 @@ impl State {
             Some(ServiceFault::Gone | ServiceFault::Repeat) | None => self.page(limit, cursor)?,
         };
         let readable = page.items.len();
-        page.items.retain(|item| self.blotted != Some(&item.id));
+        page.items
+            .retain(|item| self.unreadable_id != Some(&item.id));
         page.unreadable += readable - page.items.len();
         if self.silent {
             page.has_more = None;

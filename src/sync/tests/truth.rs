@@ -67,44 +67,44 @@ proptest! {
         silent in any::<bool>(),
         deeds in prop::collection::vec(action(), 0..25),
     ) {
-        let world = SyncEnv::new(dates, mails);
-        (world.sim.state().cap, world.sim.state().lenient, world.sim.state().silent) = (cap, lenient, silent);
+        let env = SyncEnv::new(dates, mails);
+        (env.sim.state().cap, env.sim.state().lenient, env.sim.state().silent) = (cap, lenient, silent);
         for deed in deeds {
-            let engine = &world.engine;
+            let engine = &env.engine;
             match deed {
-                Action::Head => drop(world.runtime.block_on(engine.refresh())),
-                Action::Extend => drop(world.runtime.block_on(engine.load_older())),
-                Action::All => drop(world.runtime.block_on(engine.full_sync(SyncDepth::All, |_| ()))),
-                Action::Arrive(count) => world.sim.state().arrive(count),
-                Action::Expire(count) => world.sim.state().expire(count),
+                Action::Head => drop(env.runtime.block_on(engine.refresh())),
+                Action::Extend => drop(env.runtime.block_on(engine.load_older())),
+                Action::All => drop(env.runtime.block_on(engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Arrive(count) => env.sim.state().arrive(count),
+                Action::Expire(count) => env.sim.state().expire(count),
                 // Where new mail alone is given for older mail, nothing but the times of many can tell.
                 Action::Fault(ServiceFault::FirstPage) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
-                Action::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
-                Action::Fine => world.sim.state().faults.push_back(None),
+                Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
+                Action::Fine => env.sim.state().faults.push_back(None),
                 Action::Import(from) => {
-                    let lines: Vec<String> = world.sim.state().mails.iter().skip(from).step_by(3).take(40).map(|mail| item(mail).json.to_string()).collect();
+                    let lines: Vec<String> = env.sim.state().mails.iter().skip(from).step_by(3).take(40).map(|mail| item(mail).json.to_string()).collect();
                     engine.archive().import(lines.join("\n").as_bytes(), jiff::Timestamp::from_second(sim::EPOCH).unwrap(), |_| ()).unwrap();
                 }
                 Action::Read(at) => {
-                    let id = world.sim.state().mails.get(at).map(|mail| EmailId::new(&mail.id));
+                    let id = env.sim.state().mails.get(at).map(|mail| EmailId::new(&mail.id));
                     if let Some(id) = id {
-                        world.runtime.block_on(engine.fetch_email(&id)).unwrap();
+                        env.runtime.block_on(engine.fetch_email(&id)).unwrap();
                     }
                 }
             }
-            world.check_spans()?;
+            env.check_ranges()?;
         }
-        world.sim.state().faults.clear();
-        let pages = world.sim.state().mails.len() / cap;
-        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+        env.sim.state().faults.clear();
+        let pages = env.sim.state().mails.len() / cap;
+        let (requests, report) = env.count_requests(SyncEnv::full_sync);
         prop_assert!(requests <= pages + 30, "{} requests for {} pages", requests, pages);
-        prop_assert_eq!(&synced.coverage, &Coverage::Complete);
-        prop_assert_eq!(&synced.stop_reason, &StopReason::End);
-        world.check_spans()?;
+        prop_assert_eq!(&report.coverage, &Coverage::Complete);
+        prop_assert_eq!(&report.stop_reason, &StopReason::End);
+        env.check_ranges()?;
         // A few emails whose times contradict their order look just like a service that lists the oldest first.
-        let few = world.sim.state().mails.len() < 4 && matches!(dates, Dates::Odd | Dates::Random);
+        let few = env.sim.state().mails.len() < 4 && matches!(dates, Dates::Odd | Dates::Random);
         if !few {
-            world.check_whole()?;
+            env.check_whole()?;
         }
     }
 
@@ -115,19 +115,19 @@ proptest! {
         deeds in prop::collection::vec(action(), 0..15),
         cap in prop::sample::select(vec![100, 20]),
     ) {
-        let world = SyncEnv::new(Dates::Distinct, mails);
-        (world.sim.state().rising, world.sim.state().cap, world.sim.state().silent) = (true, cap, silent);
+        let env = SyncEnv::new(Dates::Distinct, mails);
+        (env.sim.state().rising, env.sim.state().cap, env.sim.state().silent) = (true, cap, silent);
         for deed in deeds {
             match deed {
-                Action::Head | Action::All => drop(world.runtime.block_on(world.engine.refresh())),
-                Action::Extend => drop(world.runtime.block_on(world.engine.load_older())),
-                Action::Arrive(count) => world.sim.state().arrive(count),
-                Action::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
+                Action::Head | Action::All => drop(env.runtime.block_on(env.engine.refresh())),
+                Action::Extend => drop(env.runtime.block_on(env.engine.load_older())),
+                Action::Arrive(count) => env.sim.state().arrive(count),
+                Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
                 Action::Fine | Action::Expire(_) | Action::Import(_) | Action::Read(_) => {}
             }
         }
-        world.sim.state().faults.clear();
-        prop_assert_eq!(world.full_sync().coverage, Coverage::Complete);
-        world.check_whole()?;
+        env.sim.state().faults.clear();
+        prop_assert_eq!(env.full_sync().coverage, Coverage::Complete);
+        env.check_whole()?;
     }
 }

@@ -1,48 +1,51 @@
-//! Everything that a service can do wrong, as one table, with what must come of it in `list`, `show`,
-//! `sync` and the terminal program.
+//! The faults of a service as one table, with the expected result of `list`, `show`, `sync` and the
+//! terminal program.
 
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
 use sentbox::api::RetryPolicy;
 use sentbox::error::ErrorKind;
-use serde_json::{Value, json};
 
-use super::faulty_server::{Answer, Asked, Does, http, packed, refused, truth};
+use super::faulty_server::{Answer, Asked, Does, http, packed, refused};
+use contents::{fields, pages};
 
-/// How a request ends.
+#[path = "fault_contents.rs"]
+mod contents;
+
+/// The result of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     Well,
-    /// With this kind of failure, whose message has these words.
+    /// An error of this kind, whose message contains this text.
     Fails(ErrorKind, &'static str),
 }
 
-/// How often a request is made that fails.
+/// How often a failing request is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tries {
     Once,
-    /// As long as patience lasts.
+    /// Until the retry policy ends.
     Again,
 }
 
-/// A fault, and what comes of it.
+/// A fault and its expected results.
 pub struct Row {
     pub name: &'static str,
     pub does: Does,
     pub list: End,
-    /// The command `list`, which walks on behind a short page.
+    /// The command `list`, which continues after a short page.
     pub listing: Option<End>,
     pub show: End,
     pub sync: End,
     pub tries: Tries,
-    /// The service says nothing, so that time must pass.
+    /// The service does not respond, so that time must pass.
     pub is_silent: bool,
-    /// What is listed is not what the service has, and cannot be told from it.
+    /// The list differs from the service's mail, and the client cannot notice.
     pub garbles: bool,
-    /// It asks for silence that outlasts the fault.
+    /// It requests a pause that outlasts the fault.
     pub lasts: bool,
-    /// Requests at most of what ends well, and of one try of what does not.
+    /// The most requests of a success, and of one attempt of a failure.
     pub most: usize,
     pub each: usize,
 }
@@ -83,7 +86,7 @@ impl Row {
         }
     }
 
-    /// Only a walk through the listing meets it.
+    /// Only `sync` is affected.
     fn sync(self, kind: ErrorKind, words: &'static str) -> Self {
         Self {
             sync: End::Fails(kind, words),
@@ -91,7 +94,7 @@ impl Row {
         }
     }
 
-    /// The command `list` meets it as well.
+    /// The command `list` is affected, too.
     fn listing(self, kind: ErrorKind, words: &'static str) -> Self {
         Self {
             listing: Some(End::Fails(kind, words)),
@@ -135,7 +138,7 @@ impl Row {
         Self { each, ..self }
     }
 
-    /// Patience that takes no time but where time must pass.
+    /// Returns a retry policy that takes no time unless the service is silent.
     pub fn patience(&self, tries: u32) -> RetryPolicy {
         let total = Duration::from_secs(if self.is_silent { 1 } else { 60 });
         RetryPolicy {
@@ -147,7 +150,7 @@ impl Row {
         }
     }
 
-    /// Requests at most, if what fails is tried so often.
+    /// Returns the most requests, given the attempts of a failing one.
     pub fn at_most(&self, end: End, tries: usize) -> usize {
         match (end, self.tries) {
             (End::Well, _) => self.most,
@@ -162,12 +165,12 @@ pub const NONSENSE: &str = "not this API's JSON";
 pub const CIRCLES: &str = "sends nothing new";
 pub const UNREADABLE: &str = "not every email on the service's pages could be read";
 
-/// This body, whatever is asked.
+/// Answers any request with this body.
 fn body(text: &str) -> Answer {
     Answer::Body(text.as_bytes().to_vec())
 }
 
-/// This status line, these headers and this body.
+/// Answers with this status line, headers and body.
 fn raw(status: &str, headers: &str, body: &str) -> Answer {
     Answer::Raw(http(status, headers, body.as_bytes()))
 }
@@ -177,7 +180,7 @@ fn half(asked: &Asked) -> Vec<u8> {
     whole[..whole.len() / 2].to_vec()
 }
 
-/// The faults, by where they sit.
+/// Returns all faults, by layer.
 pub fn table() -> Vec<Row> {
     [
         connections(),
@@ -382,7 +385,7 @@ fn statuses() -> Vec<Row> {
             )
         })
         .fails(InvalidRequest, "bad \u{fffd}]0;HX"),
-        row("a proxy wants to know us", |_, _| raw("407 Who", "", ""))
+        row("a proxy requires a password", |_, _| raw("407 Who", "", ""))
             .fails(ErrorKind::Unreachable, "proxy"),
     ]
 }
@@ -519,190 +522,7 @@ fn bodies() -> Vec<Row> {
     ]
 }
 
-fn fields() -> Vec<Row> {
-    vec![
-        row("members nobody knows", |asked, _| {
-            asked.each(|email| email["topic_id"] = json!({ "deep": [1, null] }))
-        })
-        .garbles(),
-        row("statuses nobody knows", |asked, _| {
-            asked.each(|email| email["last_event"] = "teleported".into())
-        })
-        .garbles(),
-        row("null everywhere", |asked, _| {
-            asked.each(|email| {
-                let members = email.as_object_mut().unwrap().iter_mut();
-                members
-                    .filter(|(name, _)| *name != "id")
-                    .for_each(|(_, value)| *value = Value::Null);
-            })
-        })
-        .garbles(),
-        row("an id and nothing else", |asked, _| {
-            asked.each(|email| *email = json!({ "id": email["id"] }))
-        })
-        .garbles(),
-        row("wrong types everywhere", |asked, _| {
-            asked.each(|email| {
-                let members = email.as_object_mut().unwrap().iter_mut();
-                members
-                    .filter(|(name, _)| *name != "id")
-                    .for_each(|(_, value)| *value = json!({ "was": 1 }));
-            })
-        })
-        .garbles(),
-        row("times that are none", |asked, _| {
-            asked.each(|email| email["created_at"] = "last Tuesday".into())
-        })
-        .garbles(),
-        row("times of the real service", |asked, _| {
-            asked.each(|email| {
-                email["created_at"] = email["created_at"]
-                    .as_str()
-                    .unwrap()
-                    .replace('T', " ")
-                    .replace("+00:00", "+00")
-                    .into();
-            })
-        })
-        .garbles(),
-        row("ten thousand recipients", |asked, n| {
-            let many = |email: &mut Value| {
-                email["to"] = (0..10_000).map(|n| format!("r{n}@example.com")).collect();
-            };
-            asked.changed(|value| {
-                if n == 0
-                    && let Some(data) = value.get_mut("data")
-                {
-                    many(&mut data[0]);
-                }
-            })
-        })
-        .garbles(),
-        row("another email than asked for", |asked, _| {
-            if asked.is_list() {
-                Answer::Honest
-            } else {
-                asked.changed(|email| email["id"] = "another".into())
-            }
-        })
-        .show(ErrorKind::NotTheApi, "another email"),
-        row("emails without ids", |asked, _| {
-            if !asked.is_list() {
-                return Answer::Honest;
-            }
-            asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
-        })
-        .listing(ErrorKind::NotTheApi, CIRCLES)
-        .sync(ErrorKind::NotTheApi, UNREADABLE),
-        row("one email without an id", |asked, _| match asked.after {
-            Some(_) => Answer::Honest,
-            None => asked.changed(|value| {
-                drop(
-                    value
-                        .get_mut("data")
-                        .map(|data| data[3].as_object_mut().unwrap().remove("id")),
-                );
-            }),
-        })
-        .sync(ErrorKind::NotTheApi, UNREADABLE),
-    ]
-}
-
-fn pages() -> Vec<Row> {
-    use ErrorKind::{NotFound, NotTheApi};
-    fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
-        if asked.is_list() {
-            asked.changed(change)
-        } else {
-            Answer::Honest
-        }
-    }
-    vec![
-        row("empty pages that have more", |asked, _| {
-            listed(asked, |page| {
-                (page["data"], page["has_more"]) = (json!([]), true.into());
-            })
-        })
-        .listing(NotTheApi, CIRCLES)
-        .sync(NotTheApi, CIRCLES),
-        row("an empty page in the middle", |asked, _| {
-            match asked.after {
-                Some(_) => listed(asked, |page| {
-                    (page["data"], page["has_more"]) = (json!([]), true.into());
-                }),
-                None => Answer::Honest,
-            }
-        })
-        .sync(NotTheApi, CIRCLES),
-        row("says that there is more for ever", |asked, _| {
-            listed(asked, |page| page["has_more"] = true.into())
-        })
-        .sync(NotTheApi, CIRCLES),
-        row("never says that there is more", |asked, _| {
-            listed(asked, |page| page["has_more"] = false.into())
-        }),
-        row("does not say whether there is more", |asked, _| {
-            listed(asked, |page| {
-                drop(page.as_object_mut().unwrap().remove("has_more"));
-            })
-        }),
-        row("says so in quotes", |asked, _| {
-            listed(asked, |page| {
-                page["has_more"] = page["has_more"].to_string().into();
-            })
-        }),
-        row("each email twice", |asked, _| {
-            listed(asked, |page| {
-                page["data"] = page["data"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .flat_map(|email| [email, email])
-                    .cloned()
-                    .collect();
-            })
-        }),
-        row("everything at once, whatever is asked", |asked, _| {
-            let all = || truth().iter().map(|(_, email)| email.clone()).collect();
-            listed(asked, |page| {
-                (page["data"], page["has_more"]) = (all(), false.into());
-            })
-        })
-        .sync(NotTheApi, CIRCLES),
-        row("at most three a page", |asked, _| {
-            listed(asked, |page| {
-                let data = page["data"].as_array_mut().unwrap();
-                if data.len() > 3 {
-                    data.truncate(3);
-                    page["has_more"] = true.into();
-                }
-            })
-        })
-        .most(16),
-        row("no cursor is known", |asked, _| match asked.after {
-            Some(_) => refused(
-                "422 No",
-                "",
-                "validation_error",
-                "The pagination cursor is malformed",
-            ),
-            None => Answer::Honest,
-        })
-        .sync(NotFound, "no longer knows where to go on")
-        .most(12),
-        row("cursors lead nowhere", |asked, _| match asked.after {
-            Some(_) => listed(asked, |page| {
-                (page["data"], page["has_more"]) = (json!([]), false.into());
-            }),
-            None => Answer::Honest,
-        })
-        .most(8)
-        .garbles(),
-    ]
-}
-
-/// Does it with each row; with several at once, since some of them wait.
+/// Runs `test` for each row, several at once because some wait.
 pub async fn for_each<'a, F: Future<Output = ()>>(
     rows: impl IntoIterator<Item = &'a Row>,
     test: impl Fn(&'a Row) -> F,

@@ -1,4 +1,4 @@
-//! A service that misbehaves as told, over real connections, and counts what it is asked.
+//! A server with a chosen fault, over real connections, that counts requests.
 
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -12,57 +12,57 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// When everything here takes place.
+/// The time of the server.
 pub const START: &str = "2026-11-20T09:42:00Z";
-/// How many emails there are, and how many of them a page holds at most: enough for three pages.
+/// The emails in all and of a page: enough for three pages.
 const EMAILS: u32 = 32;
 const PAGE: usize = 14;
 
-/// What is answered to the request of this number, counted from 0 for each fault.
+/// Returns the answer to a request, given its number since the fault was set.
 pub type Does = fn(&Asked, usize) -> Answer;
 
-/// What a connection gets to see.
+/// What a connection receives.
 pub enum Answer {
-    /// What a good service says, and the connection stays.
+    /// The correct response; the connection stays open.
     Honest,
-    /// This body in place of a good one.
+    /// This body instead of the correct one.
     Body(Vec<u8>),
-    /// These bytes, and the connection stays.
+    /// These bytes; the connection stays open.
     Raw(Vec<u8>),
-    /// These bytes and the end of the connection.
+    /// These bytes, then the end of the connection.
     Closed(Vec<u8>),
-    /// These bytes, and then silence for as long as the client waits.
+    /// These bytes, then silence as long as the client waits.
     Silence(Vec<u8>),
-    /// A reset, after these bytes.
+    /// These bytes, then a reset.
     Reset(Vec<u8>),
 }
 
-/// A request, and what a good service would say to it.
+/// A request with its correct response.
 pub struct Asked {
     /// Its path with its query.
     pub target: String,
     /// The id behind `after=`, if there is one.
     pub after: Option<String>,
-    /// How often it was asked before. Requests may cross each other: who fails the next one hits whichever it is.
+    /// How often it came before; requests may arrive in any order.
     pub before: usize,
     status: u16,
     body: String,
 }
 
 impl Asked {
-    /// Whether it is for a page.
+    /// Whether it requests a page.
     pub fn is_list(&self) -> bool {
         !self.target.contains("/emails/")
     }
 
-    /// The good answer with something done to it.
+    /// Returns the correct response after `change`.
     pub fn changed(&self, change: impl FnOnce(&mut Value)) -> Answer {
         let mut value = serde_json::from_str(&self.body).unwrap();
         change(&mut value);
         Answer::Body(value.to_string().into_bytes())
     }
 
-    /// The good answer with something done to each email in it.
+    /// Returns the correct response after `change` of each email in it.
     pub fn each(&self, change: fn(&mut Value)) -> Answer {
         self.changed(|value| match value.get_mut("data") {
             Some(data) => data.as_array_mut().unwrap().iter_mut().for_each(change),
@@ -70,23 +70,23 @@ impl Asked {
         })
     }
 
-    /// The good answer with a text put in place of another.
+    /// Returns the correct response with `old` replaced by `new` once.
     pub fn replaced(&self, old: &str, new: &str) -> Answer {
         Answer::Body(self.body.replacen(old, new, 1).into_bytes())
     }
 
-    /// The good body.
+    /// Returns the correct body.
     pub fn body(&self) -> &[u8] {
         self.body.as_bytes()
     }
 
-    /// The good answer in full.
+    /// Returns the correct response with its headers.
     pub fn whole(&self) -> Vec<u8> {
         http(&format!("{} Answer", self.status), "", self.body())
     }
 }
 
-/// An answer with this status line, these headers (each with its line end) and this body.
+/// Formats a response; each header has its line end.
 pub fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = format!(
         "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n",
@@ -97,14 +97,14 @@ pub fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The service's own kind of error.
+/// Answers with an error as the service formats it.
 pub fn refused(status: &str, headers: &str, name: &str, message: &str) -> Answer {
     let code: u16 = status[..3].parse().unwrap();
     let body = json!({ "statusCode": code, "name": name, "message": message }).to_string();
     Answer::Raw(http(status, headers, body.as_bytes()))
 }
 
-/// So many bytes, packed, of a body that is all blanks.
+/// Returns a gzip body of so many megabytes of spaces.
 pub fn packed(megabytes: usize) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let blanks = vec![b' '; 1 << 20];
@@ -112,17 +112,17 @@ pub fn packed(megabytes: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// These bytes, packed.
+/// Compresses bytes by gzip.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-/// What is done, and the targets of the requests that it was done to.
+/// The current fault and the targets of the requests since it was set.
 type State = Mutex<(Does, Vec<String>)>;
 
-/// The service; it ends with this value.
+/// The server; it stops when this is dropped.
 pub struct Faulty {
     state: Arc<State>,
     base: String,
@@ -130,7 +130,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// A good service, until it is told otherwise.
+    /// Starts a server without a fault.
     pub async fn start() -> Self {
         let state = Arc::new(State::new((|_, _| Answer::Honest, Vec::new())));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -154,18 +154,18 @@ impl Faulty {
         &self.base
     }
 
-    /// From now on it does this.
+    /// Sets the fault and resets the count.
     pub fn does(&self, does: Does) {
         *self.state.lock().unwrap() = (does, Vec::new());
     }
 
-    /// Requests since it was told last.
+    /// Returns the requests since the fault was set.
     pub fn asked(&self) -> usize {
         self.state.lock().unwrap().1.len()
     }
 }
 
-/// Answers one request after the other, as a connection that is kept alive.
+/// Answers the requests of one connection.
 async fn converse(mut stream: TcpStream, state: Arc<State>) {
     loop {
         let mut head = Vec::new();
@@ -187,7 +187,7 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
             so_far.push(asked.target.clone());
             does(&asked, so_far.len() - 1)
         };
-        // A client that has heard enough may hang up first.
+        // The client may hang up first.
         match answer {
             Answer::Honest => drop(stream.write_all(&asked.whole()).await),
             Answer::Body(body) => drop(stream.write_all(&http("200 OK", "", &body)).await),
@@ -211,7 +211,7 @@ static MAILBOX: LazyLock<SampleMailbox> = LazyLock::new(|| {
     SampleMailbox::new(7, EMAILS, now, Arc::new(move || now))
 });
 
-/// All emails with their ids as a good service lists them, newest first.
+/// Returns all emails with their ids, newest first.
 pub fn truth() -> &'static [(String, Value)] {
     static TRUTH: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
         let page = MAILBOX.page(&Cursor::Start, 100).unwrap();
@@ -226,7 +226,7 @@ pub fn truth() -> &'static [(String, Value)] {
     &TRUTH
 }
 
-/// What a good service says; it is one that gives short pages.
+/// Computes the correct response; pages are short.
 fn good(target: &str) -> Asked {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let after = query
@@ -237,7 +237,7 @@ fn good(target: &str) -> Asked {
     let from = after.as_ref().map_or(Some(0), |after| {
         all.iter()
             .position(|(id, _)| id == after)
-            .map(|place| place + 1)
+            .map(|index| index + 1)
     });
     let body = match path.strip_prefix("/emails/") {
         Some(id) => MAILBOX

@@ -1,4 +1,4 @@
-//! A source of a few emails that a test writes out.
+//! A source of a few given emails.
 
 use sentbox::api::Cursor;
 use sentbox::error::{Error, ErrorKind};
@@ -6,12 +6,12 @@ use sentbox::mail::EmailId;
 use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::value::RawValue;
 
-/// A source of exactly these emails, given as the retrieve operation gives them, newest first.
+/// A source of these emails, in the JSON of the retrieve operation, newest first.
 pub struct Fixed(pub Vec<&'static str>);
 
 impl EmailSource for Fixed {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let place = |id: &EmailId| {
+        let index = |id: &EmailId| {
             let spelled = serde_json::to_string(id.as_str()).unwrap();
             self.0
                 .iter()
@@ -20,8 +20,8 @@ impl EmailSource for Fixed {
         };
         let (from, to) = match cursor {
             Cursor::Start => (0, self.0.len()),
-            Cursor::After(id) => (place(id)? + 1, self.0.len()),
-            Cursor::Before(id) => (0, place(id)?),
+            Cursor::After(id) => (index(id)? + 1, self.0.len()),
+            Cursor::Before(id) => (0, index(id)?),
         };
         let shown = &self.0[from..to];
         let data = shown

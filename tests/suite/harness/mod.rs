@@ -1,4 +1,4 @@
-//! What the tests share: the binary, a service on loopback, and one that fails on command.
+//! Shared by the tests: the binary, a service on loopback, and a faulty one.
 
 #[expect(dead_code, reason = "the tests inside the crate use the rest")]
 pub mod faults;

@@ -1,4 +1,4 @@
-//! The binary in an environment of its own: cleared variables, an empty home.
+//! Runs the binary with cleared variables and an empty home.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -8,8 +8,8 @@ use std::thread;
 
 use super::service::{KEY, Service};
 
-/// Answers one request with exactly these bytes, and returns the address to send it to.
-pub fn answering(bytes: &'static str) -> String {
+/// Serves these bytes to one request; returns the base URL.
+pub fn serve_once(bytes: &'static str) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -21,7 +21,7 @@ pub fn answering(bytes: &'static str) -> String {
     base
 }
 
-/// The binary, to be run with nothing in its environment but this.
+/// The binary with its environment.
 pub struct Sentbox {
     home: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -29,7 +29,7 @@ pub struct Sentbox {
 }
 
 impl Sentbox {
-    /// With a home and nothing else.
+    /// Creates an environment with only a home.
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().display().to_string();
@@ -40,7 +40,7 @@ impl Sentbox {
         }
     }
 
-    /// With the key and the address of `service`.
+    /// Creates an environment with the key and the address of `service`.
     pub fn at(service: &Service) -> Self {
         let mut this = Self::new()
             .with("SENTBOX_API_KEY", KEY)
@@ -70,8 +70,8 @@ impl Sentbox {
         command
     }
 
-    /// Runs it to its end, with `input` on its standard input.
-    pub fn fed(&self, line: &str, input: &str) -> Output {
+    /// Runs a command with `input` on its standard input.
+    pub fn run_with_input(&self, line: &str, input: &str) -> Output {
         let mut child = self
             .command(line)
             .stdin(Stdio::piped())
@@ -92,15 +92,15 @@ impl Sentbox {
         checked(self.command(line).output().unwrap())
     }
 
-    /// What it writes to stdout when all goes well.
+    /// Returns stdout of a command that must succeed.
     pub fn stdout(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", self.shown(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Status, stdout and stderr as one text, with what differs from run to run hidden.
-    pub fn told(&self, line: &str) -> String {
+    /// Returns stdout, stderr and exit code as one text without values of this run.
+    pub fn transcript(&self, line: &str) -> String {
         self.shown(&self.run(line))
     }
 
@@ -124,7 +124,7 @@ impl Sentbox {
     }
 }
 
-/// Whatever happens, the key is not printed and nothing commands the terminal.
+/// Checks that the output does not contain the key.
 fn checked(output: Output) -> Output {
     for bytes in [&output.stdout, &output.stderr] {
         let text = String::from_utf8(bytes.clone()).unwrap();

@@ -10,10 +10,10 @@ use sentbox::server::{self, EmailSource, ServerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// The key of every service here; no output may ever hold it.
+/// The key of every service; no output may contain it.
 pub const KEY: &str = "re_canary_0123456789";
 
-/// A service on a thread of its own, which ends with this value.
+/// A service on its own thread; it stops when this is dropped.
 pub struct Service {
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -22,7 +22,7 @@ pub struct Service {
 
 impl Service {
     pub fn new(source: impl EmailSource) -> Self {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -32,7 +32,7 @@ impl Service {
                 .unwrap();
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                tell.send(listener.local_addr().unwrap()).unwrap();
+                sender.send(listener.local_addr().unwrap()).unwrap();
                 let terms = ServerConfig {
                     key: KEY.into(),
                     rate: 1000,
@@ -51,7 +51,7 @@ impl Service {
             });
         });
         Self {
-            address: told.recv().unwrap(),
+            address: receiver.recv().unwrap(),
             stop: Some(stop),
             thread: Some(thread),
         }
@@ -71,7 +71,7 @@ impl Drop for Service {
     }
 }
 
-/// Writes a configuration that no other user may change, whatever the umask is.
+/// Writes a configuration that only its owner may change, whatever the umask is.
 pub fn write_config(folder: &Path, text: &str) {
     fs::DirBuilder::new()
         .recursive(true)

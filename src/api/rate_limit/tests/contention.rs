@@ -285,7 +285,7 @@ const ALL_WINDOWS: [LimitWindow; 3] = [
 ];
 
 #[test]
-fn eight_parallel_syncs_use_at_most_half_the_limit() {
+fn eight_parallel_syncs_stay_below_half_the_limit() {
     for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 0.2), (3, 1.0), (4, 5.0), (5, 30.0)] {
             let (service, users) = simulate(counts, &[Activity::Mirroring; 8], spread, 120, seed);
@@ -308,7 +308,7 @@ fn eight_parallel_syncs_use_at_most_half_the_limit() {
 }
 
 #[test]
-fn two_syncs_and_six_readers_use_half_the_limit() {
+fn syncs_and_readers_use_half_the_limit() {
     let mut activities = [Activity::Reading; 8];
     activities[..2].fill(Activity::Mirroring);
     for counts in ALL_WINDOWS {

@@ -2,7 +2,6 @@
 
 use rusqlite::{Connection, params};
 
-use crate::archive::schema;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
 use crate::archive::search::{index, interned, matcher, scan, suggest};
@@ -11,7 +10,7 @@ use crate::query::tests::arbitrary;
 
 fn tables() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create_tables(&mut connection).unwrap();
+    crate::archive::storage::create_tables(&mut connection).unwrap();
     connection
         .execute(
             "INSERT INTO interned (id, kind, value) VALUES (7, 'from', 'acme <hi@acme.example>')",

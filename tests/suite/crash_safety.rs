@@ -1,5 +1,5 @@
-//! A sync that is killed at any instant: the archive is sound, claims nothing that it does not have,
-//! and the next run makes it whole.
+//! Tests of a sync that is killed at any instant: the archive stays sound, its coverage is true, and the
+//! next run completes it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -22,7 +22,7 @@ use crate::harness::service::Service;
 
 const EMAILS: u32 = 520;
 
-/// A mailbox that tells when the page is asked for that was agreed upon.
+/// A mailbox that reports a request for a chosen page.
 struct Watched {
     mailbox: SampleMailbox,
     watch: Watch,
@@ -30,27 +30,27 @@ struct Watched {
 
 type Watch = Arc<Mutex<Option<Due>>>;
 
-/// What is agreed upon.
+/// Which page it reports.
 struct Due {
-    /// So many pages to go.
+    /// Pages before it.
     left: u64,
-    /// Who is then told.
-    tell: Sender<()>,
-    /// The page after that waits for this.
+    /// Receives the report.
+    sender: Sender<()>,
+    /// The next page waits for this.
     hold: Option<Receiver<()>>,
 }
 
 impl EmailSource for Watched {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let mut watch = self.watch.lock().unwrap();
-        if let Some(Due { left, tell, hold }) = watch.as_mut() {
+        if let Some(Due { left, sender, hold }) = watch.as_mut() {
             if *left == 0 {
                 hold.take().map(|hold| hold.recv());
                 *watch = None;
             } else {
                 *left -= 1;
                 if *left == 0 {
-                    let _ = tell.send(());
+                    let _ = sender.send(());
                 }
             }
         }
@@ -63,7 +63,7 @@ impl EmailSource for Watched {
     }
 }
 
-/// Numbers that are the same for the same seed (splitmix64).
+/// A deterministic random number generator (splitmix64).
 pub struct Chance(pub u64);
 
 impl Chance {
@@ -87,7 +87,7 @@ pub fn archive_below(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// What the service lists, newest first.
+/// Returns the service's list, newest first.
 fn truth(mailbox: &SampleMailbox) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = Vec::new();
     loop {
@@ -108,7 +108,7 @@ fn truth(mailbox: &SampleMailbox) -> Vec<(String, Value)> {
     }
 }
 
-/// Sound, and right in all that it claims; says how many emails it holds.
+/// Checks integrity and coverage; returns the number of emails.
 fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     let connection = rusqlite::Connection::open(path).unwrap();
     let verdict: String = connection
@@ -129,10 +129,10 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
         .unwrap()
         .rows;
     for span in archive.coverage_state().unwrap().ranges {
-        let index = |place| {
+        let index = |key| {
             let row = rows
                 .iter()
-                .find(|row| row.sort_key == place)
+                .find(|row| row.sort_key == key)
                 .expect("a span ends at a row");
             truth
                 .iter()
@@ -166,10 +166,10 @@ fn rounds(seeds: u64) {
         let mut held = 0;
         // The first run has six pages to fetch; each later one reads at least the first and the last again.
         for pages in [1 + chance.below(6), 1 + chance.below(2)] {
-            let (tell, told) = channel();
+            let (sender, receiver) = channel();
             *watch.lock().unwrap() = Some(Due {
                 left: pages,
-                tell,
+                sender,
                 hold: None,
             });
             let mut child = sentbox
@@ -177,7 +177,7 @@ fn rounds(seeds: u64) {
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            told.recv().unwrap();
+            receiver.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
             for _ in 0..chance.below(400_000) {
                 std::hint::spin_loop();
@@ -199,7 +199,7 @@ fn rounds(seeds: u64) {
     }
 }
 
-/// The archive has all that the service lists, in its order, member by member.
+/// Checks that the archive equals the service's list, member by member.
 fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     assert_eq!(check(path, truth), truth.len(), "seed {seed}");
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
@@ -227,7 +227,7 @@ fn signal(child: &Child, name: &str) {
     );
 }
 
-/// Waits until the system has stopped it.
+/// Waits until the child is stopped.
 fn until_stopped(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);
     let status =
@@ -248,11 +248,11 @@ fn suspended_sync_blocks_no_other_and_resumes() {
     for seed in 0..5 {
         let mut chance = Chance(seed);
         let sentbox = Sentbox::at(&service);
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let (go_on, hold) = channel();
         *watch.lock().unwrap() = Some(Due {
             left: 2 + chance.below(3),
-            tell,
+            sender,
             hold: Some(hold),
         });
         let mut child = sentbox
@@ -260,7 +260,7 @@ fn suspended_sync_blocks_no_other_and_resumes() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        told.recv().unwrap();
+        receiver.recv().unwrap();
         for _ in 0..chance.below(400_000) {
             std::hint::spin_loop();
         }

@@ -1,4 +1,4 @@
-//! What others wrote and what was typed, echoed on a terminal by every verb: nothing in it commands the terminal.
+//! Tests that no command writes foreign control characters to a terminal.
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
@@ -8,16 +8,16 @@ use std::thread;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::harness::fixed::Fixed;
-use crate::harness::process::answering;
+use crate::harness::process::serve_once;
 use crate::harness::service::{KEY, Service, write_config};
 use crate::terminal::SENTBOX;
 
-/// Retitles the window, rings, begins a C1 sequence, turns the text, hides a space.
+/// Sets the title, rings the bell, starts a C1 sequence, reverses text, hides a space.
 const HOSTILE: &str = "\u{1b}]0;X\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{200b}\u{1b}[2J";
 
 const EMAIL: &str = r#"{"id":"5b","to":["\u001b]0;X\u0007\u009b31m\u202e\u200b@example.com"],"from":"\u001b]0;X\u0007","subject":"\u001b]0;X\u0007\u009b31m\u202e\u2066\u200f\u200b","last_event":"\u001b]0;X\u0007\u202e","created_at":"\u001b]0;X\u0007\u009b31m","html":"<b>\u001b]0;X\u0007\u009b31m\u202e\u200b</b>","text":"\u001b]0;X\u0007\u009b31m\u202e","tags":[{"name":"\u001b]0;X\u0007","value":"\u202e"}],"odd\u001b]0;X\u0007":"\u009b\u202e"}"#;
 
-/// What the program writes to a terminal of 100 columns that does nothing but print.
+/// Returns what the program writes to a terminal of 100 columns.
 fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> String {
     let pair = native_pty_system()
         .openpty(PtySize {
@@ -45,7 +45,7 @@ fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Str
     let mut reader = pair.master.try_clone_reader().unwrap();
     let reading = thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A terminal that nobody holds any more ends with an error; what came before it counts.
+        // A terminal that no process holds ends with an error; what came before it counts.
         let _ = reader.read_to_end(&mut bytes);
         bytes
     });
@@ -60,7 +60,7 @@ fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Str
     String::from_utf8(reading.join().unwrap()).expect("the program writes UTF-8")
 }
 
-/// Fails if the text holds anything that a terminal acts upon or hides.
+/// Fails if the text has characters that a terminal obeys or hides.
 fn check(text: &str, what: &[&str]) {
     let acts = |c: &char| match *c {
         '\n' | '\r' | '\t' => false,
@@ -155,7 +155,7 @@ fn lines(hostile: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn no_verb_echoes_what_commands_a_terminal() {
+fn no_command_echoes_control_sequences() {
     let service = Service::new(Fixed(vec![EMAIL]));
     let base = service.base();
     let dir = tempfile::tempdir().unwrap();
@@ -237,7 +237,7 @@ fn responses_are_never_echoed_with_control_characters() {
             &["doctor"],
             &["show", "5b", "--json", "-v"],
         ] {
-            let base = answering(answer);
+            let base = serve_once(answer);
             check(
                 &written(
                     dir.path(),

@@ -1,4 +1,4 @@
-//! `sync` as a mirror: bodies, staying, and several processes on one archive.
+//! Tests of `sync`: bodies, interruption, and several processes on one archive.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,7 +19,7 @@ use crate::harness::fixed::Fixed;
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
-/// A mailbox that tells of each body that is asked for.
+/// A mailbox that reports each request for a body.
 struct Told(SampleMailbox, Mutex<Sender<String>>);
 
 impl EmailSource for Told {
@@ -40,8 +40,8 @@ fn mailbox(emails: u32) -> SampleMailbox {
 
 #[test]
 fn bodies_are_fetched_once_and_the_newest_first() {
-    let (tell, told) = channel();
-    let service = Service::new(Told(mailbox(130), Mutex::new(tell)));
+    let (sender, receiver) = channel();
+    let service = Service::new(Told(mailbox(130), Mutex::new(sender)));
     let sentbox = Sentbox::at(&service);
     let report: Value =
         serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
@@ -50,7 +50,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
         (&report["new"], &report["bodies"], &report["complete"]),
         (&130.into(), &130.into(), &true.into())
     );
-    let asked: Vec<String> = told.try_iter().collect();
+    let asked: Vec<String> = receiver.try_iter().collect();
     let listed: Vec<Value> = sentbox
         .stdout("list --all --jsonl --rate 1000")
         .lines()
@@ -61,11 +61,11 @@ fn bodies_are_fetched_once_and_the_newest_first() {
         .map(|email| email["id"].as_str().unwrap())
         .collect();
     assert_eq!(asked, listed);
-    insta::assert_snapshot!(sentbox.told("sync --back all --bodies --rate 1000"), @r"
+    insta::assert_snapshot!(sentbox.transcript("sync --back all --bodies --rate 1000"), @r"
     0 emails new, 0 changed, 0 bodies; everything the service has is here
     exit code 0
     ");
-    assert_eq!(told.try_iter().count(), 0);
+    assert_eq!(receiver.try_iter().count(), 0);
     assert!(
         sentbox
             .run(&format!("show {} --offline", listed[129]))
@@ -76,8 +76,8 @@ fn bodies_are_fetched_once_and_the_newest_first() {
 
 #[test]
 fn interrupted_sync_keeps_and_reports_progress() {
-    let (tell, told) = channel();
-    let service = Service::new(Told(mailbox(40), Mutex::new(tell)));
+    let (sender, receiver) = channel();
+    let service = Service::new(Told(mailbox(40), Mutex::new(sender)));
     let sentbox = Sentbox::at(&service);
     let child = sentbox
         .command("sync --back all --bodies --watch --rate 20")
@@ -85,7 +85,7 @@ fn interrupted_sync_keeps_and_reports_progress() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    (0..5).for_each(|_| drop(told.recv().unwrap()));
+    (0..5).for_each(|_| drop(receiver.recv().unwrap()));
     assert!(
         Command::new("kill")
             .arg("-INT")
@@ -107,7 +107,7 @@ fn interrupted_sync_keeps_and_reports_progress() {
             && report.ends_with("; everything the service has is here\n"),
         "{report}"
     );
-    let asked = 5 + told.try_iter().count();
+    let asked = 5 + receiver.try_iter().count();
     let rest: Value =
         serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
             .unwrap();
@@ -122,7 +122,7 @@ fn interrupted_sync_keeps_and_reports_progress() {
 fn unreadable_and_deleted_bodies_are_skipped() {
     const GOOD: &str = r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
     const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
-    /// Lists two, and answers for one of them with the other.
+    /// Lists two emails, and returns the wrong one for one of them.
     struct Muddled(Fixed);
     impl EmailSource for Muddled {
         fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
@@ -143,7 +143,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
     let lines = format!("{}}}\n{}}}\n", bare(OTHER), bare(GOOD));
     let service = Service::new(Muddled(Fixed(Vec::from([GOOD]))));
     let sentbox = Sentbox::at(&service);
-    assert!(sentbox.fed("import -", &lines).status.success());
+    assert!(sentbox.run_with_input("import -", &lines).status.success());
     let output = sentbox.run("sync --bodies --json");
     let words = sentbox.shown(&output);
     assert!(
@@ -154,15 +154,15 @@ fn unreadable_and_deleted_bodies_are_skipped() {
 
 #[test]
 fn second_process_reads_what_first_fetched() {
-    let (tell, told) = channel();
-    let service = Service::new(Told(mailbox(3), Mutex::new(tell)));
+    let (sender, receiver) = channel();
+    let service = Service::new(Told(mailbox(3), Mutex::new(sender)));
     let sentbox = Sentbox::at(&service);
     let mut first = sentbox
         .command("sync --back all --bodies --watch --rate 1000")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    (0..3).for_each(|_| drop(told.recv().unwrap()));
+    (0..3).for_each(|_| drop(receiver.recv().unwrap()));
     // Any other command goes on beside it.
     assert!(sentbox.stdout("archive info").contains("emails   3"));
     assert!(sentbox.run("sync --back all").status.success());
@@ -184,13 +184,13 @@ fn second_process_reads_what_first_fetched() {
     assert!(report.contains("3 emails new"), "{report}");
 }
 
-/// A mailbox that answers no page before it is told to, and tells of each that it was asked for.
+/// A mailbox that reports each request for a page and responds when released.
 struct Gated(SampleMailbox, Mutex<Sender<()>>, Mutex<Receiver<()>>);
 
 impl EmailSource for Gated {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         self.1.lock().unwrap().send(()).unwrap();
-        // Once nobody holds them back any more, all of them go on.
+        // Once the sender is dropped, all continue.
         let _ = self.2.lock().unwrap().recv();
         self.0.page(cursor, limit)
     }
@@ -202,9 +202,9 @@ impl EmailSource for Gated {
 
 #[test]
 fn second_backfill_waits_and_finds_nothing_left() {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let (open, gate) = channel();
-    let service = Service::new(Gated(mailbox(450), Mutex::new(tell), Mutex::new(gate)));
+    let service = Service::new(Gated(mailbox(450), Mutex::new(sender), Mutex::new(gate)));
     // Whatever fails, the gate opens before the service is to end.
     let open: Sender<()> = open;
     let sentbox = Sentbox::at(&service);
@@ -217,14 +217,18 @@ fn second_backfill_waits_and_finds_nothing_left() {
             .unwrap()
     };
     let first = walk();
-    told.recv().unwrap();
+    receiver.recv().unwrap();
     let mut second = walk();
-    let mut said = BufReader::new(second.stderr.take().unwrap()).lines();
+    let mut stderr = BufReader::new(second.stderr.take().unwrap()).lines();
     assert_eq!(
-        said.next().unwrap().unwrap(),
+        stderr.next().unwrap().unwrap(),
         "sentbox: another sentbox is fetching older mail already; waiting until it is done"
     );
-    assert_eq!(told.try_iter().count(), 0, "nothing was asked twice");
+    assert_eq!(
+        receiver.try_iter().count(),
+        0,
+        "nothing was requested twice"
+    );
     drop(open);
     let report = String::from_utf8(first.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(
@@ -238,6 +242,6 @@ fn second_backfill_waits_and_finds_nothing_left() {
         "0 emails new, 0 changed; everything the service has is here\n"
     );
     // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
-    let asked = 1 + told.try_iter().count();
+    let asked = 1 + receiver.try_iter().count();
     assert!((6..=8).contains(&asked), "{asked}");
 }

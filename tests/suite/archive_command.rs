@@ -1,4 +1,4 @@
-//! `archive`, `keep`, and what becomes of mail that leaves, as scripts meet them.
+//! Tests of `archive`, of retention, and of mail that the service deletes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -35,7 +35,7 @@ fn purged_customer_stays_removed() {
         (&"2001-01-01T08:00:00Z".into(), true)
     );
     assert!(!before.to_string().contains(KEY));
-    insta::assert_snapshot!(sentbox.told("archive purge --to ana@example.com"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge --to ana@example.com"), @r"
     stderr: sentbox: this would remove 2 emails to ana@example.com for good
     stderr:    hint: add --yes to confirm
     exit code 2
@@ -53,14 +53,14 @@ fn purged_customer_stays_removed() {
     assert!(sentbox.stdout("archive vacuum").contains("now"));
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 0);
-    insta::assert_snapshot!(sentbox.told("archive purge --yes"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge --yes"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
     stderr:    hint: see sentbox --help
     exit code 2
     ");
 }
 
-/// Files below a folder that hold one of these texts, in whatever case.
+/// Returns the files below a folder that contain one of these texts, in any case.
 fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -94,7 +94,7 @@ fn purge_by_query_removes_every_byte() {
         "\"b1\"",
     ];
     assert!(!holders(sentbox.home(), &traces).is_empty());
-    insta::assert_snapshot!(sentbox.told("archive purge any:ana@example.com or to:nobody@example.net"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge any:ana@example.com or to:nobody@example.net"), @r"
     stderr: sentbox: this would remove 2 emails that match any:ana@example.com or to:nobody@example.net for good
     stderr:    hint: add --yes to confirm
     exit code 2
@@ -131,16 +131,16 @@ fn purge_by_query_removes_every_byte() {
 }
 
 #[test]
-fn doubtful_purge_query_removes_nothing() {
+fn ambiguous_purge_query_removes_nothing() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
-    insta::assert_snapshot!(sentbox.told("archive purge sort:oldest --yes"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge sort:oldest --yes"), @r"
     stderr: sentbox: this query finds everything, so nothing was removed
     stderr:    hint: to forget a whole team: sentbox profile remove NAME --yes
     exit code 2
     ");
-    insta::assert_snapshot!(sentbox.told("archive purge not before:never --yes"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge not before:never --yes"), @r"
     stderr: sentbox: this query is not clear, so nothing was removed: never: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
     stderr:    hint: sentbox search shows what a query finds
     exit code 2
@@ -159,7 +159,7 @@ fn doubtful_purge_query_removes_nothing() {
             .code(),
         Some(2)
     );
-    insta::assert_snapshot!(sentbox.told("archive purge hello --dry-run"), @r"
+    insta::assert_snapshot!(sentbox.transcript("archive purge hello --dry-run"), @r"
     would remove 3 emails that match hello
     exit code 0
     ");

@@ -1,4 +1,4 @@
-//! What may be wrong with the archive's file: said in words, and nothing that is stored is lost.
+//! Tests of unusable archive files: each is reported, and no stored mail is lost.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -25,7 +25,7 @@ fn path(sentbox: &Sentbox) -> PathBuf {
     info(sentbox)["path"].as_str().unwrap().into()
 }
 
-/// Runs it with a limit on the size of files, in blocks of 512 bytes: writing fails as on a full disk.
+/// Runs a command with a limit on file sizes, in blocks of 512 bytes, as on a full disk.
 fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
     let plain = sentbox.command(line);
     let mut command = Command::new("/bin/sh");
@@ -90,7 +90,7 @@ fn foreign_file_is_refused_and_unchanged() {
         let _ = std::fs::remove_file(format!("{}{file}", path.display()));
     }
     std::fs::write(&path, &letter).unwrap();
-    let words = sentbox.told("sync");
+    let words = sentbox.transcript("sync");
     assert!(
         words.contains("is not an archive")
             && words.contains("archive.sqlite")
@@ -115,7 +115,7 @@ fn newer_archive_is_refused_and_unchanged() {
     sentbox.stdout("sync");
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
-    let words = sentbox.told("sync");
+    let words = sentbox.transcript("sync");
     assert!(
         words.contains("newer version of sentbox (format 99)") && words.ends_with("exit code 8"),
         "{words}"
@@ -136,7 +136,7 @@ fn damaged_archive_is_reported() {
     let len = bytes.len();
     bytes[4096..len].fill(0x5a);
     std::fs::write(&path, &bytes).unwrap();
-    let words = sentbox.told("sync");
+    let words = sentbox.transcript("sync");
     assert!(
         words.contains("the archive file is damaged")
             && words.contains("sentbox archive begin moves it to a backup")
@@ -172,7 +172,7 @@ fn unreadable_email_is_reported_after_the_matches() {
         words.contains("sentbox archive repair") && !words.contains("everything"),
         "{words}"
     );
-    let words = sentbox.told("search after:1970-01-01 --count");
+    let words = sentbox.transcript("search after:1970-01-01 --count");
     assert!(
         words.contains("cannot be read") && words.ends_with("exit code 8"),
         "{words}"
@@ -197,12 +197,12 @@ fn damaged_body_is_reported_and_fetched_again() {
     let id = id["id"].as_str().unwrap();
     assert!(
         sentbox
-            .told("search has:html")
+            .transcript("search has:html")
             .contains("1 email in the archive cannot be read")
     );
     assert!(
         sentbox
-            .told(&format!("show {id} --offline"))
+            .transcript(&format!("show {id} --offline"))
             .ends_with("exit code 8")
     );
     assert!(sentbox.run(&format!("show {id}")).status.success());
@@ -238,7 +238,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     let child = u32::from_be_bytes([root[cell], root[cell + 1], root[cell + 2], root[cell + 3]]);
     bytes[page(child)..page(child + 1)].fill(0);
     std::fs::write(&path, bytes).unwrap();
-    let doctor = sentbox.told("doctor");
+    let doctor = sentbox.transcript("doctor");
     assert!(
         doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"),
         "{doctor}"
@@ -251,24 +251,24 @@ fn repaired_archive_is_complete_after_the_next_sync() {
         "{report}"
     );
     assert!(std::path::Path::new(report["damaged_file"].as_str().unwrap()).exists());
-    let doctor = sentbox.told("doctor");
+    let doctor = sentbox.transcript("doctor");
     assert!(
         doctor.contains("ok      archive") && !doctor.contains("everything"),
         "{doctor}"
     );
-    let sync = sentbox.told("sync --back all --rate 1000");
+    let sync = sentbox.transcript("sync --back all --rate 1000");
     assert!(
         sync.contains(&format!("{} emails new", 300 - emails)),
         "{sync}"
     );
     assert!(
         sentbox
-            .told("search after:1970-01-01 --count")
+            .transcript("search after:1970-01-01 --count")
             .contains("searched 300 emails, which is everything")
     );
     assert!(
         sentbox
-            .told("doctor --quick")
+            .transcript("doctor --quick")
             .contains("its pages fit together")
     );
 }
@@ -293,7 +293,11 @@ fn read_only_archive_is_searched_and_not_filled() {
         &format!("show {id} --offline"),
         &format!("show {id} --fresh"),
     ] {
-        assert!(sentbox.run(line).status.success(), "{}", sentbox.told(line));
+        assert!(
+            sentbox.run(line).status.success(),
+            "{}",
+            sentbox.transcript(line)
+        );
     }
     for line in [
         "sync",
@@ -302,7 +306,7 @@ fn read_only_archive_is_searched_and_not_filled() {
         "archive vacuum",
         "search order --back all",
     ] {
-        let words = sentbox.told(line);
+        let words = sentbox.transcript(line);
         assert!(
             words.contains("read-only archive: new mail is not stored")
                 && words.ends_with("exit code 8"),
@@ -331,7 +335,7 @@ fn unusable_archive_is_backed_up_and_replaced() {
     for spoil in spoil {
         let sentbox = Sentbox::at(&service);
         sentbox.stdout("sync --back all --rate 1000");
-        let whole = sentbox.told("archive begin");
+        let whole = sentbox.transcript("archive begin");
         assert!(
             whole.contains("no archive") && whole.ends_with("exit code 2"),
             "one that is of use stays: {whole}"
@@ -341,12 +345,14 @@ fn unusable_archive_is_backed_up_and_replaced() {
         let before = std::fs::read(&path).unwrap();
         assert!(
             sentbox
-                .told("archive info")
+                .transcript("archive info")
                 .contains("sentbox archive begin moves it to a backup")
         );
         assert!(sentbox.stdout("archive begin").contains("emails   0"));
         assert!(
-            sentbox.told("sync --back all --rate 1000").contains("30"),
+            sentbox
+                .transcript("sync --back all --rate 1000")
+                .contains("30"),
             "mail comes again"
         );
         let aside = path

@@ -1,5 +1,4 @@
-//! What ends the real binary from outside: signals, a lost terminal, one that is not read, a locked
-//! archive, limits of the system.
+//! Tests of how the binary ends: by signals, a lost or unread terminal, a locked archive, system limits.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,9 +17,9 @@ use sentbox::server::{EmailSource, SourceError, SourcePage};
 use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
 use serde_json::value::RawValue;
 
+use crate::crash_safety::Chance;
 use crate::harness::process::Sentbox;
 use crate::harness::service::{KEY, Service};
-use crate::killed::Chance;
 use crate::terminal::{SENTBOX, Session};
 
 fn has_crash_report(home: &Path) -> bool {
@@ -181,9 +180,9 @@ fn reporting() -> (Service, Receiver<()>) {
     )
 }
 
-/// Keeps every other process from writing to the archive below `folder` while it lives.
+/// Locks the archive below `folder` against writers while it lives.
 fn lock(folder: &Path) -> rusqlite::Connection {
-    let path = crate::killed::archive_below(folder).expect("there is an archive");
+    let path = crate::crash_safety::archive_below(folder).expect("there is an archive");
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.busy_timeout(Duration::from_mins(1)).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -274,7 +273,7 @@ fn killed_login_leaves_no_key_without_profile() {
             "seed {seed}"
         );
         // The next login mends whatever is there, and leaves nothing else.
-        assert!(sentbox.fed(&line, KEY).status.success());
+        assert!(sentbox.run_with_input(&line, KEY).status.success());
         assert_eq!(
             (keys(), fs::read_dir(&config).unwrap().count()),
             (1, 2),
@@ -284,7 +283,7 @@ fn killed_login_leaves_no_key_without_profile() {
     }
 }
 
-/// Memory holds the key, and a core dump holds the memory.
+/// A core dump would contain the key.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_core_is_dumped_whatever_the_shell_allows() {

@@ -1,0 +1,300 @@
+//! The filter by messages: prompt, suggestions, earlier filters, filters by a field.
+
+use super::recipient::mailbox;
+use crate::app::tests::env::{Mailbox, World, now, session};
+use crate::app::{Effect, ExitReason, Focus, Message, SessionInfo};
+use crate::config::SecretInput;
+use jiff::ToSpan as _;
+
+#[test]
+fn list_follows_typed_filter_and_esc_restores() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("j j j /").settle();
+    assert_eq!(world.model.focus(), Focus::Prompt);
+    world.write("#12").settle();
+    let found: Vec<i64> = (120..=129).rev().chain([12]).collect();
+    assert_eq!(world.visible(), found);
+    assert_eq!(
+        (
+            world.model.list.total,
+            world.model.list.archive_total,
+            world.selected()
+        ),
+        (Some(11), Some(500), 129)
+    );
+    world.write("5").settle();
+    assert_eq!((world.visible(), world.selected()), (vec![125], 125));
+    world.press("Backspace").settle();
+    assert_eq!(world.visible(), found);
+    world.press("Esc").settle();
+    assert_eq!(
+        (
+            world.model.focus(),
+            world.selected(),
+            world.model.list.total
+        ),
+        (Focus::List, 496, Some(500))
+    );
+    assert!(world.model.list.filter.is_empty());
+}
+
+#[test]
+fn selection_stays_or_returns_when_filter_changes() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
+    for _ in 0..700 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 1_299);
+    world.press("f").write("#1 99").settle();
+    assert_eq!(world.selected(), 1_299, "it is one of those that are found");
+    world.write("9 nothing").settle();
+    assert_eq!((world.selected(), world.model.list.total), (-1, Some(0)));
+    world.press("Enter Esc").settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (1_299, Some(701))
+    );
+    world.press("/").write("#150").settle();
+    assert_eq!(
+        world.selected(),
+        1_509,
+        "what is not found is left for the newest that is"
+    );
+    world.press("Enter j Esc").settle();
+    assert_eq!(
+        world.selected(),
+        1_508,
+        "somebody who moved means the email they moved to"
+    );
+}
+
+#[test]
+fn fast_typing_shows_only_last_result() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("/");
+    let before = world.window_loads();
+    world.write("qq rGzM?#29");
+    world.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
+    assert_eq!(world.exit, None);
+    assert_eq!(
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| prompt.text().to_owned())
+            .as_deref(),
+        Some("qq rGzM?#29q [A9")
+    );
+    assert!(
+        world.window_loads() - before <= 12,
+        "at most a query for each change"
+    );
+    world.press("Ctrl-u").write("#29").settle();
+    assert_eq!(
+        world.model.list.total,
+        Some(11),
+        "an older answer never stands for a newer question"
+    );
+    world.press("Enter").settle();
+    world.happen(Message::Pasted(SecretInput::new("q")));
+    assert_eq!(
+        (world.exit.clone(), world.model.focus()),
+        (None, Focus::List)
+    );
+    assert!(world.model.notice.is_some());
+}
+
+#[test]
+fn prompt_edits_like_a_shell_line() {
+    let mut world = World::at_rest(80, 24, Mailbox::of(30));
+    let text = |world: &World| {
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| (prompt.text().to_owned(), prompt.cursor()))
+    };
+    world.press("/").write("ana 佐藤");
+    assert_eq!(text(&world), Some(("ana 佐藤".to_owned(), 10)));
+    world.press("Left Backspace Home Delete End Ctrl-Left Ctrl-u");
+    assert_eq!(text(&world), Some(("藤".to_owned(), 0)));
+    world.press("Alt-x F5 Ctrl-k");
+    assert_eq!(text(&world), Some((String::new(), 0)));
+    world.press("Ctrl-c");
+    assert_eq!(world.exit, Some(ExitReason::Quit));
+}
+
+#[test]
+fn suggestions_are_chosen_and_undone() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| {
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| prompt.text().to_owned())
+            .unwrap_or_default()
+    };
+    world.press("/").write("#2 stat").settle();
+    assert_eq!(world.model.suggestions().len(), 1);
+    world.press("Tab");
+    assert_eq!(text(&world), "#2 status:");
+    world.press("Tab");
+    assert_eq!(
+        text(&world),
+        "#2 stat",
+        "past the last offer stands what was typed"
+    );
+    world.press("Up Enter").settle();
+    assert_eq!(
+        (text(&world).as_str(), world.model.focus()),
+        ("#2 status:", Focus::Prompt),
+        "a name alone is no filter yet"
+    );
+    world.write("deli").settle().press("Down").settle();
+    assert_eq!(
+        (text(&world).as_str(), world.model.list.total),
+        ("#2 status:delivered", Some(111)),
+        "the list follows"
+    );
+    world.write(" #29").press("Tab");
+    assert_eq!(
+        text(&world),
+        "#2 status:delivered #29",
+        "offers for another text are not taken"
+    );
+    world.settle().press("Enter").settle();
+    assert_eq!(
+        (
+            world.model.list.filter.text(),
+            world.model.suggestions().len()
+        ),
+        ("#2 status:delivered #29", 0)
+    );
+}
+
+#[test]
+fn earlier_filters_are_recalled() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| {
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| prompt.text().to_owned())
+            .unwrap_or_default()
+    };
+    for typed in ["one", "two", "one", "three"] {
+        world.press("/ Ctrl-u").write(typed).press("Enter").settle();
+    }
+    world
+        .press("Esc /")
+        .write("dra")
+        .press("Ctrl-p Ctrl-p Ctrl-p");
+    assert_eq!(text(&world), "two");
+    world.press("Ctrl-p Ctrl-n");
+    assert_eq!(text(&world), "one");
+    world.press("Ctrl-n Ctrl-n Ctrl-n");
+    assert_eq!(text(&world), "dra");
+    let kept = world
+        .asked
+        .iter()
+        .filter(|effect| matches!(effect, Effect::SaveHistory(..)))
+        .count();
+    assert_eq!(kept, 4);
+
+    let history = vec!["from the last session".to_owned()];
+    let mut world = World::start(
+        (80, 24),
+        SessionInfo {
+            filter_history: history,
+            ..session()
+        },
+        Mailbox::of(3),
+    );
+    world.settle().press("/ Ctrl-p");
+    assert_eq!(text(&world), "from the last session");
+}
+
+#[test]
+fn query_argument_is_first_filter() {
+    let query = "#29".to_owned();
+    let mut world = World::start(
+        (120, 40),
+        SessionInfo { query, ..session() },
+        Mailbox::of(300),
+    );
+    let looks = world
+        .asked
+        .iter()
+        .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
+        .count();
+    world.settle();
+    assert_eq!(
+        (
+            looks,
+            world.model.list.filter.text(),
+            world.model.list.total
+        ),
+        (1, "#29", Some(11))
+    );
+    world.press("Esc").settle();
+    assert_eq!(
+        (world.model.list.filter.text(), world.model.list.total),
+        ("", Some(300))
+    );
+}
+
+#[test]
+fn filters_by_field_narrow_and_undo() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("j @ v").settle();
+    assert_eq!(
+        (world.model.list.filter.text(), world.selected()),
+        ("status:delivered", 298)
+    );
+    world.press("@ t").settle();
+    assert_eq!(
+        world.model.list.filter.text(),
+        "status:delivered to:customer298@example.com"
+    );
+    assert_eq!(world.visible(), [298]);
+    world.press("u").settle();
+    assert_eq!(world.model.list.filter.text(), "status:delivered");
+    world.press("u").settle();
+    assert_eq!(
+        (
+            world.model.list.filter.text(),
+            world.model.list.total,
+            world.selected()
+        ),
+        ("", Some(300), 298)
+    );
+    world.press("u").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing to undo"));
+    world.press("U U").settle();
+    assert_eq!(world.visible(), [298]);
+    world.press("u @ d").settle();
+    assert_eq!(
+        world.model.list.filter.text(),
+        "status:delivered domain:example.com"
+    );
+    world.press("U");
+    assert_eq!(world.model.notice.as_deref(), Some("nothing to redo"));
+}
+
+#[test]
+fn relative_date_follows_midnight() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("1").settle();
+    let of_today = world.model.list.total;
+    world.set_time(now().checked_add(1.day()).unwrap());
+    world.wait_for_refresh();
+    assert_eq!(
+        (world.filter(), world.model.list.total),
+        ("after:today", Some(0)),
+        "there were {of_today:?} yesterday"
+    );
+    assert_eq!(world.model.shown_view().map(|(number, _)| number), Some(1));
+}

@@ -1,0 +1,304 @@
+//! The list by messages: windows of rows, selection, jumps, navigation history.
+
+use super::recipient::mailbox;
+use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState};
+use crate::archive::WindowAnchor;
+use crate::error::{Error, ErrorKind};
+use proptest::prelude::*;
+use ratatui::layout::{Position, Size};
+
+#[test]
+fn start_loads_newest_rows_before_refresh() {
+    let world = World::start((120, 40), session(), Mailbox::of(50));
+    assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
+    assert!(matches!(world.asked[1], Effect::Refresh(..)));
+    let world = World::at_rest(120, 40, Mailbox::of(50));
+    assert_eq!(world.selected(), 49);
+    assert_eq!(
+        (world.model.list.position(), world.model.list.total),
+        (Some(1), Some(50))
+    );
+}
+
+#[test]
+fn held_key_loads_one_email() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
+    let before = world.email_loads();
+    for _ in 0..200 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 4_999 - 200);
+    assert_eq!(world.email_loads() - before, 1);
+}
+
+#[test]
+fn moves_past_loaded_window_apply_when_rows_arrive() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
+    for _ in 0..1_000 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 4_999 - 1_000);
+    world.press("G k k").settle();
+    assert_eq!(
+        world.selected(),
+        2,
+        "steps after a jump count from where it lands"
+    );
+}
+
+#[test]
+fn jump_to_end_is_one_query() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(20_000));
+    let before = world.window_loads();
+    world.press("G").settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (0, Some(20_000))
+    );
+    world.press("g g").settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (19_999, Some(1))
+    );
+    assert!(world.window_loads() - before <= 4);
+}
+
+#[test]
+fn new_emails_are_counted_above_the_selection() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("j j j").settle();
+    let (selected, visible) = (world.selected(), world.visible());
+    world.mailbox.arriving = 3;
+    world.wait_for_refresh();
+    assert_eq!(world.selected(), selected);
+    assert_eq!(world.visible(), visible);
+    assert_eq!(world.model.list.unseen_above, 3);
+    assert_eq!(world.model.list.position(), Some(7));
+    world.press("Home").settle();
+    assert_eq!((world.selected(), world.model.list.unseen_above), (502, 0));
+}
+
+#[test]
+fn first_refresh_selects_newest_email() {
+    let mut mailbox = Mailbox::of(50);
+    mailbox.arriving = 2;
+    let world = World::at_rest(120, 40, mailbox);
+    assert_eq!((world.selected(), world.model.list.unseen_above), (51, 0));
+}
+
+#[test]
+fn date_prompt_jumps_to_date() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("G g d").write("2026-11-0").press("Enter");
+    assert_eq!(
+        world.model.focus(),
+        Focus::Prompt,
+        "what is no date stays to be made one"
+    );
+    world.write("2").press("Enter");
+    let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
+    assert!(
+        world
+            .asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::LoadWindow { anchor: WindowAnchor::AtTime(micros), .. } if *micros == end.as_microsecond()))
+    );
+    world.settle();
+    assert_eq!((world.model.focus(), world.selected()), (Focus::List, 499));
+    world.press("j j g d Enter").settle();
+    assert_eq!(
+        (world.model.focus(), world.selected()),
+        (Focus::List, 497),
+        "no date goes nowhere"
+    );
+    world.press("g d").write("mon").press("Esc").settle();
+    assert_eq!(world.selected(), 497);
+}
+
+#[test]
+fn sort_oldest_reverses_the_list() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
+    world
+        .press("/")
+        .write("sort:oldest")
+        .press("Enter")
+        .settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (2_999, Some(3_000))
+    );
+    world.press("g g").settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (0, Some(1))
+    );
+    world.press("j j G k").settle();
+    assert_eq!(
+        (world.selected(), world.model.list.position()),
+        (2_998, Some(2_999))
+    );
+}
+
+/// One thing that can happen.
+#[derive(Debug, Clone)]
+enum Event {
+    Command(Command),
+    Answer(usize),
+    Arrive,
+    Resize(u16, u16),
+    Click(u16, u16),
+    Fail(usize),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let command = prop_oneof![
+        6 => prop::sample::select(vec![Command::NextRow, Command::PreviousRow, Command::HalfPageDown, Command::HalfPageUp, Command::PageDown, Command::PageUp, Command::Newest, Command::Oldest]),
+        1 => prop::sample::select(vec![Command::ScrollDown, Command::ScrollUp, Command::ScrollPageDown, Command::ScrollToStart, Command::ScrollToEnd]),
+        1 => Just(Command::Open),
+        1 => Just(Command::NextEmail),
+        1 => Just(Command::PreviousEmail),
+        1 => Just(Command::NextBodyView),
+        1 => Just(Command::FullReader),
+        1 => Just(Command::CycleLayout),
+        1 => Just(Command::SwitchPane),
+        1 => Just(Command::Refresh),
+        1 => Just(Command::OnlyStatus),
+        1 => Just(Command::OnlyDomain),
+        1 => Just(Command::RecipientSummary),
+        1 => prop::sample::select(vec![Command::View1, Command::View2, Command::View3, Command::View4]),
+        1 => prop::sample::select(vec![Command::HistoryBack, Command::HistoryForward]),
+        1 => Just(Command::CloseLayer),
+        1 => Just(Command::Undo),
+        1 => Just(Command::Redo),
+        1 => Just(Command::LoadOlder),
+        1 => Just(Command::Stop),
+        1 => Just(Command::Help),
+    ];
+    prop_oneof![
+        4 => command.prop_map(Event::Command),
+        6 => any::<usize>().prop_map(Event::Answer),
+        1 => Just(Event::Arrive),
+        1 => (1_u16..180, 1_u16..50).prop_map(|(width, height)| Event::Resize(width, height)),
+        1 => (0_u16..180, 0_u16..50).prop_map(|(x, y)| Event::Click(x, y)),
+        1 => any::<usize>().prop_map(Event::Fail),
+    ]
+}
+
+/// What is wrong with the reader, if anything.
+fn defect(world: &World) -> Option<String> {
+    let selected = world.model.list.selected()?;
+    let ReaderState::Ready(opened, body) = world.model.reader_state() else {
+        return None;
+    };
+    if opened.email.summary.id != selected.summary.id {
+        return Some(format!(
+            "{:?} is selected, {:?} is open",
+            selected.summary.id, opened.email.summary.id
+        ));
+    }
+    let first = body?.lines.first()?.text();
+    (!first.ends_with(selected.summary.id.as_str()))
+        .then(|| format!("{:?} is selected, the text is {first}", selected.summary.id))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn reader_shows_only_the_selected_email(
+        count in 0_i64..700,
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let mut mailbox = Mailbox::of(count);
+        mailbox.older_pages = 2;
+        let mut world = World::start((120, 40), session(), mailbox);
+        for event in events {
+            let before = world.model.list.selected().map(|row| row.summary.id.clone());
+            let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
+            match event {
+                Event::Command(command) => world.happen(Message::Command(command)),
+                Event::Answer(n) if !world.pending.is_empty() => world.answer(n),
+                Event::Answer(_) => {}
+                Event::Arrive => world.mailbox.arriving += 1,
+                Event::Resize(width, height) => world.happen(Message::Resized(Size::new(width, height))),
+                Event::Click(x, y) => world.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
+                Event::Fail(n) => {
+                    let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
+                    if !reads.is_empty() {
+                        let Effect::LoadEmail { request, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
+                        world.happen(Message::EmailLoaded(request, Err(Error::new(ErrorKind::Server, "it failed"))));
+                    }
+                }
+            }
+            prop_assert_eq!(defect(&world), None);
+            if !moves {
+                prop_assert_eq!(world.model.list.selected().map(|row| row.summary.id.clone()), before);
+            }
+        }
+        // Whatever happened, everything that was asked for is answered in the end, and the program is well.
+        world.settle();
+        prop_assert_eq!(defect(&world), None);
+        if world.exit.is_none() && !world.mailbox.found(world.model.list.filter.query()).is_empty() {
+            prop_assert!(world.model.list.selected().is_some());
+        }
+    }
+
+    #[test]
+    fn every_row_is_reached_by_moving(count in 1_i64..600, height in 3_u16..50, down in 0_usize..700, up in 0_usize..700) {
+        let mut world = World::at_rest(120, height, Mailbox::of(count));
+        for _ in 0..down { world.press("j"); }
+        world.settle();
+        for _ in 0..up { world.press("k").settle(); }
+        let reached = (count - 1).min(down.cast_signed() as i64);
+        let back = (reached - up.cast_signed() as i64).max(0);
+        prop_assert_eq!(world.selected(), count - 1 - back);
+        prop_assert_eq!(world.model.list.position(), Some(back.cast_unsigned() + 1));
+        prop_assert!(world.visible().contains(&world.selected()));
+    }
+}
+
+#[test]
+fn history_restores_filters_with_their_emails() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("j j G").settle();
+    world.press("@ t").settle();
+    world
+        .press("Esc")
+        .settle()
+        .press("k k")
+        .settle()
+        .press("g g")
+        .settle();
+    assert_eq!((world.filter(), world.selected()), ("", 299));
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        world.press("g [").settle();
+        seen.push((world.filter().to_owned(), world.selected()));
+    }
+    let place = |filter: &str, selected| (filter.to_owned(), selected);
+    assert_eq!(
+        seen,
+        [
+            place("", 2),
+            place("to:ana@example.com", 0),
+            place("", 0),
+            place("", 297)
+        ]
+    );
+    world.press("Alt-Left");
+    assert_eq!(world.model.notice.as_deref(), Some("start of the history"));
+    world.press("Alt-Right g ]").settle();
+    assert_eq!(
+        (world.filter(), world.selected()),
+        ("to:ana@example.com", 0)
+    );
+    world.press("u").settle();
+    assert_eq!(
+        world.filter(),
+        "",
+        "what is undone is the change of what is shown"
+    );
+}

@@ -1,0 +1,220 @@
+//! The reader by messages: find, body views, header.
+
+use super::recipient::mailbox;
+use crate::app::Focus;
+use crate::app::tests::env::{Mailbox, World};
+
+#[test]
+fn matches_are_stepped_through() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter n").settle();
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("no search text; / searches this text")
+    );
+    world
+        .press("q /")
+        .write("\"line 2\" or receipt or subject:email")
+        .press("Enter Enter")
+        .settle();
+    let marked: Vec<usize> = world
+        .model
+        .reader
+        .matches()
+        .iter()
+        .map(crate::app::text_match::TextMatch::first_line)
+        .collect();
+    assert_eq!(
+        marked,
+        [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30],
+        "in the body, words that begin so"
+    );
+    world.press("n");
+    assert_eq!(
+        (world.model.notice.as_deref(), world.model.reader.scroll),
+        (Some("match 1 of 11"), 0)
+    );
+    world.press("n");
+    assert_eq!(world.model.notice.as_deref(), Some("match 2 of 11"));
+    assert!(world.model.reader.scroll > 0, "it is scrolled to");
+    world.press("N N");
+    assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
+    world.press("q Esc").settle();
+    assert!(world.model.reader.matches().is_empty());
+}
+
+#[test]
+fn find_follows_typing_and_esc_restores() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter /").write("line 2").settle();
+    assert_eq!(
+        (
+            world.model.reader.find_text(),
+            world.model.reader.matches().len(),
+            world.model.reader.current_match
+        ),
+        (Some("line 2"), 11, Some(0))
+    );
+    assert_eq!(world.model.reader.scroll, 0);
+    world.write("9").settle();
+    assert_eq!(world.model.reader.matches().len(), 1);
+    assert!(world.model.reader.scroll > 0, "what is found is gone to");
+    world.press("Backspace").settle();
+    assert_eq!(
+        (world.model.reader.scroll, world.model.reader.current_match),
+        (0, Some(0)),
+        "from where one began"
+    );
+    world.press("Enter n n").settle();
+    assert_eq!(
+        (
+            world.model.notice.as_deref(),
+            world.model.reader.current_match
+        ),
+        (Some("match 3 of 11"), Some(2))
+    );
+    world.press("G").settle();
+    world.press("/ Enter");
+    assert_eq!(
+        world.model.reader.find_text(),
+        Some("line 2"),
+        "nothing typed changes nothing"
+    );
+    world.press("/").write("line 2").press("Enter").settle();
+    assert!(world.model.reader.scroll > 0);
+    world.press("n J").settle();
+    assert_eq!(
+        (world.model.reader.scroll, world.model.reader.current_match),
+        (0, None),
+        "another email begins at its start"
+    );
+    assert_eq!(
+        (
+            world.model.reader.find_text(),
+            world.model.reader.matches().len()
+        ),
+        (Some("line 2"), 11),
+        "in the next email, too"
+    );
+    world.press("Esc").settle();
+    assert_eq!(
+        (world.model.reader.find_text(), world.model.focus()),
+        (None, Focus::Reader),
+        "one layer"
+    );
+    world.press("/").write("line 50").settle();
+    assert!(world.model.reader.scroll > 0);
+    world.press("Esc").settle();
+    assert_eq!(
+        (
+            world.model.reader.scroll,
+            world.model.reader.matches().len()
+        ),
+        (0, 0)
+    );
+    world
+        .press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("n");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("nowhere is not in this text")
+    );
+}
+
+#[test]
+fn find_text_hides_matches_of_filter() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("/").write("\"line 3\"").press("Enter").settle();
+    assert!(
+        world.model.list.rows().is_empty(),
+        "no subject says so, and no body is known"
+    );
+    world
+        .press("/ Ctrl-u")
+        .write("receipt or body:line")
+        .press("Enter")
+        .settle()
+        .press("Enter")
+        .settle();
+    let of_filter = world.model.reader.matches().len();
+    assert!(of_filter > 11);
+    world.press("/").write("line 1").press("Enter").settle();
+    assert_eq!(world.model.reader.matches().len(), 11);
+    world.press("Esc").settle();
+    assert_eq!(world.model.reader.matches().len(), of_filter);
+}
+
+#[test]
+fn header_shows_reason_of_bounce() {
+    use crate::app::email_header::HeaderLine;
+    let mut world = World::at_rest(120, 40, mailbox());
+    world
+        .press("/")
+        .write("\"For Ana #200\"")
+        .press("Enter")
+        .settle();
+    let row = world.model.list.selected().unwrap();
+    let why = world
+        .model
+        .reader
+        .header(row)
+        .into_iter()
+        .find_map(|line| match line {
+            HeaderLine::Text("why", text) => Some(text),
+            _ => None,
+        });
+    assert_eq!(why.as_deref(), Some("mailbox full"));
+}
+
+#[test]
+fn body_view_keeps_its_scroll_position() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world
+        .press("Enter j j j j j j j j j j j j j j j j")
+        .settle();
+    let scroll = world.model.reader.scroll;
+    assert_eq!(scroll, 16);
+    world.press("v").settle();
+    let row = world.model.list.selected().unwrap().clone();
+    assert_eq!(
+        world.model.reader.scroll,
+        world.model.reader.header(&row).len(),
+        "the start of the other face"
+    );
+    world.press("j [").settle();
+    assert_eq!(world.model.reader.scroll, scroll);
+    world.press("] J").settle();
+    assert_eq!(
+        world.model.reader.scroll, 0,
+        "another email begins at its start"
+    );
+}
+
+#[test]
+fn header_is_folded_in_low_pane() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(30));
+    let head = |world: &World| {
+        world
+            .model
+            .reader
+            .header(world.model.list.selected().unwrap())
+            .len()
+    };
+    let whole = head(&world);
+    world.press("Z").settle();
+    let folded = head(&world);
+    assert!(folded < whole);
+    world.press("Z").settle();
+    assert_eq!(head(&world), whole);
+    let mut world = World::at_rest(80, 24, Mailbox::of(30));
+    assert_eq!(head(&world), folded);
+    world.press("Z").settle();
+    assert_eq!(
+        head(&world),
+        whole - 1,
+        "what became of it takes one line here"
+    );
+}

@@ -1,0 +1,240 @@
+//! The recipient card by messages.
+
+use crate::api::wire;
+use crate::app::tests::env::{Mailbox, World, row_of};
+use crate::app::{Effect, Focus, Message};
+use crate::error::{Error, ErrorKind};
+
+/// Emails 0 to 299; every tenth goes to Ana, with Ben in copy, and every hundredth of hers bounced.
+pub fn mailbox() -> Mailbox {
+    let mut mailbox = Mailbox::of(300);
+    for row in mailbox
+        .rows
+        .iter_mut()
+        .filter(|row| row.sort_key.micros() % 10 == 0)
+    {
+        let n = row.sort_key.micros();
+        let bounced = n % 100 == 0;
+        *row = row_of(
+            n,
+            &wire::Summary {
+                id: row.summary.id.as_str().to_owned(),
+                to: Some(vec![
+                    "Ana <ana@example.com>".to_owned(),
+                    "ANA@example.com".to_owned(),
+                ]),
+                cc: Some(vec!["ben@example.org".to_owned()]),
+                from: Some("Acme <hello@example.org>".to_owned()),
+                subject: Some(format!("For Ana #{n}")),
+                created_at: Some(row.summary.created.raw.to_string()),
+                last_event: Some(if bounced { "bounced" } else { "opened" }.to_owned()),
+                extra: if bounced {
+                    vec![(
+                        "bounce".to_owned(),
+                        r#"{"message":"mailbox full"}"#.to_owned(),
+                    )]
+                } else {
+                    vec![]
+                },
+                ..wire::Summary::default()
+            },
+        );
+    }
+    // Whose address only contains Ana's.
+    mailbox.rows[5].summary.to = vec![crate::mail::Address::parse("diana@example.com")];
+    mailbox
+}
+
+#[test]
+fn card_shows_all_mail_and_leads_back() {
+    let mut world = World::at_rest(160, 45, mailbox());
+    for _ in 0..9 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 290);
+    world.press("c").settle();
+    assert_eq!(
+        (world.filter(), world.selected()),
+        ("recipient:ana@example.com", 290)
+    );
+    let tally = world
+        .model
+        .recipient_summary
+        .value()
+        .expect("it is counted")
+        .clone();
+    let statuses: Vec<(&str, u64)> = tally
+        .statuses
+        .iter()
+        .map(|(status, count)| (status.label(), *count))
+        .collect();
+    assert_eq!(
+        (tally.total, &*tally.name, statuses),
+        (30, "Ana", vec![("bounced", 3), ("opened", 27)])
+    );
+    let trouble = tally
+        .newest_problem
+        .as_ref()
+        .expect("the newest that bounced");
+    assert_eq!(
+        (&*trouble.subject, trouble.reason.as_deref()),
+        ("For Ana #200", Some("mailbox full"))
+    );
+    assert_eq!(
+        tally
+            .newest
+            .as_ref()
+            .map(|last| last.subject.to_string())
+            .as_deref(),
+        Some("For Ana #290")
+    );
+
+    world.press("j j @ v").settle();
+    assert!(
+        world.model.recipient_card.is_some(),
+        "what narrows a card leaves it there"
+    );
+    assert_eq!(world.filter(), "recipient:ana@example.com status:opened");
+    world.press("Esc").settle();
+    assert_eq!(
+        (
+            world.filter(),
+            world.selected(),
+            world.model.recipient_card.is_some()
+        ),
+        ("", 290, false),
+        "where one was"
+    );
+    world.press("u").settle();
+    assert_eq!(
+        world.filter(),
+        "recipient:ana@example.com status:opened",
+        "also back to the card"
+    );
+}
+
+#[test]
+fn card_key_shows_next_recipient() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("c").settle();
+    assert_eq!(world.filter(), "recipient:customer299@example.com");
+    world.press("c");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("this email has no other recipient")
+    );
+    world.press("Esc").settle();
+    for _ in 0..9 {
+        world.press("j");
+    }
+    world.settle().press("c").settle();
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("recipient 1 of 2; c shows the next")
+    );
+    world.press("c").settle();
+    assert_eq!(
+        (world.filter(), world.selected()),
+        ("recipient:ben@example.org", 290)
+    );
+    world.press("c").settle();
+    assert_eq!(
+        world.filter(),
+        "recipient:ana@example.com",
+        "past the last comes the first"
+    );
+    world.press("Esc").settle();
+    assert_eq!(
+        (world.filter(), world.selected()),
+        ("", 290),
+        "one step back from all of them"
+    );
+}
+
+#[test]
+fn closing_card_returns_to_open_email() {
+    let mut world = World::at_rest(40, 12, mailbox());
+    world.press("Enter").settle();
+    assert_eq!(world.model.focus(), Focus::Reader);
+    world.press("c").settle();
+    assert_eq!(
+        world.model.focus(),
+        Focus::List,
+        "the list of what went to them is shown"
+    );
+    world.press("Esc").settle();
+    assert_eq!(
+        (world.model.focus(), world.selected()),
+        (Focus::Reader, 299)
+    );
+}
+
+#[test]
+fn card_is_counted_again_after_changes() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    let tallies = |world: &World| {
+        world
+            .asked
+            .iter()
+            .filter(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
+            .count()
+    };
+    world.press("/").write("recipient:ana@example.com").settle();
+    assert_eq!(
+        (tallies(&world), world.model.recipient_card.is_some()),
+        (0, false),
+        "half an address has no card"
+    );
+    world.press("Enter").settle();
+    assert_eq!(
+        (tallies(&world), world.model.recipient_card.is_some()),
+        (2, true),
+        "at first, and when its emails were checked"
+    );
+    world.mailbox.arriving = 1;
+    world.wait_for_refresh();
+    assert_eq!(tallies(&world), 3);
+    world.press("/ Ctrl-u").settle();
+    assert!(
+        world.model.recipient_card.is_some(),
+        "nothing jumps while one types"
+    );
+    world.press("Enter").settle();
+    assert!(world.model.recipient_card.is_none());
+}
+
+#[test]
+fn failed_count_is_reported() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("c");
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
+        .expect("it is counted");
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Message::RecipientSummarized(
+        request,
+        Err(Error::new(ErrorKind::Archive, "the disk is gone")),
+    ));
+    assert!(world.model.recipient_summary.error().is_some());
+}
+
+#[test]
+fn summary_of_earlier_recipient_is_ignored() {
+    let mut world = World::at_rest(160, 45, mailbox());
+    for _ in 0..9 {
+        world.press("j");
+    }
+    world.settle().press("c c");
+    assert_eq!(world.filter(), "recipient:ben@example.org");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let first = world.pending.iter().position(is_summary).unwrap();
+    world.answer(first);
+    assert!(world.model.recipient_summary.value().is_none());
+    world.settle();
+    assert!(world.model.recipient_summary.value().is_some());
+}

@@ -1,0 +1,213 @@
+//! Saved views by messages.
+
+use super::recipient::mailbox;
+use crate::app::tests::env::{World, session};
+use crate::app::{Effect, Focus, Message, MouseInput, SessionInfo};
+use crate::config::SavedView;
+use crate::error::{Error, ErrorKind};
+use ratatui::layout::Position;
+
+#[test]
+fn number_shows_view_and_undo_restores() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("2").settle();
+    assert_eq!(
+        (
+            world.filter(),
+            world.model.shown_view().map(|(_, view)| view.name.as_str())
+        ),
+        ("is:trouble after:7d", Some("Trouble"))
+    );
+    world.press("1").settle();
+    assert_eq!(world.filter(), "after:today");
+    world.press("u").settle();
+    assert_eq!(world.filter(), "is:trouble after:7d");
+    world.press("u").settle();
+    assert_eq!((world.filter(), world.model.shown_view()), ("", None));
+    world.press("9");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("no view has the number 9; W saves what is shown as one")
+    );
+}
+
+#[test]
+fn views_are_saved_chosen_and_deleted() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("W");
+    assert!(
+        world.model.notice.is_some() && world.model.prompt.is_none(),
+        "all mail is no view"
+    );
+    world.press("/").write("to:ana").press("Enter W").settle();
+    assert_eq!(
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| prompt.text().to_owned())
+            .as_deref(),
+        Some("5 "),
+        "the first free number"
+    );
+    world.press("Enter");
+    assert_eq!(world.model.focus(), Focus::Prompt, "a view has a name");
+    world.write("Ana").press("Enter").settle();
+    let saved = SavedView {
+        name: "Ana".to_owned(),
+        query: "to:ana".to_owned(),
+    };
+    assert!(world.asked.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("5 shows Ana from now on; written to config.toml")
+    );
+    assert_eq!(world.model.shown_view(), Some((5, &saved)));
+
+    world.press("Esc g v").settle();
+    assert_eq!(
+        (world.model.focus(), world.model.view_chooser),
+        (Focus::Choice, Some(0))
+    );
+    world.press("j j j j j Enter").settle();
+    assert_eq!(
+        (world.model.focus(), world.filter()),
+        (Focus::List, "to:ana")
+    );
+    world.press("g v").settle();
+    assert_eq!(world.model.view_chooser, Some(4), "the one that is shown");
+    world.press("d d").settle();
+    assert!(world.asked.iter().any(|effect| matches!(
+        effect,
+        Effect::SaveView {
+            number: 5,
+            view: None,
+            ..
+        }
+    )));
+    assert_eq!(
+        (
+            world.model.session.saved_views.len(),
+            world.model.view_chooser
+        ),
+        (4, Some(3))
+    );
+    world.press("d d d d d d d d d d").settle();
+    assert!(world.model.session.saved_views.is_empty());
+    world.press("Esc");
+    assert_eq!(world.model.focus(), Focus::List);
+}
+
+#[test]
+fn saving_again_renames_view() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("2").settle().press("W");
+    assert_eq!(
+        world
+            .model
+            .prompt
+            .as_ref()
+            .map(|prompt| prompt.text().to_owned())
+            .as_deref(),
+        Some("2 Trouble")
+    );
+    world.press("Ctrl-w").write("Alarm").press("Enter").settle();
+    assert_eq!(
+        world
+            .model
+            .shown_view()
+            .map(|(number, view)| (number, view.name.as_str())),
+        Some((2, "Alarm"))
+    );
+    assert_eq!(world.model.session.saved_views.len(), 4);
+}
+
+#[test]
+fn unwritten_view_lasts_until_exit() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world
+        .press("/")
+        .write("to:ana")
+        .press("Enter W")
+        .write("Ana")
+        .settle()
+        .press("Enter");
+    let Some(Effect::SaveView { request, .. }) = world.pending.pop() else {
+        panic!("it is to be kept")
+    };
+    world.happen(Message::ViewSaved(
+        request,
+        Err(Error::new(
+            ErrorKind::Config,
+            "config.toml cannot be written",
+        )),
+    ));
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("5 shows Ana from now on; until you leave: config.toml cannot be written")
+    );
+    world.press("Esc 5").settle();
+    assert_eq!(world.filter(), "to:ana");
+}
+
+#[test]
+fn view_list_covers_mouse_targets() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    let selected = world.selected();
+    world.press("g v");
+    let at = Position::new(3, 9);
+    world.happen(Message::Mouse(MouseInput::Pressed(at)));
+    world.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
+    assert_eq!(
+        (world.model.view_chooser, world.selected()),
+        (Some(1), selected)
+    );
+}
+
+#[test]
+fn click_chooses_view() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("g v");
+    let title = Position::new(3, world.model.layout().main.y);
+    world.happen(Message::Mouse(MouseInput::Pressed(title)));
+    assert!(world.model.is_choosing_view(), "the title is no view");
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
+        3,
+        title.y + 3,
+    ))));
+    world.settle();
+    assert!(!world.model.is_choosing_view());
+    assert_eq!(
+        world.filter(),
+        world
+            .model
+            .session
+            .saved_views
+            .values()
+            .nth(1)
+            .unwrap()
+            .query
+    );
+}
+
+#[test]
+fn configured_views_have_their_numbers() {
+    let views = [(
+        7,
+        SavedView {
+            name: "Seven".to_owned(),
+            query: "#7".to_owned(),
+        },
+    )]
+    .into();
+    let mut world = World::start(
+        (120, 40),
+        SessionInfo {
+            saved_views: views,
+            ..session()
+        },
+        mailbox(),
+    );
+    world.settle().press("7").settle();
+    assert_eq!(world.filter(), "#7");
+}

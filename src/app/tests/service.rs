@@ -1,0 +1,365 @@
+//! Refresh, errors of the service and older mail by messages.
+
+use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::{Effect, Message, MouseInput, TimerKind};
+use crate::error::{Error, ErrorKind};
+use ratatui::layout::Position;
+
+#[test]
+fn older_pages_load_before_end_one_by_one() {
+    let mut mailbox = Mailbox::of(90);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let extends = |world: &World| {
+        world
+            .asked
+            .iter()
+            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+            .count()
+    };
+    assert_eq!(extends(&world), 0, "nothing is fetched that nobody nears");
+    for _ in 0..60 {
+        world.press("j");
+    }
+    assert_eq!(extends(&world), 1, "holding a key is no storm of requests");
+    world.settle();
+    assert_eq!(world.mailbox.rows.len(), 190);
+    world.press("G").settle();
+    world.press("G").settle();
+    assert_eq!(world.mailbox.rows.len(), 390);
+    world.press("G").settle();
+    assert_eq!(
+        extends(&world),
+        3,
+        "everything is there, so nothing more is asked"
+    );
+}
+
+#[test]
+fn failed_older_page_is_retried_after_pause() {
+    let mut mailbox = Mailbox::of(20);
+    mailbox.older_pages = 1;
+    let mut world = World::start((120, 40), session(), mailbox);
+    let failure = Error::new(ErrorKind::Unreachable, "no route");
+    for _ in 0..40 {
+        let Some(n) = world
+            .pending
+            .iter()
+            .position(|effect| !matches!(effect, Effect::Timer { .. }))
+        else {
+            break;
+        };
+        if let Effect::LoadOlder(request) = world.pending[n] {
+            world.pending.remove(n);
+            world.happen(Message::OlderLoaded(request, Err(failure.clone())));
+        } else {
+            world.answer(n);
+        }
+    }
+    world.press("j k j k");
+    let extends = world
+        .asked
+        .iter()
+        .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+        .count();
+    assert_eq!(extends, 1);
+    assert!(world.pending.iter().any(|effect| matches!(
+        effect,
+        Effect::Timer {
+            kind: TimerKind::LoadOlder,
+            ..
+        }
+    )));
+    assert_eq!(world.model.service.error.as_ref(), Some(&failure));
+}
+
+#[test]
+fn missing_key_sends_nothing_and_shows_archive() {
+    let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
+    let mut start = session();
+    start.service_error = Some(failure.clone());
+    let mut world = World::start((120, 40), start, Mailbox::of(5));
+    world.settle();
+    assert!(
+        !world
+            .asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(_)))
+    );
+    assert_eq!(world.selected(), 4);
+    assert_eq!(world.model.service.unavailable.as_ref(), Some(&failure));
+}
+
+#[test]
+fn rejected_key_stops_requests() {
+    let mut world = World::start((80, 24), session(), Mailbox::of(0));
+    let Effect::Refresh(request, _) = world.pending[1] else {
+        panic!("the second effect is the refresh")
+    };
+    world.happen(Message::Refreshed(
+        request,
+        Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
+    ));
+    let is_refresh = |effect: &&Effect| {
+        matches!(
+            effect,
+            Effect::Refresh(..)
+                | Effect::Timer {
+                    kind: TimerKind::Refresh,
+                    ..
+                }
+        )
+    };
+    world
+        .pending
+        .retain(|effect| !matches!(effect, Effect::Refresh(..)));
+    assert_eq!(world.pending.iter().find(is_refresh), None);
+    world.press("r");
+    assert!(
+        world
+            .pending
+            .iter()
+            .any(|effect| matches!(effect, Effect::Refresh(..))),
+        "but a person may ask"
+    );
+    world.settle();
+    assert_eq!(world.model.service.unavailable.as_ref(), None);
+    assert!(
+        world.pending.iter().any(|effect| matches!(
+            effect,
+            Effect::Timer {
+                kind: TimerKind::Refresh,
+                ..
+            }
+        )),
+        "and it goes on"
+    );
+}
+
+#[test]
+fn used_up_quota_delays_next_refresh() {
+    let mut world = World::start((80, 24), session(), Mailbox::of(5));
+    let Effect::Refresh(request, _) = world.pending[1] else {
+        panic!("the second effect is the refresh")
+    };
+    world.happen(Message::Refreshed(
+        request,
+        Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
+    ));
+    let pause = world.pending.iter().find_map(|effect| match effect {
+        Effect::Timer {
+            kind: TimerKind::Refresh,
+            pause,
+            ..
+        } => Some(*pause),
+        _ => None,
+    });
+    assert_eq!(pause, Some(std::time::Duration::from_hours(1)));
+}
+
+#[test]
+fn manual_refresh_reports_result() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("r");
+    assert_eq!(world.model.notice.as_deref(), Some("refreshing"));
+    world.settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
+    world.mailbox.arriving = 3;
+    world.press("r").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("3 new"));
+}
+
+#[test]
+fn end_of_loaded_mail_is_reported() {
+    let mut mailbox = Mailbox::of(300);
+    mailbox.older_pages = 1;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("G");
+    assert!(
+        world
+            .model
+            .notice
+            .as_deref()
+            .is_some_and(|notice| notice.contains("loaded so far"))
+    );
+    world.settle().press("G").settle().press("G");
+    assert_eq!(world.model.notice, None);
+}
+
+#[test]
+fn older_search_ends_when_full_exhausted_or_stopped() {
+    let mut mailbox = Mailbox::of(1_000);
+    mailbox.older_pages = 30;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let extends = |world: &World| {
+        world
+            .asked
+            .iter()
+            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+            .count()
+    };
+    world.press("/").write("#-1").press("Enter").settle();
+    assert_eq!(
+        (world.model.list.total, extends(&world)),
+        (Some(0), 0),
+        "a filter alone asks the service for nothing"
+    );
+    world.press("b").settle();
+    assert_eq!(
+        (world.model.list.total, extends(&world)),
+        (Some(111), 2),
+        "the second page has enough for a screen"
+    );
+    assert_eq!(
+        (world.model.load_older, world.model.list.archive_total),
+        (None, Some(1_200))
+    );
+
+    world
+        .press("/ Ctrl-u")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    for _ in 0..12 {
+        world.answer(world.pending.len() - 1);
+    }
+    let before = extends(&world);
+    assert!(
+        before > 2
+            && world
+                .model
+                .load_older
+                .is_some_and(|look_back| look_back.loaded >= 100),
+        "{before}"
+    );
+    world.press("Ctrl-x").settle();
+    assert_eq!(
+        (world.model.load_older, extends(&world)),
+        (None, before),
+        "what is under way comes, and nothing after it"
+    );
+    world.press("b").settle();
+    assert_eq!(
+        (world.model.list.archive_total, extends(&world)),
+        (Some(4_000), 30),
+        "until there is nothing more"
+    );
+    world.press("b");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("all mail of the service is loaded")
+    );
+}
+
+#[test]
+fn older_search_ends_when_service_fails() {
+    let mut mailbox = Mailbox::of(50);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    let Some(Effect::LoadOlder(request)) = world.pending.pop() else {
+        panic!("a page is asked for")
+    };
+    world.happen(Message::OlderLoaded(
+        request,
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
+    assert_eq!(world.model.load_older, None);
+    assert!(world.model.notice.is_some());
+    world.settle();
+}
+
+#[test]
+fn enter_below_last_row_searches_older_mail() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let height = world.model.list_height();
+    world.press("/").write("#5").press("Enter G").settle();
+    assert_eq!(world.selected(), 5);
+    assert!(
+        world
+            .model
+            .list
+            .load_more_row(height)
+            .is_some_and(|(_, selected)| !selected),
+        "there may be more"
+    );
+    world.press("Enter q").settle();
+    assert_eq!(
+        (world.selected(), world.model.load_older),
+        (5, None),
+        "the last email is read like any other"
+    );
+    world.press("j j j").settle();
+    assert!(world.model.list.is_on_load_more_row());
+    assert_eq!(world.selected(), 5, "an email stays selected");
+    world.press("k").settle();
+    assert!(!world.model.list.is_on_load_more_row());
+    assert_eq!(world.selected(), 5);
+    world.press("j Enter").settle();
+    assert_eq!(
+        (world.model.list.archive_total, world.model.load_older),
+        (Some(500), None),
+        "until everything is read: nothing older has a 5"
+    );
+    assert!(
+        world.model.list.load_more_row(height).is_none(),
+        "everything was looked at"
+    );
+
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("#-")
+        .press("Enter")
+        .settle()
+        .press("Enter")
+        .settle();
+    assert!(
+        world.model.list.total > Some(0),
+        "where nothing is found, too"
+    );
+    world.press("G j").settle();
+    let last = world.selected();
+    world.press("Enter").settle();
+    assert!(world.selected() < last, "what comes is gone on to");
+}
+
+#[test]
+fn older_search_stops_at_filter_date() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let height = world.model.list_height();
+    world.press("/").write("after:2d").press("Enter").settle();
+    world.press("G j").settle();
+    assert!(world.model.list.load_more_row(height).is_none());
+    world.press("b").settle();
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("all mail since the date of this filter is loaded")
+    );
+    assert_eq!(world.model.list.archive_total, Some(200));
+}
+
+#[test]
+fn click_selects_line_below_last_row() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("/").write("#150").press("Enter").settle();
+    let y = world.model.layout().list.y + 1;
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y))));
+    assert!(world.model.list.is_on_load_more_row());
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y - 1))));
+    assert!(!world.model.list.is_on_load_more_row());
+}

@@ -1,0 +1,374 @@
+//! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
+
+use super::*;
+
+#[test]
+fn index_follows_every_change() {
+    let archive = memory();
+    let (one, two) = (
+        plain_mail("one", "ana@example.com", "Your receipt", "sent"),
+        plain_mail("two", "bo@example.org", "Reset", "sent"),
+    );
+    store_page(
+        &archive,
+        vec![Arc::clone(&one), Arc::clone(&two)],
+        at(1_800_000_000),
+    );
+    assert_eq!(ids(&archive, "status:sent"), "one two");
+    store_page(
+        &archive,
+        vec![plain_mail(
+            "one",
+            "ana@example.com",
+            "Your receipt",
+            "bounced",
+        )],
+        at(1_800_000_100),
+    );
+    assert_eq!(
+        (
+            ids(&archive, "status:sent"),
+            ids(&archive, "is:trouble receipt")
+        ),
+        ("two".to_owned(), "one".to_owned())
+    );
+    assert_eq!(ids(&archive, "seen-change:2020"), "one");
+    assert_eq!(
+        (ids(&archive, "zephyr"), ids(&archive, "tag:plan")),
+        (String::new(), String::new())
+    );
+    store_email(
+        &archive,
+        with_body(
+            &two,
+            "a zephyrine wind",
+            r#"[{"name":"plan","value":"pro"}]"#,
+        ),
+    );
+    assert_eq!(
+        (
+            ids(&archive, "zephyr"),
+            ids(&archive, "tag:plan=pro"),
+            ids(&archive, "has:text")
+        ),
+        ("two".into(), "two".into(), "two".into())
+    );
+    store_email(&archive, with_body(&two, "no wind", "[]"));
+    assert_eq!(
+        (
+            ids(&archive, "zephyr"),
+            ids(&archive, "body:wind"),
+            ids(&archive, "-tag:plan")
+        ),
+        (String::new(), "two".into(), "two".into())
+    );
+    assert_eq!(
+        archive.body_availability().unwrap(),
+        BodyAvailability {
+            fetched: 1,
+            emails: 2
+        }
+    );
+    store_page(
+        &archive,
+        vec![plain_mail("gone", "cy@example.net", "Hi", "sent")],
+        at(1_800_000_000),
+    );
+    assert_eq!(ids(&archive, "domain:example.net"), "gone");
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?))
+        .unwrap();
+    assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
+    assert_eq!(
+        archive.body_availability().unwrap(),
+        BodyAvailability {
+            fetched: 1,
+            emails: 2
+        }
+    );
+    // In reverse order: both rows move.
+    let swapped = ListingPage {
+        items: [&two, &one]
+            .map(|json| ListedEmail::parse(json).unwrap())
+            .to_vec(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(1_800_000_200).into(),
+    };
+    archive.merge_page(&swapped).unwrap();
+    assert_eq!(
+        (
+            ids(&archive, "example"),
+            ids(&archive, "body:wind"),
+            ids(&archive, "receipt")
+        ),
+        ("two one".into(), "two".into(), "one".into())
+    );
+}
+
+#[test]
+fn fts_syntax_in_text_is_data() {
+    let archive = memory();
+    store_page(
+        &archive,
+        vec![plain_mail(
+            "one",
+            "ana@example.com",
+            "a OR b* NEAR(\"c\" d) col:x ^y \\ ' % _ AND NOT",
+            "sent",
+        )],
+        at(1_800_000_000),
+    );
+    let found = |text: &str| {
+        let term = |field: Option<Field>| {
+            let text = SearchText::new(text).unwrap();
+            let filter = Node::Term(field.map_or_else(
+                || Term::Word(text.clone()),
+                |field| Term::Text(field, text.clone()),
+            ));
+            all_matches(
+                &archive,
+                &Query {
+                    filter,
+                    sort: SortOrder::Newest,
+                },
+            )
+            .len()
+        };
+        (term(None), term(Some(Field::Subject)))
+    };
+    for text in [
+        "OR b*",
+        "NEAR(\"c\"",
+        "col:x",
+        "^y",
+        "'",
+        "%",
+        "_",
+        "\\",
+        "*",
+        "\"",
+        "\"c\" d",
+        "and not",
+    ] {
+        assert_eq!(found(text), (1, 1), "{text}");
+    }
+    for text in [
+        "OR b%",
+        "b*x",
+        "NEAR(z",
+        "a\u{0}b",
+        "\" OR \"",
+        "acme* OR receipt",
+    ] {
+        assert_eq!(found(text), (0, 0), "{text}");
+    }
+}
+
+#[test]
+fn out_of_order_email_is_found_by_time() {
+    let archive = memory();
+    let mail = |id: &str, created: &str| -> Arc<str> {
+        format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into()
+    };
+    let items = [
+        mail("skewed", "2036-01-01T00:00:00Z"),
+        mail("b", "2026-11-02T09:00:00Z"),
+        mail("a", "2026-10-02T09:00:00Z"),
+    ];
+    let items = items
+        .map(|json| ListedEmail::parse(&json).unwrap())
+        .to_vec();
+    archive
+        .merge_page(&ListingPage {
+            items,
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into(),
+        })
+        .unwrap();
+    assert_eq!(ids(&archive, "after:2030"), "skewed");
+    assert_eq!(ids(&archive, "before:2030"), "b a");
+    assert_eq!(ids(&archive, "on:2036-01-01 or on:2026-10"), "skewed a");
+    assert_eq!(ids(&archive, "sort:oldest -before:2026-10-15"), "b skewed");
+}
+
+#[test]
+fn cancelled_search_returns_none() {
+    let archive = memory();
+    store_page(
+        &archive,
+        vec![plain_mail("one", "ana@example.com", "Hi", "sent")],
+        at(1_800_000_000),
+    );
+    let cancel = CancellationToken::default();
+    cancel.cancel();
+    let query = parsed("ana");
+    assert_eq!(
+        archive
+            .search(&query, &WindowAnchor::Newest, 9, &cancel)
+            .unwrap(),
+        None
+    );
+    assert_eq!(archive.count_matches(&query, 9, &cancel).unwrap(), None);
+    assert!(!archive.for_each_match(&query, &cancel, |_| true).unwrap());
+    // After the first row the scan ends, by the progress handler or by the check at its end.
+    let cancel = CancellationToken::default();
+    assert!(
+        !archive
+            .for_each_match(&query, &cancel, |_| {
+                cancel.cancel();
+                true
+            })
+            .unwrap()
+    );
+    assert_eq!(all_matches(&archive, &query).len(), 1);
+}
+
+#[test]
+fn existing_values_are_suggested_with_counts() {
+    let archive = memory();
+    let mails = (0..5).map(|n| {
+        plain_mail(
+            &format!("m{n}"),
+            if n < 3 {
+                "Ana <ana@example.com>"
+            } else {
+                "joana@example.org"
+            },
+            "Hi",
+            "sent",
+        )
+    });
+    store_page(&archive, mails.collect(), at(1_800_000_000));
+    store_email(
+        &archive,
+        with_body(
+            &plain_mail("m9", "x@y.test", "Hi", "bounced"),
+            "x",
+            r#"[{"name":"Plan","value":"pro max"}]"#,
+        ),
+    );
+    let known = |source: SuggestionField<'_>, part: &str| {
+        archive
+            .suggest(source, part, 3)
+            .into_iter()
+            .map(|value| format!("{} {}", value.text, value.emails))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    assert_eq!(
+        known(SuggestionField::Address(Field::To), "ANA@"),
+        "ana@example.com 3, joana@example.org 2"
+    );
+    assert_eq!(
+        known(SuggestionField::Address(Field::From), ""),
+        "hi@acme.example 6"
+    );
+    assert_eq!(
+        known(SuggestionField::Domain, "ex"),
+        "example.com 3, example.org 2"
+    );
+    assert_eq!(known(SuggestionField::Status, ""), "sent 5, bounced 1");
+    assert_eq!(known(SuggestionField::TagName, "pl"), "Plan 1");
+    assert_eq!(known(SuggestionField::TagValue("plan"), ""), "pro max 1");
+    assert_eq!(known(SuggestionField::Address(Field::Cc), "ana"), "");
+}
+
+#[test]
+fn emails_of_equal_time_shift_their_rowids() {
+    let archive = memory();
+    let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
+    let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
+    let page = |numbers: &[usize]| ListingPage {
+        items: numbers.iter().map(|n| item(mail(*n))).collect(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(1_800_000_000).into(),
+    };
+    archive
+        .merge_page(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
+        .unwrap();
+    archive
+        .merge_page(&page(&(0..200).collect::<Vec<_>>()))
+        .unwrap();
+    let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
+    assert_eq!(
+        ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(),
+        expected
+    );
+    assert_eq!(ids(&archive, "id:m101 status:sent"), "m101");
+}
+
+#[test]
+fn body_words_in_index_agree_with_bodies() {
+    let archive = memory();
+    let bodies = [
+        "a receipt",
+        "two receipts",
+        "recently received",
+        "the recital",
+        "nothing",
+        "Q",
+        "quay",
+        "re",
+    ];
+    for n in 0..120 {
+        let subject = if n % 9 == 0 { "Your receipt" } else { "Hi" };
+        let mail = plain_mail(
+            &format!("m{n:03}"),
+            "ana@example.com",
+            subject,
+            if n % 4 == 0 { "bounced" } else { "sent" },
+        );
+        if n % 7 == 0 {
+            store_page(&archive, vec![mail], at(1_800_000_000));
+        } else {
+            store_email(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
+        }
+    }
+    let words = [
+        "receipt",
+        "recei",
+        "rece",
+        "rec",
+        "re",
+        "q",
+        "qu",
+        "recital",
+        "receiptx",
+        "body:receipts",
+    ];
+    let others = [
+        "",
+        "status:bounced",
+        "or nothing",
+        "-quay",
+        "-body:recently",
+        "sort:oldest",
+        "tag:plan",
+        "\"two receipts\"",
+    ];
+    for word in words {
+        for text in others
+            .iter()
+            .flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")])
+        {
+            let query = parsed(&text);
+            let (found, plain) = (
+                all_matches(&archive, &query),
+                filter_naively(&archive, &query),
+            );
+            assert_eq!(found, plain, "{text}");
+            let counted = archive
+                .count_matches(&query, u64::MAX, &CancellationToken::default())
+                .unwrap();
+            assert_eq!(
+                counted,
+                Some(MatchCount::Exactly(u64::try_from(plain.len()).unwrap())),
+                "{text}"
+            );
+        }
+    }
+}

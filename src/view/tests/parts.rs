@@ -1,0 +1,266 @@
+//! Parts of screens: marks, wrapped and cut text, bars.
+
+use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
+use crate::api::{Priority, RateBudget};
+use crate::app::tests::env::{World, session};
+use crate::app::{Effect, Message, SyncUpdate};
+use crate::archive::{Coverage, MissingReason, MissingUpstream};
+use crate::config::HistorySpan;
+use crate::error::{Error, ErrorKind};
+use crate::view::{Glyphs, RenderCtx, Theme};
+use ratatui::style::Modifier;
+use std::time::Duration;
+
+#[test]
+fn filter_matches_are_underlined_in_list_and_header() {
+    let mut world = World::at_rest(160, 16, varied());
+    let underlined = |world: &World| {
+        let terminal = terminal(world, &render_ctx());
+        let cells = terminal
+            .backend()
+            .buffer()
+            .content
+            .iter()
+            .filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert_eq!(underlined(&world), "");
+    world
+        .press("/")
+        .write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor")
+        .press("Enter")
+        .settle();
+    // In the rows, and between the first and the third in the head of the selected email.
+    assert_eq!(underlined(&world), "okafor注文okaforlong.local.part");
+}
+
+#[test]
+fn offline_title_shows_outage_and_age() {
+    let mut start = session();
+    start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
+    let mut world = World::start((100, 12), start, varied());
+    world.answer(0);
+    fail_refresh(
+        &mut world,
+        Error::new(
+            ErrorKind::Unreachable,
+            "127.0.0.1:8025 refuses the connection",
+        ),
+    );
+    world.settle();
+    let title = screen(&world).lines().next().unwrap().to_owned();
+    assert!(
+        title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"),
+        "{title}"
+    );
+}
+
+#[test]
+fn backfill_and_pause_are_shown_in_bar() {
+    let mut start = session();
+    start.backfill = HistorySpan::All;
+    let mut mailbox = varied();
+    mailbox.older_pages = 5;
+    let mut world = World::start((100, 12), start, mailbox);
+    while !world.model.service.is_backfilling() {
+        world.answer(0);
+    }
+    let budget = RateBudget {
+        rate: 2.0,
+        background: 0.5,
+        limit: Some(10),
+        remaining: None,
+        paused_for: Duration::ZERO,
+    };
+    world.set_rate_budget(Some(budget));
+    let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
+    assert!(
+        bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
+        "{}",
+        bottom(&world)
+    );
+    world.set_rate_budget(Some(RateBudget {
+        paused_for: Duration::from_millis(11_500),
+        ..budget
+    }));
+    assert!(
+        bottom(&world).contains("the service asks to wait 12 s"),
+        "{}",
+        bottom(&world)
+    );
+}
+
+#[test]
+fn emails_without_an_id_are_reported_once() {
+    let mut world = World::at_rest(120, 12, varied());
+    let mut refresh = |unreadable| {
+        let Some(Effect::Refresh(request, _)) =
+            world.model.service.request_refresh(Priority::Refresh)
+        else {
+            panic!("no refresh was requested")
+        };
+        let news = SyncUpdate {
+            new: 0,
+            changed: Vec::new(),
+            reach: Coverage::Complete,
+            unfinished: false,
+            unreadable,
+            head_at: None,
+        };
+        world.happen(Message::Refreshed(request, Ok(news)));
+        let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
+        world.model.notice = None;
+        shown
+    };
+    assert_eq!([refresh(0), refresh(1), refresh(1)], [false, true, false]);
+}
+
+#[test]
+fn meaning_of_status_is_wrapped_and_not_cut() {
+    let ascii = RenderCtx {
+        glyphs: Glyphs::ASCII,
+        ..render_ctx()
+    };
+    for width in 30..60 {
+        // Without the service, the queued email has a stale status.
+        let mut mailbox = varied();
+        mailbox.rows[2].confirmed_at = Some("2026-11-20T08:30:00Z".parse().unwrap());
+        let mut world = world_without_service(width, 30, mailbox);
+        world.press("Enter").settle();
+        for row in 0..3 {
+            let status = world.model.list.selected().unwrap().summary.status.clone();
+            for ctx in [render_ctx(), ascii.clone()] {
+                let shown = text(&terminal(&world, &ctx));
+                let words: Vec<&str> = shown.split_whitespace().collect();
+                assert!(
+                    words.join(" ").contains(status.meaning()),
+                    "{width}: {shown}"
+                );
+                assert_eq!(
+                    shown.contains(", as of 08:30"),
+                    row == 2,
+                    "{width}: {shown}"
+                );
+            }
+            world.press("J").settle();
+        }
+    }
+}
+
+#[test]
+fn long_error_of_recipient_summary_ends_with_ellipsis() {
+    let mut world = world_without_service(60, 20, varied());
+    world.press("c");
+    let is_summary = |effect: &Effect| matches!(effect, Effect::SummarizeRecipient { .. });
+    let at = world.pending.iter().position(is_summary).unwrap();
+    let Effect::SummarizeRecipient { request, .. } = world.pending.remove(at) else {
+        unreachable!()
+    };
+    let error = Error::new(ErrorKind::Archive, "the archive cannot be read ".repeat(4));
+    world.happen(Message::RecipientSummarized(request, Err(error)));
+    world.settle();
+    let shown = screen(&world);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("the archive cannot"));
+    assert!(line.unwrap().ends_with('…'), "{shown}");
+}
+
+#[test]
+fn deleted_email_is_marked_in_list_and_header() {
+    let mut mailbox = varied();
+    mailbox.rows[1].missing = Some(MissingUpstream {
+        noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
+        reason: MissingReason::Deleted,
+    });
+    let mut world = World::at_rest(160, 12, mailbox.clone());
+    world.press("j").settle();
+    let wide = screen(&world);
+    assert!(
+        wide.contains("✕†bounced")
+            && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"),
+        "{wide}"
+    );
+    let mut ascii = render_ctx();
+    ascii.glyphs = Glyphs::ASCII;
+    assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
+    let mut narrow = World::at_rest(40, 12, mailbox);
+    assert!(screen(&narrow).contains("✕†bounced"), "{}", screen(&narrow));
+    narrow.press("/").write("is:gone").press("Enter").settle();
+    assert_eq!(narrow.visible().len(), 1);
+    let mut help = World::at_rest(100, 30, varied());
+    help.press("? G");
+    assert!(
+        screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
+        "{}",
+        screen(&help)
+    );
+}
+
+#[test]
+fn selected_row_is_reversed_without_colours() {
+    let world = World::at_rest(80, 24, varied());
+    let terminal = terminal(
+        &world,
+        &RenderCtx {
+            theme: Theme::new(None),
+            ..render_ctx()
+        },
+    );
+    let reversed = terminal
+        .backend()
+        .buffer()
+        .content
+        .iter()
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
+        .count();
+    assert_eq!(reversed, "ana.lopez@example.com".len());
+}
+
+#[test]
+fn every_size_draws_without_control_characters() {
+    for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
+        for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
+            let mut world = World::at_rest(width, height, varied());
+            for keys in [
+                "Enter",
+                "q",
+                "z",
+                "?",
+                "q",
+                "P",
+                "P",
+                "t",
+                "G",
+                "> > > > >",
+                "q",
+                "/",
+                "a b c Enter",
+                "Esc",
+                "@ t",
+                "c",
+                "b",
+                "g [",
+                "2",
+                "g v",
+                "j",
+                "q",
+                "W",
+                "Esc",
+                "Enter / 1",
+                "Enter",
+                "Z",
+                "q q",
+            ] {
+                world.press(keys).settle();
+                let shown = screen(&world);
+                assert!(
+                    !shown
+                        .chars()
+                        .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+                    "{width}x{height}"
+                );
+            }
+        }
+    }
+}

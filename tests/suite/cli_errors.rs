@@ -1,0 +1,204 @@
+//! Errors of the commands: exit code, message and hint.
+
+use crate::cli::{files, two_emails};
+use crate::harness::process::{Sentbox, serve_once};
+use crate::harness::service::KEY;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+#[test]
+fn wrong_usage_is_code_2_with_a_hint() {
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.transcript("lst"), @r#"
+    stderr: sentbox: there is no command lst
+    stderr:    hint: did you mean list? To look for the word, quote it twice: sentbox '"lst"'
+    exit code 2
+    "#);
+    assert_snapshot!(sentbox.transcript("list --limit none"), @r"
+    stderr: sentbox: invalid value 'none' for '--limit <N>': expected a whole number, 1 or more
+    stderr:    hint: see sentbox --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("list --after a --before b --json"), @r#"
+    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"see sentbox --help"}}
+    exit code 2
+    "#);
+    assert_snapshot!(sentbox.transcript("list --before b --limit 101"), @r"
+    stderr: sentbox: --before gives one page, so --limit is at most 100 with it
+    stderr:    hint: to walk to older emails, use --after
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("list --base-url http://example.com"), @r"
+    stderr: sentbox: the base URL is plain http to another machine; the key could be read in transit
+    stderr:    hint: use https
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("list --profile acme"), @r"
+    stderr: sentbox: there is no profile acme
+    stderr:    hint: there is no profile in the configuration file
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("list --rate 0"), @r"
+    stderr: sentbox: --rate is a number of requests a second from 0.01 to 10000
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("serve"), @r"
+    stderr: sentbox: the following required arguments were not provided: --demo
+    stderr:    hint: see sentbox --help
+    exit code 2
+    ");
+}
+
+#[test]
+fn each_error_has_its_code_and_message() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(Sentbox::new().transcript("list"), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
+    exit code 3
+    ");
+    assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").transcript("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY holds a blank, a control character or a letter outside ASCII","hint":"a key is one word; it was not sent anywhere"}}
+    exit code 3
+    "#);
+    assert_snapshot!(sentbox.transcript("list --after nobody"), @r"
+    stderr: sentbox: the service no longer has the email to continue from
+    stderr:    hint: start again at the newest
+    exit code 4
+    ");
+    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
+    assert_snapshot!(stranger.transcript("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"check the key, and whether it belongs to this service","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
+    exit code 3
+    "#);
+    let elsewhere =
+        Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
+    assert_snapshot!(elsewhere.transcript("list"), @r#"
+    stderr: sentbox: unexpected response from [SERVICE]/api: 404: "The requested endpoint does not exist"
+    stderr:    hint: is the base URL right? if it is, this service has no list operation; sentbox show ID works without it
+    exit code 5
+    "#);
+    drop(service);
+    assert_snapshot!(sentbox.transcript("list --json"), @r#"
+    stderr: {"error":{"kind":"unreachable","message":"connection refused by [SERVICE]","hint":"is the service running, and the base URL right?","request":{"endpoint":"GET /emails","status":null,"id":null,"attempts":1,"wait":null}}}
+    exit code 5
+    "#);
+}
+
+#[test]
+fn exit_codes_match_the_help() {
+    for (answer, kind, code) in [
+        (
+            "HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ",
+            "invalid_request",
+            1,
+        ),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n",
+            "key_rejected",
+            3,
+        ),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 60\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}  ",
+            "key_send_only",
+            3,
+        ),
+        (
+            "HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n",
+            "redirected",
+            5,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
+            "not_the_api",
+            5,
+        ),
+        (
+            "HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n",
+            "rate_limited",
+            6,
+        ),
+        (
+            "HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ",
+            "quota",
+            6,
+        ),
+    ] {
+        let sentbox = Sentbox::new()
+            .with("SENTBOX_API_KEY", KEY)
+            .with("SENTBOX_BASE_URL", &serve_once(answer));
+        let output = sentbox.run("list --json");
+        let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!(
+            (error["error"]["kind"].as_str(), output.status.code()),
+            (Some(kind), Some(code)),
+            "{answer}"
+        );
+        assert!(
+            output.stdout.is_empty()
+                && error["error"]["message"].is_string()
+                && error["error"]["hint"].is_string()
+        );
+    }
+}
+
+#[test]
+fn verbose_error_identifies_the_request() {
+    let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
+    let at = |answer| {
+        Sentbox::new()
+            .with("SENTBOX_API_KEY", KEY)
+            .with("SENTBOX_BASE_URL", &serve_once(answer))
+    };
+    assert_snapshot!(at(limited).transcript("list --json"), @r#"
+    stderr: {"error":{"kind":"rate_limited","message":"too many requests for the team's limit","hint":"try again in 60 min","request":{"endpoint":"GET /emails","status":429,"id":"8f2a-FRA","attempts":1,"wait":3600}}}
+    exit code 6
+    "#);
+    let sentbox =
+        at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
+    assert_snapshot!(sentbox.transcript("show ana@example.com -v"), @r"
+    stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
+    stderr: sentbox: the service has no such email
+    stderr:    hint: check the id; the service deletes old mail
+    stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
+    exit code 4
+    ");
+    let log =
+        std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    assert!(
+        log.contains("status=404") && log.contains(" failed ") && !log.contains("example.com"),
+        "{log}"
+    );
+    for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
+        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
+    }
+}
+
+#[test]
+fn invalid_config_exits_8_with_line() {
+    let sentbox = Sentbox::new();
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(
+        config.join("config.toml"),
+        "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(sentbox.transcript("list"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
+    stderr:    hint: sentbox config edit
+    exit code 8
+    ");
+    std::fs::write(
+        config.join("config.toml"),
+        "[profiles.acme]\nbaseurl = \"https://example.com\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(sentbox.transcript("list -p acme"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
+    stderr: sentbox: there is no API key
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
+    exit code 3
+    "#);
+}

@@ -1,0 +1,190 @@
+//! Faults in the content of JSON responses: members of emails, and pages.
+
+use sentbox::error::ErrorKind;
+use serde_json::{Value, json};
+
+use super::super::faulty_server::{Answer, Asked, refused, truth};
+use super::{CIRCLES, Row, UNREADABLE, row};
+
+pub fn fields() -> Vec<Row> {
+    vec![
+        row("unknown members", |asked, _| {
+            asked.each(|email| email["topic_id"] = json!({ "deep": [1, null] }))
+        })
+        .garbles(),
+        row("unknown statuses", |asked, _| {
+            asked.each(|email| email["last_event"] = "teleported".into())
+        })
+        .garbles(),
+        row("null everywhere", |asked, _| {
+            asked.each(|email| {
+                let members = email.as_object_mut().unwrap().iter_mut();
+                members
+                    .filter(|(name, _)| *name != "id")
+                    .for_each(|(_, value)| *value = Value::Null);
+            })
+        })
+        .garbles(),
+        row("an id and nothing else", |asked, _| {
+            asked.each(|email| *email = json!({ "id": email["id"] }))
+        })
+        .garbles(),
+        row("wrong types everywhere", |asked, _| {
+            asked.each(|email| {
+                let members = email.as_object_mut().unwrap().iter_mut();
+                members
+                    .filter(|(name, _)| *name != "id")
+                    .for_each(|(_, value)| *value = json!({ "was": 1 }));
+            })
+        })
+        .garbles(),
+        row("times that are none", |asked, _| {
+            asked.each(|email| email["created_at"] = "last Tuesday".into())
+        })
+        .garbles(),
+        row("times of the real service", |asked, _| {
+            asked.each(|email| {
+                email["created_at"] = email["created_at"]
+                    .as_str()
+                    .unwrap()
+                    .replace('T', " ")
+                    .replace("+00:00", "+00")
+                    .into();
+            })
+        })
+        .garbles(),
+        row("ten thousand recipients", |asked, n| {
+            let many = |email: &mut Value| {
+                email["to"] = (0..10_000).map(|n| format!("r{n}@example.com")).collect();
+            };
+            asked.changed(|value| {
+                if n == 0
+                    && let Some(data) = value.get_mut("data")
+                {
+                    many(&mut data[0]);
+                }
+            })
+        })
+        .garbles(),
+        row("another email than asked for", |asked, _| {
+            if asked.is_list() {
+                Answer::Honest
+            } else {
+                asked.changed(|email| email["id"] = "another".into())
+            }
+        })
+        .show(ErrorKind::NotTheApi, "another email"),
+        row("emails without ids", |asked, _| {
+            if !asked.is_list() {
+                return Answer::Honest;
+            }
+            asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
+        })
+        .listing(ErrorKind::NotTheApi, CIRCLES)
+        .sync(ErrorKind::NotTheApi, UNREADABLE),
+        row("one email without an id", |asked, _| match asked.after {
+            Some(_) => Answer::Honest,
+            None => asked.changed(|value| {
+                drop(
+                    value
+                        .get_mut("data")
+                        .map(|data| data[3].as_object_mut().unwrap().remove("id")),
+                );
+            }),
+        })
+        .sync(ErrorKind::NotTheApi, UNREADABLE),
+    ]
+}
+
+pub fn pages() -> Vec<Row> {
+    use ErrorKind::{NotFound, NotTheApi};
+    fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
+        if asked.is_list() {
+            asked.changed(change)
+        } else {
+            Answer::Honest
+        }
+    }
+    vec![
+        row("empty pages that have more", |asked, _| {
+            listed(asked, |page| {
+                (page["data"], page["has_more"]) = (json!([]), true.into());
+            })
+        })
+        .listing(NotTheApi, CIRCLES)
+        .sync(NotTheApi, CIRCLES),
+        row("an empty page in the middle", |asked, _| {
+            match asked.after {
+                Some(_) => listed(asked, |page| {
+                    (page["data"], page["has_more"]) = (json!([]), true.into());
+                }),
+                None => Answer::Honest,
+            }
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("says that there is more for ever", |asked, _| {
+            listed(asked, |page| page["has_more"] = true.into())
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("never says that there is more", |asked, _| {
+            listed(asked, |page| page["has_more"] = false.into())
+        }),
+        row("does not say whether there is more", |asked, _| {
+            listed(asked, |page| {
+                drop(page.as_object_mut().unwrap().remove("has_more"));
+            })
+        }),
+        row("says so in quotes", |asked, _| {
+            listed(asked, |page| {
+                page["has_more"] = page["has_more"].to_string().into();
+            })
+        }),
+        row("each email twice", |asked, _| {
+            listed(asked, |page| {
+                page["data"] = page["data"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .flat_map(|email| [email, email])
+                    .cloned()
+                    .collect();
+            })
+        }),
+        row("everything at once, whatever is asked", |asked, _| {
+            let all = || truth().iter().map(|(_, email)| email.clone()).collect();
+            listed(asked, |page| {
+                (page["data"], page["has_more"]) = (all(), false.into());
+            })
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("at most three a page", |asked, _| {
+            listed(asked, |page| {
+                let data = page["data"].as_array_mut().unwrap();
+                if data.len() > 3 {
+                    data.truncate(3);
+                    page["has_more"] = true.into();
+                }
+            })
+        })
+        .most(16),
+        row("no cursor is known", |asked, _| match asked.after {
+            Some(_) => refused(
+                "422 No",
+                "",
+                "validation_error",
+                "The pagination cursor is malformed",
+            ),
+            None => Answer::Honest,
+        })
+        .sync(NotFound, "no longer knows where to go on")
+        .most(12),
+        row("cursors lead nowhere", |asked, _| match asked.after {
+            Some(_) => listed(asked, |page| {
+                (page["data"], page["has_more"]) = (json!([]), false.into());
+            }),
+            None => Answer::Honest,
+        })
+        .most(8)
+        .garbles(),
+    ]
+}
