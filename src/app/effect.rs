@@ -306,38 +306,38 @@ mod tests {
 
     #[test]
     fn newer_request_makes_the_older_stale() {
-        let mut slot = Pending::default();
-        let first = slot.start();
-        let second = slot.start();
-        assert!(!slot.resolve(first, Ok("old")));
-        assert!(slot.is_pending());
-        assert!(slot.resolve(second, Ok("new")));
-        assert_eq!(slot.value(), Some(&"new"));
+        let mut pending = Pending::default();
+        let first = pending.start();
+        let second = pending.start();
+        assert!(!pending.resolve(first, Ok("old")));
+        assert!(pending.is_pending());
+        assert!(pending.resolve(second, Ok("new")));
+        assert_eq!(pending.value(), Some(&"new"));
         assert!(
-            !slot.resolve(second, Ok("again")),
-            "a ticket is good for one answer"
+            !pending.resolve(second, Ok("again")),
+            "a request has one answer"
         );
     }
 
     #[test]
     fn value_stays_until_the_answer_or_reset() {
-        let mut slot = Pending::default();
-        let request = slot.start();
-        slot.resolve(request, Ok(1));
-        let request = slot.start();
-        assert_eq!(slot.value(), Some(&1));
-        slot.reset();
-        assert_eq!(slot.value(), None);
-        assert!(!slot.resolve(request, Ok(2)));
+        let mut pending = Pending::default();
+        let request = pending.start();
+        pending.resolve(request, Ok(1));
+        let request = pending.start();
+        assert_eq!(pending.value(), Some(&1));
+        pending.reset();
+        assert_eq!(pending.value(), None);
+        assert!(!pending.resolve(request, Ok(2)));
     }
 
     #[test]
     fn error_is_hidden_while_a_new_request_runs() {
-        let mut slot = Pending::<()>::default();
-        let request = slot.start();
-        slot.resolve(request, Err(Error::new(ErrorKind::Server, "it failed")));
-        assert!(slot.error().is_some());
-        slot.start();
-        assert!(slot.error().is_none());
+        let mut pending = Pending::<()>::default();
+        let request = pending.start();
+        pending.resolve(request, Err(Error::new(ErrorKind::Server, "it failed")));
+        assert!(pending.error().is_some());
+        pending.start();
+        assert!(pending.error().is_none());
     }
 }

@@ -43,7 +43,7 @@ pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// The viewport and its confirmations.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Freshness {
     visible: Vec<EmailId>,
     /// The time of the last change of the viewport.
@@ -70,19 +70,11 @@ pub(super) struct Freshness {
 impl Freshness {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
-            visible: Vec::new(),
             visible_since: now,
-            confirm_rounds: 0,
-            selected: None,
             selected_since: now,
             forced_at: Timestamp::MIN,
             last_activity: now,
-            recent_requests: VecDeque::new(),
-            confirm_request: Pending::default(),
-            recheck_request: Pending::default(),
-            due_count: 0,
-            timer: Pending::default(),
-            timer_at: None,
+            ..Self::default()
         }
     }
 

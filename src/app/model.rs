@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
 
 /// The state of the terminal program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Model {
     pub session: SessionInfo,
     pub list: List,
@@ -101,44 +101,15 @@ impl Model {
     /// The first state, with its effects in the outbox.
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
         let mut model = Self {
-            list: List::default(),
-            reader: Reader::default(),
             service: ServiceStatus::new(&session),
-            prompt: None,
-            recipient_card: None,
-            recipient_summary: Pending::default(),
-            load_older: None,
-            help: None,
-            error_details: None,
-            pending_keys: Vec::new(),
+            freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),
-            full_times: false,
             mouse: true,
-            outbox: Effects::new(),
-            size,
-            panes: PaneSettings::default(),
-            reader_open: false,
-            dragging_divider: false,
-            freshness: Freshness::new(now.timestamp()),
-            status_check: None,
-            check_request: Pending::default(),
-            now,
-            rate_budget: None,
-            countdown: Pending::default(),
-            prefetch: Prefetch::default(),
-            suggestions: Pending::default(),
-            history_save: Pending::default(),
-            history: NavHistory::default(),
-            chooser: None,
-            view_save: Pending::default(),
-            clipboard_request: Pending::default(),
-            url_request: Pending::default(),
-            email_save: Pending::default(),
-            count_request: Pending::default(),
-            user_acted: false,
-            announce_refresh: false,
             session,
+            size,
+            now,
+            ..Self::default()
         };
         let filtered = model
             .list

@@ -1,4 +1,4 @@
-//! The prompt: a line of text that is being typed. While it is open, letters are letters.
+//! The prompt: a line for typed text. While it is open, characters are text and no commands.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::archive::Coverage;
 use crate::query::{Completion, DateExpr, SortOrder};
 use crate::text::sanitize;
 
-/// What a line is typed for.
+/// The purpose of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PromptKind {
-    /// What the list is narrowed to.
+    /// The filter of the list.
     Filter,
     /// The time to go to.
     Date,
-    /// What to look for in the email.
+    /// The text to find in the email.
     Find,
     /// The number and the name of a view.
     SaveView,
@@ -32,42 +32,40 @@ pub enum PromptKind {
     Command,
 }
 
-/// What is being typed, and what was there before.
+/// The typed text, and the location before.
 #[derive(Debug, Clone)]
 pub struct Prompt {
     pub kind: PromptKind,
     input: Input,
     pub origin: HistoryEntry,
-    /// The offer that stands in the line, and the line and the cursor without it.
+    /// The suggestion in the line, and the line and the cursor without it.
     suggestion: Option<(usize, String, usize)>,
-    /// Whether it was tried to keep what is typed, and could not be.
+    /// Whether the text was refused.
     pub is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
 }
 
-/// No query is longer than this; more is a paste gone wrong.
+/// The most characters of a prompt; more is an accidental paste.
 const MAX_CHARS: usize = 1_000;
 
 impl Prompt {
-    /// Opens with a text, from a place.
-    pub fn new(asked: PromptKind, text: &str, before: HistoryEntry) -> Self {
+    pub fn new(kind: PromptKind, text: &str, origin: HistoryEntry) -> Self {
         Self {
-            kind: asked,
+            kind,
             input: Input::new(text.to_owned()),
-            origin: before,
+            origin,
             suggestion: None,
             is_rejected: false,
             recalled: None,
         }
     }
 
-    /// What is typed so far.
     pub fn text(&self) -> &str {
         self.input.value()
     }
 
-    /// Where the cursor is, as a byte of the text.
+    /// The byte position of the cursor in the text.
     pub fn cursor(&self) -> usize {
         let text = self.text();
         text.char_indices()
@@ -75,7 +73,7 @@ impl Prompt {
             .map_or(text.len(), |(at, _)| at)
     }
 
-    /// The column of the cursor, and the first column that is visible, where so many are.
+    /// The column of the cursor and the first visible column, at this width.
     pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
         (
             self.input.visual_cursor(),
@@ -83,7 +81,7 @@ impl Prompt {
         )
     }
 
-    /// Takes note that what is typed cannot be kept.
+    /// Marks the text as refused.
     pub fn reject(self) -> Self {
         Self {
             is_rejected: true,
@@ -91,24 +89,24 @@ impl Prompt {
         }
     }
 
-    /// Puts text in at the cursor, on one line and without anything that a terminal would obey.
+    /// Inserts text at the cursor, on one line and without control characters.
     pub fn insert(&mut self, text: &str) {
-        let room = MAX_CHARS.saturating_sub(self.text().chars().count());
+        let free = MAX_CHARS.saturating_sub(self.text().chars().count());
         let letters = text
             .chars()
             .map(|c| if c.is_whitespace() { ' ' } else { c })
             .filter(|c| sanitize::is_safe_char(*c));
-        for letter in letters.take(room) {
+        for letter in letters.take(free) {
             self.input.handle(InputRequest::InsertChar(letter));
         }
     }
 
-    /// Which offer stands in the line.
+    /// The index of the suggestion in the line.
     pub fn chosen_suggestion(&self) -> Option<usize> {
         self.suggestion.as_ref().map(|(nth, ..)| *nth)
     }
 
-    /// Puts the next or the previous offer into the line; past either end stands what was typed.
+    /// Puts the next or the previous suggestion into the line; past either end, the typed text.
     pub fn cycle_suggestion(&mut self, side: Direction, offers: &[Completion]) {
         let (before, text, cursor) = match self.suggestion.take() {
             Some((nth, text, cursor)) => (Some(nth), text, cursor),
@@ -133,14 +131,14 @@ impl Prompt {
         }
     }
 
-    /// Keeps the offer that stands in the line as if it had been typed; says whether there is one.
+    /// Keeps the suggestion as if it had been typed; returns whether there is one.
     pub fn accept_suggestion(&mut self) -> bool {
         self.recalled = None;
         self.is_rejected = false;
         self.suggestion.take().is_some()
     }
 
-    /// Puts an earlier or a later text of the history, which is oldest first, into the line.
+    /// Puts an earlier or a later filter of the history into the line.
     pub fn recall_filter(&mut self, side: Direction, history: &[String]) {
         let (back, typed) = self
             .recalled
@@ -159,7 +157,7 @@ impl Prompt {
         self.recalled = (back > 0).then_some((back, typed));
     }
 
-    /// Puts another text in the place of all.
+    /// Replaces the whole text.
     fn replace_text(&mut self, text: String, cursor: usize) {
         let letters = text[..cursor].chars().count();
         self.input = std::mem::take(&mut self.input)
@@ -167,7 +165,6 @@ impl Prompt {
             .with_cursor(letters);
     }
 
-    /// Edits the line.
     pub fn edit(&mut self, edit: InputRequest) {
         self.input.handle(edit);
     }

@@ -23,7 +23,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 
 /// The state of the service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceStatus {
     /// Why no request is possible.
     pub unavailable: Option<Error>,
@@ -55,7 +55,7 @@ pub struct ServiceStatus {
 }
 
 /// The state of the backfill.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BackfillState {
     setting: HistorySpan,
     pub(super) request: Pending<()>,
@@ -69,28 +69,13 @@ impl ServiceStatus {
     pub fn new(session: &SessionInfo) -> Self {
         Self {
             unavailable: session.service_error.clone(),
-            is_refused: false,
-            error: None,
-            failing_since: None,
             as_of: session.as_of,
-            has_answered: false,
             refresh_interval: session.refresh,
-            failures: 0,
-            refresh_request: Pending::default(),
-            is_background_refresh: false,
-            refresh_timer: Pending::default(),
-            older_request: Pending::default(),
-            older_timer: Pending::default(),
             backfill: BackfillState {
                 setting: session.backfill,
-                request: Pending::default(),
-                is_active: false,
-                is_paused: false,
+                ..BackfillState::default()
             },
-            reach: None,
-            is_behind: false,
-            exhausted: false,
-            unreadable: 0,
+            ..Self::default()
         }
     }
 

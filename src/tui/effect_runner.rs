@@ -494,7 +494,7 @@ impl<S: EmailApi> EffectRunner<S> {
         opened: Result<(RequestId, Result<OpenedSession<S>, Error>), JoinError>,
     ) -> Result<Message, JoinError> {
         let (request, result) = opened?;
-        let outcome = result.map(|opened| match opened {
+        let result = result.map(|opened| match opened {
             OpenedSession::Ready(mut session) => {
                 let info = std::mem::take(&mut session.info);
                 self.opened = Some((request, session));
@@ -502,7 +502,7 @@ impl<S: EmailApi> EffectRunner<S> {
             }
             OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
         });
-        Ok(Message::SessionOpened(request, outcome))
+        Ok(Message::SessionOpened(request, result))
     }
 
     /// Replaces the session. Work for the one before ends, and its archive is closed.

@@ -139,7 +139,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn filters_are_loaded_once_in_order_from_private_file() {
+    fn history_file_is_private_and_loads_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history");
         let history = FilterHistory::new(Some(path.clone()));

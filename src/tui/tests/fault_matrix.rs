@@ -18,14 +18,14 @@ use crate::mail::EmailId;
 use crate::sync::{Engine, StopReason, SyncDepth, SyncReport};
 use serde_json::Value;
 
-/// One that answers from the time when everything takes place.
+/// A clock that stands still.
 fn clock() -> Clock {
     let now: Timestamp = START.parse().unwrap();
     Arc::new(move || now)
 }
 
-fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Error>) {
-    match (end, outcome) {
+fn check(name: &str, verb: &str, end: End, result: &Result<(), Error>) {
+    match (end, result) {
         (End::Well, Ok(())) => {}
         (End::Fails(kind, words), Err(failure)) => {
             assert_eq!(failure.kind, kind, "{name}: {verb}: {failure}");
@@ -35,7 +35,7 @@ fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Error>) {
                 "{name}: {verb}: {failure:?}"
             );
         }
-        (_, outcome) => panic!("{name}: {verb}: {outcome:?} instead of {end:?}"),
+        (_, result) => panic!("{name}: {verb}: {result:?} instead of {end:?}"),
     }
 }
 
@@ -109,9 +109,9 @@ async fn list_and_show(row: &Row) {
 async fn sync(row: &Row) {
     let service = Faulty::start().await;
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let engine = |patience| {
+    let engine = |retry| {
         Engine::new(
-            client(service.base(), patience, clock()),
+            client(service.base(), retry, clock()),
             archive.clone(),
             clock(),
         )
@@ -121,7 +121,7 @@ async fn sync(row: &Row) {
         .full_sync(SyncDepth::All, |_| ())
         .await;
     check(row.name, "sync", row.sync, &ended(synced));
-    // A walk may come some way before it fails.
+    // A sync may fetch some pages before it fails.
     assert!(
         service.asked() <= row.most.max(row.at_most(row.sync, 8)),
         "{}: sync asked {} times",
@@ -160,7 +160,7 @@ async fn screen(row: &Row) {
     service.does(row.does);
     it.press_until_reader_settles("r").await;
     let model = it.program.model();
-    let trouble = model
+    let problem = model
         .service
         .unavailable
         .as_ref()
@@ -171,9 +171,9 @@ async fn screen(row: &Row) {
         row.name,
         "screen",
         row.list,
-        &trouble.clone().map_or(Ok(()), Err),
+        &problem.clone().map_or(Ok(()), Err),
     );
-    let word = match trouble.map(|failure| failure.kind) {
+    let word = match problem.map(|error| error.kind) {
         None => "live",
         Some(ErrorKind::Unreachable) => "offline",
         Some(ErrorKind::KeyRejected | ErrorKind::KeySendOnly) => "not connected",
@@ -207,7 +207,7 @@ async fn screen(row: &Row) {
     service.does(|_, _| Answer::Honest);
     it.press_until_reader_settles("r").await;
     if row.lasts {
-        assert_eq!(service.asked(), 0, "{}: it was told to be silent", row.name);
+        assert_eq!(service.asked(), 0, "{}: it must send no request", row.name);
         return;
     }
     assert!(

@@ -1,4 +1,4 @@
-//! The picture in the README is the program's own screen; this makes it, and finds out when it lies.
+//! Draws the picture of the README from the real screen, and checks that it is current.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,9 +61,9 @@ fn svg(buffer: &Buffer) -> String {
             let start = x;
             let first = &buffer[(x, y)];
             let mut text = String::new();
-            // A run ends at a gap, so that what follows stands in its column whatever the fonts.
+            // A run ends at a gap, so that the next one starts in its column with any font.
             while x < buffer.area.width
-                && look(&buffer[(x, y)]) == look(first)
+                && style(&buffer[(x, y)]) == style(first)
                 && !(text.ends_with("  ") && buffer[(x, y)].symbol() != " ")
             {
                 let symbol = buffer[(x, y)].symbol();
@@ -77,7 +77,7 @@ fn svg(buffer: &Buffer) -> String {
     out
 }
 
-const fn look(cell: &Cell) -> (Color, Modifier) {
+const fn style(cell: &Cell) -> (Color, Modifier) {
     (cell.fg, cell.modifier)
 }
 

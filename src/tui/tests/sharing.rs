@@ -81,7 +81,7 @@ fn is_offline(model: &Model) -> bool {
 }
 
 #[tokio::test]
-async fn page_fetched_by_one_screen_appears_on_the_other() {
+async fn fetched_page_appears_on_the_other_screen() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = host.screens(folder.path()).await;
     two.press("j j").await;
@@ -107,7 +107,7 @@ async fn page_fetched_by_one_screen_appears_on_the_other() {
 }
 
 #[tokio::test]
-async fn status_of_the_open_email_changes_on_both_screens() {
+async fn open_email_changes_its_status_on_both_screens() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = host.screens(folder.path()).await;
     two.press("Enter").await;
@@ -190,7 +190,7 @@ async fn removed_archive_is_reported_and_stops_requests() {
 }
 
 #[tokio::test]
-async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
+async fn read_only_archive_shows_rows_and_fetches_emails() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (one, two) = host.screens(folder.path()).await;
     drop((one, two));

@@ -4,7 +4,8 @@ use crate::app::session::{ConfirmAnswer, FirstScreen, OpenOutcome, SetupInfo};
 use crate::app::start::{FormField, StartScreenKind};
 use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
-    Effect, ExitReason, Focus, Message, ProfileChoice, SessionInfo, SessionTarget, StorageMode,
+    Effect, ExitReason, Focus, LoopEffect, Message, ProfileChoice, SessionInfo, SessionTarget,
+    StorageMode,
 };
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
@@ -191,6 +192,22 @@ fn failing_to_open_keeps_the_current_profile() {
         world.model.start_screen.is_none() && !world.switched,
         "where one is already one stays"
     );
+}
+
+#[test]
+fn switching_profile_keeps_the_mouse_setting() {
+    let mut world = World::at_rest(80, 24, Mailbox::of(20));
+    let captures = |world: &World| {
+        let capture = |effect: &Effect| match effect {
+            Effect::Loop(LoopEffect::CaptureMouse(capture)) => Some(*capture),
+            _ => None,
+        };
+        world.asked.iter().filter_map(capture).collect::<Vec<_>>()
+    };
+    world.press("M g p").settle().press("j Enter").settle();
+    assert!(world.switched);
+    world.press("M");
+    assert_eq!(captures(&world), [false, true]);
 }
 
 #[test]
