@@ -41,7 +41,7 @@ pub(crate) fn mask_codes(text: &str) -> Cow<'_, str> {
     let mut end = 0;
     for code in codes {
         masked.push_str(&text[end..code.start]);
-        masked.extend(text[code.clone()].chars().map(|c| mask_char(c)));
+        masked.extend(text[code.clone()].chars().map(mask_char));
         end = code.end;
     }
     masked.push_str(&text[end..]);
@@ -55,33 +55,33 @@ pub(crate) fn mask_char(c: char) -> char {
 
 /// Returns the byte ranges of one-time codes in `text`, in order.
 pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
-    let words = Words::split(&text[..text.floor_char_boundary(MAX_BYTES)]);
-    if !words.clues.contains(&Some(Clue::Code)) {
+    let text = SplitText::new(&text[..text.floor_char_boundary(MAX_BYTES)]);
+    if !text.clues.contains(&Some(Clue::Code)) {
         return Vec::new();
     }
     let mut codes = Vec::new();
     let mut next = 0;
-    while next < words.words.len() {
-        let (end, may_be_code) = words.next_candidate(next);
-        if (may_be_code && words.is_near_code_word(next..end))
-            || words.is_alone_below_code_word(next..end)
+    while next < text.words.len() {
+        let (end, may_be_code) = text.next_candidate(next);
+        if (may_be_code && text.is_near_code_word(next..end))
+            || text.is_alone_below_code_word(next..end)
         {
-            codes.push(words.bytes(&(next..end)));
+            codes.push(text.bytes(&(next..end)));
         }
         next = end;
     }
     codes
 }
 
-/// The words of a text, each with its first byte and its clue.
-struct Words<'a> {
+/// A text, its words with their first bytes, and the clue of each.
+struct SplitText<'a> {
     text: &'a str,
     words: Vec<(usize, &'a str)>,
     clues: Vec<Option<Clue>>,
 }
 
-impl<'a> Words<'a> {
-    fn split(text: &'a str) -> Self {
+impl<'a> SplitText<'a> {
+    fn new(text: &'a str) -> Self {
         let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
         let (phrases, longest) = clue_words();
         let mut clues = vec![None; words.len()];
@@ -129,7 +129,7 @@ impl<'a> Words<'a> {
     /// Returns the end of the words from `at` on that belong together, and whether they may be a
     /// code: one word, several with hyphens (`K7P-4XZ9`), or two groups of three or four digits.
     fn next_candidate(&self, at: usize) -> (usize, bool) {
-        let hyphens = (at..)
+        let hyphens = (at..self.words.len())
             .take_while(|index| self.gap(*index) == Some("-"))
             .count();
         let is_group =

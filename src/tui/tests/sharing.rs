@@ -83,7 +83,7 @@ fn is_offline(model: &Model) -> bool {
 #[tokio::test]
 async fn fetched_page_appears_on_the_other_screen() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = host.screens(folder.path()).await;
+    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     two.press("j j").await;
     let selected = two.selected();
     host.now
@@ -109,7 +109,7 @@ async fn fetched_page_appears_on_the_other_screen() {
 #[tokio::test]
 async fn open_email_changes_its_status_on_both_screens() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = host.screens(folder.path()).await;
+    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     two.press("Enter").await;
     let opened = |model: &Model| match model.reader_state() {
         ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
@@ -126,7 +126,7 @@ async fn open_email_changes_its_status_on_both_screens() {
 #[tokio::test]
 async fn older_mail_fetched_elsewhere_is_counted() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = host.screens(folder.path()).await;
+    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     one.press("G").await;
     one.press("G").await;
     assert_eq!(one.position().1, Some(200), "{}", one.screen());
@@ -136,7 +136,7 @@ async fn older_mail_fetched_elsewhere_is_counted() {
 #[tokio::test]
 async fn outage_shows_on_both_screens_until_it_ends() {
     let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = host.screens(folder.path()).await;
+    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     host.stop().await;
     one.wait(30).await;
     assert!(is_offline(one.program.model()), "{}", one.screen());
@@ -153,7 +153,7 @@ async fn outage_shows_on_both_screens_until_it_ends() {
 #[tokio::test]
 async fn failed_request_makes_the_refreshing_screen_try() {
     let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, mut two) = host.screens(folder.path()).await;
+    let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
     host.stop().await;
     two.press("j j j Enter").await;
     assert!(
@@ -168,7 +168,7 @@ async fn failed_request_makes_the_refreshing_screen_try() {
 #[tokio::test]
 async fn removed_archive_is_reported_and_stops_requests() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (mut one, _two) = host.screens(folder.path()).await;
+    let (mut one, _two) = Box::pin(host.screens(folder.path())).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
     one.until(|model| matches!(model.session.storage, StorageMode::Unavailable(_)))
         .await;
@@ -192,7 +192,7 @@ async fn removed_archive_is_reported_and_stops_requests() {
 #[tokio::test]
 async fn read_only_archive_shows_rows_and_fetches_emails() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
-    let (one, two) = host.screens(folder.path()).await;
+    let (one, two) = Box::pin(host.screens(folder.path())).await;
     drop((one, two));
     let path = folder.path().join("archive.sqlite");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
