@@ -69,6 +69,10 @@ pub enum ErrorKind {
     ///
     /// Change `base_url` if the service has moved.
     Redirected,
+    /// The awaited change did not happen in the time allowed.
+    ///
+    /// Try again, or allow more time.
+    TimedOut,
     /// The archive cannot be used.
     ///
     /// Run `sentbox doctor`; `sentbox archive repair` recovers a damaged archive.
@@ -105,6 +109,7 @@ impl ErrorKind {
             Self::Unreachable => "unreachable",
             Self::NotTheApi => "not_the_api",
             Self::Redirected => "redirected",
+            Self::TimedOut => "timed_out",
             Self::Archive => "archive",
             Self::Config => "config",
             Self::Io => "io",
@@ -122,6 +127,7 @@ impl ErrorKind {
             Self::NotFound => 4,
             Self::Server | Self::Unreachable | Self::NotTheApi | Self::Redirected => 5,
             Self::RateLimited | Self::Quota => 6,
+            Self::TimedOut => 7,
             Self::Archive | Self::Config => 8,
             Self::Internal => 101,
         }

@@ -1,8 +1,7 @@
 //! Lists over the mail from which one item is chosen: saved views, and the links of the email.
 
 use super::commands::{Command, Direction};
-use super::copy::ClipboardText;
-use super::effect::{Effect, RequestId};
+use super::effect::{ClipboardText, Effect, RequestId};
 use super::model::Model;
 use super::reader::ReaderState;
 use crate::render::{Body, Link, LinkFlag};

@@ -5,7 +5,6 @@
 
 use tui_input::InputRequest;
 
-use super::copy::CopyField;
 use super::model::Model;
 use crate::render::BodyView;
 
@@ -55,6 +54,24 @@ pub enum RowField {
     Subject,
     Sender,
     Status,
+}
+
+/// A part of an email that can be copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CopyField {
+    Id,
+    MessageId,
+    To,
+    From,
+    Subject,
+    /// The body in the current view, as it was before its lines were wrapped.
+    Body,
+    /// The service's answer.
+    Json,
+    /// A command that requests the email; the key is a variable in it.
+    Curl,
+    /// What a colleague needs to know of the email, in words.
+    Ticket,
 }
 
 /// The part of the screen that gets the keys.

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::commands::Command;
-use super::effect::{Effect, LoopEffect, RequestId};
+use super::commands::{Command, CopyField};
+use super::effect::{ClipboardText, Effect, LoopEffect, RequestId};
 use super::model::Model;
 use super::reader::ReaderState;
 use crate::archive::EmailRow;
@@ -20,31 +20,6 @@ use crate::text::secrets;
 
 /// The most bytes that are copied. Terminals drop a longer sequence: base64 makes 100 kB of them.
 const MAX_BYTES: usize = 74_000;
-
-/// A part of an email that can be copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CopyField {
-    Id,
-    MessageId,
-    To,
-    From,
-    Subject,
-    /// The body in the current view, as it was before its lines were wrapped.
-    Body,
-    /// The service's answer.
-    Json,
-    /// A command that requests the email; the key is a variable in it.
-    Curl,
-    /// What a colleague needs to know of the email, in words.
-    Ticket,
-}
-
-/// A text for the clipboard, and what it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClipboardText {
-    pub label: &'static str,
-    pub text: String,
-}
 
 impl Model {
     pub(super) fn check_copy(&self) -> Result<(), String> {

@@ -10,7 +10,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::copy::ClipboardText;
 use super::session::{ConfirmAnswer, SessionTarget};
 use super::text_match::SearchPattern;
 use crate::api::Priority;
@@ -158,6 +157,13 @@ pub enum Effect {
         kind: TimerKind,
         pause: Duration,
     },
+}
+
+/// A text for the clipboard, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClipboardText {
+    pub label: &'static str,
+    pub text: String,
 }
 
 /// A request to the service that may become obsolete before it is sent.

@@ -8,8 +8,7 @@ use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
 use super::commands::Command;
-use super::copy::ClipboardText;
-use super::effect::{RequestId, RequestKind, TimerKind};
+use super::effect::{ClipboardText, RequestId, RequestKind, TimerKind};
 use super::keymap::Key;
 use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::env::{Mailbox, World, row, row_of, session};
 use crate::api::wire;
-use crate::app::copy::ClipboardText;
+use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo};
 use crate::config::ClipboardRoute;
 use crate::export::ExportFormat;
