@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::ErrorKind;
 
 /// Every kind; a test compares it with the variants in the source.
-const KINDS: [ErrorKind; 17] = [
+const KINDS: [ErrorKind; 18] = [
     ErrorKind::Usage,
     ErrorKind::KeyMissing,
     ErrorKind::KeyRejected,
@@ -22,6 +22,7 @@ const KINDS: [ErrorKind; 17] = [
     ErrorKind::Unreachable,
     ErrorKind::NotTheApi,
     ErrorKind::Redirected,
+    ErrorKind::TimedOut,
     ErrorKind::Archive,
     ErrorKind::Config,
     ErrorKind::Io,

@@ -78,7 +78,8 @@ impl Model {
     /// Returns the subject, with its codes masked unless they are revealed.
     pub fn shown_subject<'a>(&self, row: &'a EmailRow) -> Cow<'a, str> {
         let subject = &row.summary.subject;
-        if self.reader.reveals_secrets && self.reader.id.as_ref() == Some(&row.summary.id) {
+        let is_open = self.reader.id.as_ref() == Some(&row.summary.id);
+        if self.session.reveal || (is_open && self.reader.reveals_secrets) {
             Cow::Borrowed(subject)
         } else {
             secrets::mask_codes(subject)

@@ -111,6 +111,7 @@ impl Model {
             now,
             ..Self::default()
         };
+        model.reader.always_reveals = model.session.reveal;
         let filtered = model
             .list
             .set_filter(Filter::parse(&model.session.query, &model.now));

@@ -50,7 +50,9 @@ pub struct Reader {
     pub current_match: Option<usize>,
     /// Whether the header shows when the status was confirmed.
     pub is_stale: bool,
-    /// Whether one-time codes and single-use links are shown.
+    /// Whether the profile shows one-time codes and single-use links unmasked.
+    pub always_reveals: bool,
+    /// Whether those of this email are shown.
     pub reveals_secrets: bool,
     pub scroll: usize,
     pub pan: u16,
@@ -112,7 +114,7 @@ impl Reader {
             self.debounce.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, None);
             self.view_scrolls.clear();
-            self.reveals_secrets = false;
+            self.reveals_secrets = self.always_reveals;
             self.reset_match();
         }
         id?;

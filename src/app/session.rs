@@ -36,6 +36,8 @@ pub struct SessionInfo {
     /// The address of the service.
     pub base_url: String,
     pub clipboard: ClipboardRoute,
+    /// Whether one-time codes and single-use links are shown unmasked.
+    pub reveal: bool,
     /// The program that opens a URL, if it can reach a screen.
     pub browser: Option<String>,
     /// What `~/` means in the name of a file.

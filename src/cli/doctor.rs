@@ -12,7 +12,7 @@ use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
-use crate::config::{Env, Paths, Profiles, Settings};
+use crate::config::{ClipboardRoute, ClipboardSetting, Env, Paths, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::text::format::plural;
 use crate::text::sanitize;
@@ -427,7 +427,9 @@ fn check_unicode(env: &Env, term: &str, checks: &mut Checks) {
 
 fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
     let name = "clipboard";
-    if matches!(term, "dumb" | "linux") {
+    if let ClipboardRoute::Program([program, ..]) = ClipboardSetting::Auto.route(env) {
+        checks.ok(name, format!("{program}, or else OSC 52"));
+    } else if matches!(term, "dumb" | "linux") {
         checks.note(name, "none: this terminal does not support it");
     } else if env.get("TMUX").is_some() {
         let message = "OSC 52 through tmux, which needs: set -g set-clipboard on";

@@ -17,10 +17,42 @@ pub enum ClipboardRoute {
     Off,
 }
 
+/// The `clipboard` key of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ClipboardSetting {
+    /// The environment decides.
+    #[default]
+    Auto,
+    /// Always the terminal.
+    Osc52,
+    Off,
+}
+
+impl ClipboardSetting {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "osc52" => Ok(Self::Osc52),
+            "off" => Ok(Self::Off),
+            _ => Err("clipboard is \"auto\", \"osc52\" or \"off\"".to_owned()),
+        }
+    }
+
+    pub(crate) fn route(self, env: &Env) -> ClipboardRoute {
+        match self {
+            Self::Auto => ClipboardRoute::detect(env),
+            Self::Osc52 => ClipboardRoute::Terminal {
+                tmux: env.get("TMUX").is_some(),
+            },
+            Self::Off => ClipboardRoute::Off,
+        }
+    }
+}
+
 impl ClipboardRoute {
     /// Chooses by the environment. Over SSH and in tmux the terminal, because a program would set
     /// the clipboard of the remote machine; else a program of the desktop, if there is a desktop.
-    pub(crate) fn detect(env: &Env) -> Self {
+    fn detect(env: &Env) -> Self {
         let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
         let tmux = is_set(&["TMUX"]);
         if tmux || is_set(&["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"]) {

@@ -11,6 +11,7 @@ use toml_parser::Source;
 use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
+use super::desktop::ClipboardSetting;
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::values::{
@@ -29,6 +30,7 @@ pub(crate) struct ConfigFile {
     pub(crate) views: Option<SavedViews>,
     pub(crate) keys: Vec<KeyBinding>,
     pub(crate) palette: Palette,
+    pub(super) clipboard: ClipboardSetting,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
     /// Messages about errors, each with its line.
@@ -50,6 +52,8 @@ pub(super) struct ProfileConfig {
     pub(super) rate: Option<Rate>,
     /// Certificates to trust beside the system's.
     pub(super) ca_file: Option<PathBuf>,
+    /// Whether one-time codes and single-use links are shown unmasked.
+    pub(super) reveal: bool,
 }
 
 /// The source of a profile's key. The file never has the key itself.
@@ -81,9 +85,16 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 5] = ["default_profile", "profiles", "views", "keys", "theme"];
+const TOP_LEVEL_KEYS: [&str; 6] = [
+    "default_profile",
+    "profiles",
+    "views",
+    "keys",
+    "theme",
+    "clipboard",
+];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
-const PROFILE_KEYS: [&str; 9] = [
+const PROFILE_KEYS: [&str; 10] = [
     "base_url",
     "api_key_command",
     "api_key_file",
@@ -93,6 +104,7 @@ const PROFILE_KEYS: [&str; 9] = [
     "backfill",
     "rate",
     "ca_file",
+    "mask",
 ];
 
 /// The profile that is used if nothing names another; the file need not have it.
@@ -232,6 +244,10 @@ impl ConfigReader<'_> {
                 "views" => self.read_views(item),
                 "keys" => self.read_keys(item),
                 "theme" => self.read_theme(item),
+                "clipboard" => {
+                    let setting = as_text(item).and_then(ClipboardSetting::parse);
+                    self.file.clipboard = self.check(item.span(), setting).unwrap_or_default();
+                }
                 _ => self.warn_unknown_key(key, &TOP_LEVEL_KEYS),
             }
         }
@@ -301,6 +317,10 @@ impl ConfigReader<'_> {
                 "ca_file" => {
                     let path = as_text(item).map(|text| self.resolve_path(text));
                     profile.ca_file = self.check(span, path);
+                }
+                "mask" => {
+                    let mask = item.as_bool().ok_or("mask is true or false");
+                    profile.reveal = !self.check(span, mask).unwrap_or(true);
                 }
                 "api_key" => self.add_warning(
                     key.span(),

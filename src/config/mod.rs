@@ -15,7 +15,7 @@ pub use api_key::ApiKey;
 pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
 pub use desktop::ClipboardRoute;
-pub(crate) use desktop::find_browser;
+pub(crate) use desktop::{ClipboardSetting, find_browser};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::check_config;
 pub(crate) use private_fs::create_private_dir;

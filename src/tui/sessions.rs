@@ -16,8 +16,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ClipboardRoute, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput,
-    Settings, ViewStore, built_in_views, find_browser,
+    ApiKey, BaseUrl, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput, Settings,
+    ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -155,7 +155,8 @@ impl SessionFactory {
             // An unreadable history file does not prevent the start.
             filter_history: filter_history.load().unwrap_or_default(),
             base_url: settings.credentials.base_url.to_string(),
-            clipboard: ClipboardRoute::detect(&self.env),
+            clipboard: settings.clipboard.route(&self.env),
+            reveal: settings.reveal,
             browser: find_browser(&self.env),
             home: self.env.get("HOME").map(PathBuf::from),
             ..SessionInfo::default()
