@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
-use crate::text::wrap::wrap;
+use crate::text::width::wrap;
 
 /// One line of the header. The view draws it; that it is one line is decided here, because
 /// scrolling needs the number of lines.

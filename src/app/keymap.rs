@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::commands::{COMMANDS, Command, CommandSpec, Focus, FocusSet};
 use crate::config::KeyBinding;
 use crate::mail::Status;
-use crate::text::suggest::suggest;
+use crate::text::format::suggest;
 
 /// One key press: one step of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

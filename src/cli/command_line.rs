@@ -10,8 +10,8 @@ use clap_mangen::Man;
 
 use super::args::Args;
 use crate::error::{Error, ErrorKind};
+use crate::text::format::suggest;
 use crate::text::sanitize;
-use crate::text::suggest::suggest;
 
 /// The result of parsing a command line.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use super::values::{
     SavedViews, VIEW_NUMBER_RULE, parse_duration,
 };
 use crate::error::{Error, ErrorKind};
-use crate::text::suggest::{did_you_mean, suggest};
+use crate::text::format::{did_you_mean, suggest};
 
 /// The content of the file; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]

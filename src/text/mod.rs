@@ -3,6 +3,4 @@
 pub(crate) mod format;
 pub(crate) mod sanitize;
 pub(crate) mod secrets;
-pub(crate) mod suggest;
 pub(crate) mod width;
-pub(crate) mod wrap;

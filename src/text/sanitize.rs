@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn run_of_removals_is_one_mark_with_full_counts() {
+    fn run_of_removals_becomes_one_mark() {
         let cleaned = sanitize("a\u{1b}\u{1b}\u{7f}\u{202e}b", TextKind::SingleLine);
         assert_eq!(cleaned.text, "a\u{FFFD}b");
         assert_eq!(

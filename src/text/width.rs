@@ -1,4 +1,4 @@
-//! Cuts and pads text by the columns it takes on a screen, never inside a character as people see it.
+//! Cuts, pads and wraps text by the columns it takes on a screen, never inside a character as people see it.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -63,6 +63,23 @@ pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     out
 }
 
+/// Splits `text` at spaces into lines of at most `columns`; a longer word has its own line.
+///
+/// Runs of spaces become one space; a text without words gives no line.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_ascii_whitespace() {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= columns => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +102,13 @@ mod tests {
             prop_assert_eq!(align_left(&text, columns, "…").width(), columns);
             prop_assert_eq!(align_right(&text, columns, "~").width(), columns);
         }
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrap("to be or not to be", 8), ["to be or", "not to", "be"]);
+        assert_eq!(wrap("a  longerword b", 5), ["a", "longerword", "b"]);
+        assert_eq!(wrap("ご注文 確認", 6), ["ご注文", "確認"]);
+        assert!(wrap("  ", 8).is_empty());
     }
 }

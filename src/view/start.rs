@@ -16,7 +16,7 @@ use crate::app::start::{FormField, LoginForm, StartScreenKind};
 use crate::app::{Command, Keymap, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width;
-use crate::text::wrap::wrap;
+use crate::text::width::wrap;
 
 /// Text is no wider than this.
 const MAX_TEXT_WIDTH: u16 = 96;

@@ -355,15 +355,15 @@ fn format_stop_hint(model: &Model, focus: Focus) -> String {
         .map_or_else(String::new, |key| format!("; {key} stops"))
 }
 
-/// Formats the countdown of a rate limit pause: `the service asks to wait 12 s  `.
+/// Formats the countdown of a rate limit pause: `rate limited: retrying in 12 s  `.
 fn format_pause(model: &Model) -> Option<String> {
     let pause = model.rate_budget()?.paused_for;
-    // A second goes by unnoticed.
+    // A shorter pause is not worth a message.
     if pause <= Duration::from_secs(1) {
         return None;
     }
     let left = crate::text::format::format_pause(pause);
-    Some(format!("the service asks to wait {left}  "))
+    Some(format!("rate limited: retrying in {left}  "))
 }
 
 /// Builds the rate of the backfill, and the key that stops it.

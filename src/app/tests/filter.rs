@@ -65,7 +65,7 @@ fn selection_stays_or_returns_when_filter_changes() {
     assert_eq!(
         world.selected(),
         1_508,
-        "somebody who moved means the email they moved to"
+        "after a move the new selection stays"
     );
 }
 
@@ -94,7 +94,7 @@ fn fast_typing_shows_only_last_result() {
     assert_eq!(
         world.model.list.total,
         Some(11),
-        "an older answer never stands for a newer question"
+        "an older answer never counts for a newer query"
     );
     world.press("Enter").settle();
     world.happen(Message::Pasted(SecretInput::new("q")));
@@ -144,7 +144,7 @@ fn suggestions_are_chosen_and_undone() {
     assert_eq!(
         text(&world),
         "#2 stat",
-        "past the last offer stands what was typed"
+        "after the last suggestion comes the typed text"
     );
     world.press("Up Enter").settle();
     assert_eq!(

@@ -142,7 +142,7 @@ fn sort_oldest_reverses_the_list() {
     );
 }
 
-/// One thing that can happen.
+/// An event of the property test.
 #[derive(Debug, Clone)]
 enum Event {
     Command(Command),

@@ -17,7 +17,7 @@ fn older_pages_load_before_end_one_by_one() {
             .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
             .count()
     };
-    assert_eq!(extends(&world), 0, "nothing is fetched that nobody nears");
+    assert_eq!(extends(&world), 0, "far from the end nothing is fetched");
     for _ in 0..60 {
         world.press("j");
     }
@@ -202,7 +202,7 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     assert_eq!(
         (world.model.list.total, extends(&world)),
         (Some(0), 0),
-        "a filter alone asks the service for nothing"
+        "a filter alone sends no request"
     );
     world.press("b").settle();
     assert_eq!(
@@ -237,7 +237,7 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     assert_eq!(
         (world.model.load_older, extends(&world)),
         (None, before),
-        "what is under way comes, and nothing after it"
+        "the running request ends, and no other starts"
     );
     world.press("b").settle();
     assert_eq!(

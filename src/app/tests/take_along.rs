@@ -215,7 +215,7 @@ fn link_is_opened_only_after_a_question() {
 }
 
 #[test]
-fn email_is_saved_in_the_format_of_its_ending() {
+fn file_ending_chooses_the_saved_format() {
     let session = SessionInfo {
         home: Some(PathBuf::from("/home/ana")),
         ..session()

@@ -84,7 +84,7 @@ fn backfill_and_pause_are_shown_in_bar() {
         ..budget
     }));
     assert!(
-        bottom(&world).contains("the service asks to wait 12 s"),
+        bottom(&world).contains("rate limited: retrying in 12 s"),
         "{}",
         bottom(&world)
     );
