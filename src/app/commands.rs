@@ -220,15 +220,15 @@ commands! {
         => Model::open_selected;
     Filter "filter" [LIST "/, f"] "filter" "filter the list while you type"
         => Model::open_filter_prompt;
-    OnlyRecipient "only-recipient" [LIST "@ t"] "only these" "only emails to this recipient"
+    OnlyRecipient "only-recipient" [LIST "@ t"] "recipient" "only emails to this recipient"
         if Model::check_selected => |m| m.filter_by(RowField::Recipient);
-    OnlyDomain "only-domain" [LIST "@ d"] "only these" "only emails to this domain"
+    OnlyDomain "only-domain" [LIST "@ d"] "domain" "only emails to this domain"
         if Model::check_selected => |m| m.filter_by(RowField::Domain);
-    OnlySubject "only-subject" [LIST "@ s"] "only these" "only emails with this subject"
+    OnlySubject "only-subject" [LIST "@ s"] "subject" "only emails with this subject"
         if Model::check_selected => |m| m.filter_by(RowField::Subject);
-    OnlySender "only-sender" [LIST "@ f"] "only these" "only emails from this sender"
+    OnlySender "only-sender" [LIST "@ f"] "sender" "only emails from this sender"
         if Model::check_selected => |m| m.filter_by(RowField::Sender);
-    OnlyStatus "only-status" [LIST "@ v"] "only these" "only emails with this status"
+    OnlyStatus "only-status" [LIST "@ v"] "status" "only emails with this status"
         if Model::check_selected => |m| m.filter_by(RowField::Status);
     RecipientSummary "recipient-card" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
         if Model::check_selected => Model::show_recipient_card;
@@ -254,9 +254,9 @@ commands! {
         => Model::open_view_chooser;
     SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
         if Model::check_save_view => Model::open_save_view_prompt;
-    HistoryBack "place-before" [PANES "g [, Alt-Left"] "history" "previous location"
+    HistoryBack "place-before" [PANES "g [, Alt-Left"] "back" "previous location"
         if |m| m.check_history(Direction::Left) => |m| m.go_history(Direction::Left);
-    HistoryForward "place-after" [PANES "g ], Alt-Right"] "history" "next location"
+    HistoryForward "place-after" [PANES "g ], Alt-Right"] "forward" "next location"
         if |m| m.check_history(Direction::Right) => |m| m.go_history(Direction::Right);
     Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
         if |m| m.check_undo(Direction::Left) => |m| m.undo(Direction::Left);
@@ -310,25 +310,25 @@ commands! {
         => |m| m.reader.toggle_header_fold(m.list.selected());
     Links "links" [PANES "o"] "links" "links of the email with their true targets"
         if Model::check_links => Model::open_links;
-    CopyId "copy-id" [PANES "y i"] "copy" "copy the id"
+    CopyId "copy-id" [PANES "y i"] "id" "copy the id"
         if Model::check_copy => |m| m.copy_field(CopyField::Id);
-    CopyMessageId "copy-message-id" [PANES "y m"] "copy" "copy the message id"
+    CopyMessageId "copy-message-id" [PANES "y m"] "message id" "copy the message id"
         if Model::check_copy => |m| m.copy_field(CopyField::MessageId);
-    CopyRecipient "copy-recipient" [PANES "y t"] "copy" "copy the addresses of the recipients"
+    CopyRecipient "copy-recipient" [PANES "y t"] "recipient" "copy the addresses of the recipients"
         if Model::check_copy => |m| m.copy_field(CopyField::To);
-    CopySender "copy-sender" [PANES "y f"] "copy" "copy the address of the sender"
+    CopySender "copy-sender" [PANES "y f"] "sender" "copy the address of the sender"
         if Model::check_copy => |m| m.copy_field(CopyField::From);
-    CopySubject "copy-subject" [PANES "y s"] "copy" "copy the subject"
+    CopySubject "copy-subject" [PANES "y s"] "subject" "copy the subject"
         if Model::check_copy => |m| m.copy_field(CopyField::Subject);
-    CopyBody "copy-body" [PANES "y b"] "copy" "copy the body in this view, without line breaks of the screen"
+    CopyBody "copy-body" [PANES "y b"] "body" "copy the body in this view, without line breaks of the screen"
         if Model::check_copy => |m| m.copy_field(CopyField::Body);
-    CopyJson "copy-json" [PANES "y j"] "copy" "copy the JSON, every field"
+    CopyJson "copy-json" [PANES "y j"] "JSON" "copy the JSON, every field"
         if Model::check_copy => |m| m.copy_field(CopyField::Json);
-    CopyLink "copy-link" [PANES "y l", CHOICE "y"] "copy" "copy a link"
+    CopyLink "copy-link" [PANES "y l", CHOICE "y"] "link" "copy a link"
         if Model::check_links => Model::copy_chosen_link;
-    CopyCurl "copy-curl" [PANES "y c"] "copy" "copy a curl command that requests the email, without the key"
+    CopyCurl "copy-curl" [PANES "y c"] "curl" "copy a curl command that requests the email, without the key"
         if Model::check_copy => |m| m.copy_field(CopyField::Curl);
-    CopyTicket "copy-ticket" [PANES "y T"] "copy" "copy a summary for a ticket"
+    CopyTicket "copy-ticket" [PANES "y T"] "ticket" "copy a summary for a ticket"
         if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
     SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
         if Model::check_opened => Model::open_save_prompt;
@@ -418,9 +418,9 @@ commands! {
 mod hints {
     use super::Command::{
         self, Accept, Back, Cancel, CloseLayer, Confirm, CycleLayout, DeleteView, Filter, Find,
-        FullReader, FullTimes, LoadOlder, NextBodyView, NextEmail, NextItem, NextMatch, NextRow,
-        Oldest, Open, PanRight, PreviousEmail, RecipientSummary, Refresh, SaveView, SavedViews,
-        ScrollDown, ScrollToEnd, SwitchPane, Undo,
+        FullReader, FullTimes, Links, LoadOlder, NextBodyView, NextEmail, NextItem, NextMatch,
+        NextRow, Oldest, Open, Palette, PanRight, PreviousEmail, RecipientSummary, Refresh,
+        SaveEmail, SaveView, SavedViews, ScrollDown, ScrollToEnd, SwitchPane, Undo,
     };
 
     pub const LIST: &[Command] = &[
@@ -428,6 +428,7 @@ mod hints {
         Filter,
         RecipientSummary,
         LoadOlder,
+        Palette,
         SavedViews,
         NextRow,
         Oldest,
@@ -468,6 +469,9 @@ mod hints {
         NextEmail,
         NextBodyView,
         Find,
+        Links,
+        SaveEmail,
+        Palette,
         PreviousEmail,
         RecipientSummary,
         ScrollDown,
@@ -483,6 +487,15 @@ mod hints {
 }
 
 impl Model {
+    /// The keys that may follow the pressed ones, with what they do.
+    pub fn continuations(&self) -> Vec<(String, &'static str)> {
+        let keymap = &self.session.keymap;
+        let next = keymap.continuations(self.focus(), &self.pending_keys);
+        next.into_iter()
+            .map(|(key, command)| (key, command.spec().hint))
+            .collect()
+    }
+
     /// The keys for the hint line with what they do, most important first, the key of the help last.
     pub fn key_hints(&self) -> Vec<(String, &'static str)> {
         let focus = self.focus();

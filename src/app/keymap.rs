@@ -250,6 +250,21 @@ impl Keymap {
         result
     }
 
+    /// The keys that complete a sequence of which `pressed` is the start, each with its command.
+    pub fn continuations(&self, focus: Focus, pressed: &[Key]) -> Vec<(String, Command)> {
+        let longer = self.in_focus(focus).filter(|binding| {
+            binding.keys.len() > pressed.len() && binding.keys.starts_with(pressed)
+        });
+        longer
+            .map(|binding| {
+                (
+                    format_sequence(&binding.keys[pressed.len()..]),
+                    binding.command,
+                )
+            })
+            .collect()
+    }
+
     /// The first sequence bound to `command` in `focus`, formatted.
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
         let binding = self.in_focus(focus).find(|one| one.command == command)?;

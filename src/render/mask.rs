@@ -53,7 +53,9 @@ pub(crate) fn has_secrets(email: &Email, view: BodyView) -> bool {
 fn find_secrets(body: &Body) -> Vec<Range<usize>> {
     let text = joined_text(&body.lines);
     let mut secrets = secrets::find_codes(&text);
-    secrets.extend(find_single_use_urls(&text));
+    if text.contains("://") {
+        secrets.extend(find_single_use_urls(&text));
+    }
     secrets.sort_by_key(|range| range.start);
     secrets
 }

@@ -4,7 +4,7 @@
 //! invoices stay readable. The words are in `assets/code_words.txt`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -55,6 +55,10 @@ pub(crate) fn mask_char(c: char) -> char {
 
 /// Returns the byte ranges of one-time codes in `text`, in order.
 pub(crate) fn find_codes(text: &str) -> Vec<Range<usize>> {
+    // On one line a code has a digit; most subjects end here.
+    if !text.bytes().any(|b| b.is_ascii_digit() || b == b'\n') {
+        return Vec::new();
+    }
     let text = SplitText::new(&text[..text.floor_char_boundary(MAX_BYTES)]);
     if !text.clues.contains(&Some(Clue::Code)) {
         return Vec::new();
@@ -83,16 +87,19 @@ struct SplitText<'a> {
 impl<'a> SplitText<'a> {
     fn new(text: &'a str) -> Self {
         let words: Vec<(usize, &str)> = text.unicode_word_indices().collect();
-        let (phrases, longest) = clue_words();
         let mut clues = vec![None; words.len()];
-        let lower: Vec<String> = words.iter().map(|(_, word)| word.to_lowercase()).collect();
-        for start in 0..lower.len() {
-            let mut phrase = String::new();
-            for (end, word) in lower.iter().enumerate().skip(start).take(*longest) {
-                phrase.push_str(word);
+        let list = ClueWords::load();
+        let mut phrase = String::new();
+        for start in 0..words.len() {
+            phrase.clear();
+            for (end, (_, word)) in words.iter().enumerate().skip(start).take(list.longest) {
+                phrase.extend(word.chars().flat_map(char::to_lowercase));
                 // Of a phrase its last word has the clue.
-                if let Some(clue) = phrases.get(&phrase) {
+                if let Some(clue) = list.phrases.get(&phrase) {
                     clues[end] = Some(*clue);
+                }
+                if end == start && !list.first_words.contains(&phrase) {
+                    break;
                 }
             }
         }
@@ -225,29 +232,46 @@ impl<'a> SplitText<'a> {
     }
 }
 
-/// Returns the words and phrases of `assets/code_words.txt`, without spaces, and the most words of
-/// one. Scripts without spaces are phrases of one word a character.
-fn clue_words() -> &'static (HashMap<String, Clue>, usize) {
-    static WORDS: OnceLock<(HashMap<String, Clue>, usize)> = OnceLock::new();
-    WORDS.get_or_init(|| {
-        let (mut words, mut longest, mut clue) = (HashMap::new(), 1, Clue::Code);
-        for line in include_str!("../../assets/code_words.txt").lines() {
-            match line {
-                "[code]" => clue = Clue::Code,
-                "[other]" => clue = Clue::Other,
-                _ => {}
-            }
-            let Some((_, list)) = line.split_once(": ").filter(|_| !line.starts_with('#')) else {
-                continue;
+/// The words and phrases of `assets/code_words.txt`, without spaces.
+///
+/// In a script without spaces, each character of a phrase is a word.
+struct ClueWords {
+    phrases: HashMap<String, Clue>,
+    /// The first words of phrases of several words.
+    first_words: HashSet<String>,
+    /// The most words of a phrase.
+    longest: usize,
+}
+
+impl ClueWords {
+    fn load() -> &'static Self {
+        static WORDS: OnceLock<ClueWords> = OnceLock::new();
+        WORDS.get_or_init(|| {
+            let mut words = Self {
+                phrases: HashMap::new(),
+                first_words: HashSet::new(),
+                longest: 1,
             };
-            for phrase in list.split(", ") {
-                let parts: Vec<&str> = phrase.unicode_words().collect();
-                longest = longest.max(parts.len());
-                words.insert(parts.concat(), clue);
+            let mut clue = Clue::Code;
+            for line in include_str!("../../assets/code_words.txt").lines() {
+                match line {
+                    "[code]" => clue = Clue::Code,
+                    "[other]" => clue = Clue::Other,
+                    _ => {}
+                }
+                let list = line.split_once(": ").filter(|_| !line.starts_with('#'));
+                for phrase in list.iter().flat_map(|(_, list)| list.split(", ")) {
+                    let parts: Vec<&str> = phrase.unicode_words().collect();
+                    if parts.len() > 1 {
+                        words.first_words.insert(parts[0].to_owned());
+                    }
+                    words.longest = words.longest.max(parts.len());
+                    words.phrases.insert(parts.concat(), clue);
+                }
             }
-        }
-        (words, longest)
-    })
+            words
+        })
+    }
 }
 
 #[cfg(test)]
@@ -336,11 +360,12 @@ mod tests {
 
     #[test]
     fn every_line_of_the_word_list_is_read() {
-        let (words, longest) = clue_words();
-        assert_eq!(words.get("mã"), Some(&Clue::Code));
-        assert_eq!(words.get("onetimepassword"), Some(&Clue::Code));
-        assert_eq!(words.get("쿠폰"), Some(&Clue::Other));
-        assert!((3..=8).contains(longest), "{longest}");
+        let words = ClueWords::load();
+        let clue = |phrase: &str| words.phrases.get(phrase).copied();
+        assert_eq!(clue("mã"), Some(Clue::Code));
+        assert_eq!(clue("onetimepassword"), Some(Clue::Code));
+        assert_eq!(clue("쿠폰"), Some(Clue::Other));
+        assert!((3..=8).contains(&words.longest), "{}", words.longest);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput, Settings,
-    ViewStore, built_in_views, find_browser,
+    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput,
+    Settings, ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -157,9 +157,7 @@ impl SessionFactory {
             base_url: settings.credentials.base_url.to_string(),
             clipboard: settings.clipboard.route(&self.env),
             reveal: settings.reveal,
-            browser: find_browser(&self.env),
-            home: self.env.get("HOME").map(PathBuf::from),
-            ..SessionInfo::default()
+            ..self.desktop_info()
         };
         Ok(Session {
             filter_history,
@@ -306,12 +304,23 @@ impl SessionFactory {
             refresh: DEMO_REFRESH_INTERVAL,
             keymap: self.keymap.clone(),
             saved_views: built_in_views(),
-            ..SessionInfo::default()
+            base_url: format!("http://{address}"),
+            ..self.desktop_info()
         };
         Ok(Session {
             _background_tasks: background_tasks,
             ..Session::new(info, archive, Ok(engine))
         })
+    }
+
+    /// What a session knows of the desktop, by the environment alone.
+    fn desktop_info(&self) -> SessionInfo {
+        SessionInfo {
+            clipboard: ClipboardSetting::Auto.route(&self.env),
+            browser: find_browser(&self.env),
+            home: self.env.get("HOME").map(PathBuf::from),
+            ..SessionInfo::default()
+        }
     }
 
     fn build_setup_info(&self, settings: &Settings) -> SetupInfo {

@@ -331,8 +331,15 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     }
     if !model.pending_keys.is_empty() {
         let keys = format_sequence(&model.pending_keys);
-        let text = format!("{keys} {}", ctx.glyphs.ellipsis);
-        return Some(vec![Span::styled(text, accent)]);
+        let mut spans = vec![Span::styled(
+            format!("{keys} {}", ctx.glyphs.ellipsis),
+            accent,
+        )];
+        for (key, hint) in model.continuations() {
+            spans.push(Span::styled(format!("  {key}"), accent));
+            spans.push(Span::raw(format!(" {hint}")));
+        }
+        return Some(spans);
     }
     None
 }
