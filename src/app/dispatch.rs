@@ -36,7 +36,10 @@ impl Model {
             }
             KeyMatch::Unbound => {
                 let pressed = format_sequence(&std::mem::take(&mut self.pending_keys));
-                if self.focus() != Focus::Prompt {
+                let typed = key.typed_char().filter(|_| self.help.is_none());
+                if let Some(letter) = typed.filter(|_| self.open_form()) {
+                    self.insert_text(letter.encode_utf8(&mut [0; 4]));
+                } else if self.focus() != Focus::Prompt {
                     let text = format!("{pressed} does nothing here");
                     self.notify_with(&text, Command::Help, "shows the keys");
                 }

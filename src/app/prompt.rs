@@ -247,7 +247,7 @@ impl Model {
 
     /// Inserts typed or pasted text. Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
-        if self.is_form_open() && self.help.is_none() {
+        if self.help.is_none() && (self.is_form_open() || self.open_form()) {
             self.edit_form_with(|form| form.insert(text));
             return;
         }

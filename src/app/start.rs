@@ -328,9 +328,7 @@ impl Model {
         };
         match item.action {
             StartAction::LogIn => {
-                if let StartScreenKind::SetUp { info, form } = &mut screen.kind {
-                    *form = Some(LoginForm::new(&info.base_url));
-                }
+                self.open_form();
             }
             StartAction::OpenSession(target, answer) => {
                 self.outbox.push(Effect::OpenSession {
@@ -375,6 +373,18 @@ impl Model {
     }
 
     /// Changes the form, unless its key is being verified.
+    /// Opens the form of the set-up screen, so that text can be typed or pasted into it; false where
+    /// there is no such screen, or where no key can be stored.
+    pub(super) fn open_form(&mut self) -> bool {
+        match self.start_screen.as_mut().map(|screen| &mut screen.kind) {
+            Some(StartScreenKind::SetUp { info, form }) if info.storage.is_ok() => {
+                form.get_or_insert_with(|| LoginForm::new(&info.base_url));
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
         let Some(screen) = self
             .start_screen

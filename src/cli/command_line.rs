@@ -30,8 +30,9 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let json = words
         .iter()
         .any(|word| word == "--json" || word == "--jsonl");
+    let is_query = words.iter().any(|word| word == "--");
     match Args::try_parse_from(words) {
-        Ok(args) => match detect_misspelled_command(&args) {
+        Ok(args) => match detect_misspelled_command(&args, is_query) {
             Some(error) => ParsedArgs::Invalid { error, json },
             None => ParsedArgs::Run(Box::new(args)),
         },
@@ -50,18 +51,48 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     }
 }
 
-/// Returns an error if the only word is probably a misspelled verb.
-fn detect_misspelled_command(args: &Args) -> Option<Error> {
-    let (None, [word]) = (&args.verb, args.query.as_slice()) else {
-        return None;
-    };
+/// Words that other programs use for a command, and the command here.
+const SYNONYMS: [(&str, &str); 12] = [
+    ("ls", "list"),
+    ("get", "show"),
+    ("cat", "show"),
+    ("view", "show"),
+    ("read", "show"),
+    ("find", "search"),
+    ("grep", "search"),
+    ("query", "search"),
+    ("pull", "sync"),
+    ("fetch", "sync"),
+    ("mirror", "sync"),
+    ("version", "--version"),
+];
+
+/// Commands that people expect of such a program, and that it does not have.
+const MISSING: [&str; 5] = ["stats", "export", "watch", "wait", "attachment"];
+
+/// Returns an error if the first word is probably meant as a command; words after `--` are a query.
+fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
+    let first = args
+        .query
+        .first()
+        .filter(|_| args.verb.is_none() && !is_query)?;
     let command = Args::command();
-    let verb = suggest(word, command.get_subcommands().map(clap::Command::get_name))?;
-    let word = sanitize::sanitize_line(word);
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    let synonym = SYNONYMS.iter().find(|(word, _)| word == first);
+    let verb = synonym
+        .map(|(_, verb)| *verb)
+        .or_else(|| suggest(first, verbs));
+    if verb.is_none() && !MISSING.contains(&first.as_str()) {
+        return None;
+    }
+    let word = sanitize::sanitize_line(first);
+    let query = sanitize::sanitize_line(&args.query.join(" ")).into_owned();
+    let hint = match verb {
+        Some(verb) => format!("did you mean {verb}? To search for the words: sentbox -- {query}"),
+        None => format!("to search for the words: sentbox -- {query}"),
+    };
     let error = Error::new(ErrorKind::Usage, format!("there is no command {word}"));
-    Some(error.with_hint(format!(
-        "did you mean {verb}? To look for the word, quote it twice: sentbox '\"{word}\"'"
-    )))
+    Some(error.with_hint(hint))
 }
 
 fn usage_error(error: &clap::Error) -> Error {
@@ -191,7 +222,19 @@ mod tests {
     fn similar_arguments_are_suggested() {
         assert_eq!(
             error_of("sentbox lst").1,
-            "did you mean list? To look for the word, quote it twice: sentbox '\"lst\"'"
+            "did you mean list? To search for the words: sentbox -- lst"
+        );
+        assert_eq!(
+            error_of("sentbox serach to:ana").1,
+            "did you mean search? To search for the words: sentbox -- serach to:ana"
+        );
+        assert_eq!(
+            error_of("sentbox ls").1,
+            "did you mean list? To search for the words: sentbox -- ls"
+        );
+        assert_eq!(
+            error_of("sentbox stats").1,
+            "to search for the words: sentbox -- stats"
         );
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");
@@ -219,6 +262,7 @@ mod tests {
         assert_eq!(query("sentbox ana@example.com"), "ana@example.com");
         assert_eq!(query("sentbox to:ana list --utc"), "to:ana list");
         assert_eq!(query("sentbox -- ana -bo"), "ana -bo");
+        assert_eq!(query("sentbox -- stats"), "stats");
         assert_eq!(query("sentbox \"lst\""), "\"lst\"");
         assert_eq!(
             error_of("sentbox ana -bo").1,

@@ -11,7 +11,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.transcript("lst"), @r#"
     stderr: sentbox: there is no command lst
-    stderr:    hint: did you mean list? To look for the word, quote it twice: sentbox '"lst"'
+    stderr:    hint: did you mean list? To search for the words: sentbox -- lst
     exit code 2
     "#);
     assert_snapshot!(sentbox.transcript("list --limit none"), @r"

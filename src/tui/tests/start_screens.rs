@@ -42,6 +42,21 @@ fn last(world: &World) -> &Effect {
 }
 
 #[test]
+fn typing_or_pasting_a_key_opens_the_form() {
+    let mut typed = setting_up(80, 24);
+    typed.press("r").write("e_1").press("Enter");
+    let mut pasted = setting_up(80, 24);
+    pasted.happen(Message::Pasted(SecretInput::new("re_1")));
+    pasted.press("Enter");
+    for world in [typed, pasted] {
+        let Effect::VerifyKey { key, .. } = last(&world) else {
+            panic!("{:?}", last(&world))
+        };
+        assert_eq!(key.expose(), "re_1");
+    }
+}
+
+#[test]
 fn typed_key_appears_in_no_debug_output() {
     let mut world = setting_up(80, 24);
     assert_eq!(world.model.focus(), Focus::Choice);
