@@ -43,7 +43,7 @@ pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };
 pub use model::Model;
-pub use prompt::{Prompt, PromptKind};
+pub use prompt::{Prompt, PromptKind, parse_date};
 pub use reader::{MARGIN, ReaderState};
 pub use recipient::{EmailRef, RecipientSummary};
 pub use saved_views::parse_numbered_name;

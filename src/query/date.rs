@@ -25,6 +25,8 @@ pub(crate) enum DateExpr {
     Month(i16, i8),
     /// `2026-11-02`.
     Day(Date),
+    /// `3 nov`: the most recent such day, as the list prints it; month and day.
+    MonthDay(i8, i8),
     /// `2026-11-02T09:30`: that minute.
     Minute(DateTime),
     /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
@@ -86,6 +88,7 @@ impl DateExpr {
             .or_else(|| parse_weekday_name(&text))
             .or_else(|| parse_relative(&text))
             .or_else(|| parse_iso_date(&text))
+            .or_else(|| parse_day_month(&text))
     }
 
     /// Returns the time that is meant at `now`; `None` if it is outside the calendar.
@@ -120,6 +123,12 @@ impl DateExpr {
             ),
             Self::Month(year, number) => month(Date::new(year, number, 1).ok()?)?,
             Self::Day(date) => day(date)?,
+            Self::MonthDay(month, number) => {
+                // 29 February may be eight years back.
+                let dates = (0..=8)
+                    .map(|back| Date::new(today.year().checked_sub(back)?, month, number).ok());
+                day(dates.flatten().find(|date| *date <= today)?)?
+            }
             Self::Minute(minute) => {
                 let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
                 return Some(range(start, start.checked_add(1.minute()).ok()?));
@@ -174,6 +183,43 @@ fn parse_relative(text: &str) -> Option<DateExpr> {
     Some(DateExpr::Relative(count, unit))
 }
 
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// Parses the forms in which the screen prints days: `3 Nov`, `Fri 20 Nov 2026`, and `3-nov`.
+fn parse_day_month(text: &str) -> Option<DateExpr> {
+    let mut parts: Vec<&str> = text
+        .split([' ', '-', ',', '.'])
+        .filter(|part| !part.is_empty())
+        .collect();
+    let is_weekday =
+        |word: &&str| strtime::parse("%a", word).is_ok() || parse_weekday_name(word).is_some();
+    if parts.len() > 2 && parts.first().is_some_and(is_weekday) {
+        parts.remove(0);
+    }
+    let (day, month, year) = match parts.as_slice() {
+        [one, two] if one.starts_with(|c: char| c.is_ascii_digit()) => (one, two, None),
+        [one, two] => (two, one, None),
+        [day, month, year] if year.len() == 4 => (day, month, Some(year)),
+        _ => return None,
+    };
+    let day: i8 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let month = strtime::parse("%b", month)
+        .or_else(|_| strtime::parse("%B", month))
+        .ok()?
+        .month()?;
+    match year {
+        Some(year) => Date::new(year.parse().ok()?, month, day)
+            .ok()
+            .map(DateExpr::Day),
+        // A leap year has every day that some year has.
+        None => Date::new(2024, month, day)
+            .ok()
+            .map(|_| DateExpr::MonthDay(month, day)),
+    }
+}
+
 /// Parses dates in one spelling of ISO 8601.
 ///
 /// The others (`20261102`, week dates) are more likely order numbers.
@@ -201,6 +247,9 @@ impl fmt::Display for DateExpr {
             Self::Year(year) => write!(f, "{year:04}"),
             Self::Month(year, month) => write!(f, "{year:04}-{month:02}"),
             Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
+            Self::MonthDay(month, day) => {
+                write!(f, "{day}-{}", MONTHS[usize::from(month.unsigned_abs()) - 1])
+            }
             Self::Minute(minute) => write!(f, "{}", minute.strftime("%Y-%m-%dT%H:%M")),
             Self::Relative(count, unit) => {
                 let (_, letter) = UNITS
@@ -251,6 +300,21 @@ mod tests {
                 .to_string()
         };
         (local(range.start), local(range.end))
+    }
+
+    #[test]
+    fn printed_days_are_the_most_recent_ones() {
+        let friday = berlin("2026-11-20T09:41:07");
+        let start = |text: &str| local_range(text, &friday).0[..10].to_owned();
+        assert_eq!(start("3 Nov"), "2026-11-03");
+        assert_eq!(start("nov 20"), "2026-11-20");
+        assert_eq!(start("21-november"), "2025-11-21");
+        assert_eq!(start("29 feb"), "2024-02-29");
+        assert_eq!(start("Fri 20 Nov 2020"), "2020-11-20");
+        for text in ["31 nov", "0 nov", "32 dec", "nov", "3 no", "3 nov 26", "3"] {
+            assert_eq!(DateExpr::parse(text), None, "{text}");
+        }
+        assert_eq!(DateExpr::parse("3 Nov").unwrap().to_string(), "3-nov");
     }
 
     #[test]

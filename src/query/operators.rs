@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Zoned;
 
 use crate::mail::{SafeText, Status};
+use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
 use super::date::{DateExpr, TimeRange};
@@ -108,6 +109,16 @@ impl Operator {
             .find(|spec| spec.operator == self)
             .expect("every operator is in the table")
     }
+}
+
+/// Returns a message if the part of `word` before its colon is nearly the name of an operator.
+pub(super) fn near_operator(word: &str) -> Option<String> {
+    let (name, value) = word.split_once(':')?;
+    if name.len() < 3 || value.is_empty() || value.starts_with('/') {
+        return None;
+    }
+    let near = suggest(name, OPERATORS.iter().map(|spec| spec.name))?;
+    Some(format!("searched for as a word: did you mean {near}:?"))
 }
 
 /// The message for text without a character that can be compared.

@@ -7,7 +7,9 @@ use jiff::{Timestamp, Zoned};
 
 use super::ast::{Node, Query, SortOrder, Term};
 use super::normalize::SearchText;
-use super::operators::{NO_TEXT, Operator, ParsedValue, parse_value, status_warnings};
+use super::operators::{
+    NO_TEXT, Operator, ParsedValue, near_operator, parse_value, status_warnings,
+};
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -441,6 +443,11 @@ impl Parser<'_> {
             self.consume(SyntaxRole::Error);
             return None;
         };
+        if role == SyntaxRole::Word
+            && let Some(message) = near_operator(&self.text[range.clone()])
+        {
+            self.diagnostics.push(Diagnostic::new(range, message));
+        }
         self.consume(role);
         Some(Node::Term(Term::Word(word)))
     }

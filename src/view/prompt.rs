@@ -11,8 +11,10 @@ use super::buffer::{draw_lines, draw_rule};
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar;
 use crate::app::Focus;
-use crate::app::{Command, Layout, Model, Prompt, PromptKind, parse_numbered_name, parse_query};
-use crate::query::{DateExpr, Diagnostic, SyntaxRole, SyntaxSpan};
+use crate::app::{
+    Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
+};
+use crate::query::{Diagnostic, SyntaxRole, SyntaxSpan};
 
 /// More suggestions would hide too much of the list.
 const MAX_SUGGESTIONS: u16 = 7;
@@ -149,7 +151,7 @@ fn draw_suggestions(
 
 /// Parses the input: styled ranges of a filter, and the hint above the prompt.
 fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagnostic>) {
-    const DATES: &str = "2026-11-02, yesterday, mon, last-week, 7d";
+    const DATES: &str = "2026-11-02, 3 nov, yesterday, mon, last-week, 7d";
     const VIEW: &str = "a number from 1 to 9 and a name, such as 3 Trouble";
     let hint = match prompt.kind {
         PromptKind::Filter => {
@@ -160,7 +162,7 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
                 .cloned();
             return (parsed.spans, hint);
         }
-        PromptKind::Date if DateExpr::parse(prompt.text().trim()).is_some() => None,
+        PromptKind::Date if parse_date(prompt.text()).is_some() => None,
         PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Find => None,

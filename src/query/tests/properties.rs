@@ -50,6 +50,7 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
         DateExpr::Year(year) => day.year() == year,
         DateExpr::Month(year, of) => month(day) == (year, of),
         DateExpr::Day(date) => day == date,
+        DateExpr::MonthDay(number, of_month) => (day.month(), day.day()) == (number, of_month),
         DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a range of days"),
     }
 }

@@ -159,6 +159,7 @@ fn diagnostic_names_the_misread_text() {
         ("a (", "(", "no matching \")\""),
         ("()", "()", "empty group"),
         ("\"a", "\"", "missing closing quote"),
+        ("staus:bounced", "staus:bounced", "did you mean status:?"),
         ("\u{200B}", "\u{200B}", "no text to search for"),
     ] {
         let parsed = read(typed);
