@@ -50,7 +50,10 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
         DateExpr::Year(year) => day.year() == year,
         DateExpr::Month(year, of) => month(day) == (year, of),
         DateExpr::Day(date) => day == date,
-        DateExpr::MonthDay(number, of_month) => (day.month(), day.day()) == (number, of_month),
+        DateExpr::MonthDay(number, of_month) => {
+            let is_day = |day: Date| (day.month(), day.day()) == (number, of_month);
+            day == walk_back(today, &is_day)
+        }
         DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a range of days"),
     }
 }

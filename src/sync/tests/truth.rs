@@ -55,6 +55,22 @@ fn dates() -> impl Strategy<Value = Dates> {
     ])
 }
 
+#[test]
+fn full_sync_after_the_oldest_expired_is_complete() {
+    let env = SyncEnv::new(Dates::Distinct, 0);
+    (
+        env.sim.state().cap,
+        env.sim.state().lenient,
+        env.sim.state().silent,
+    ) = (7, true, true);
+    env.sim.state().arrive(90);
+    env.full_sync();
+    env.sim.state().expire(10);
+    env.sim.state().expire(6);
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    env.check_whole().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
