@@ -3,8 +3,6 @@
 //! Mail expires from the bottom up, so the expired rows are contiguous: galloping up to a known row,
 //! then bisection, find the boundary in about as many requests as the range's length has bits.
 
-use crate::api::MAX_LIMIT;
-
 /// The state of a search. Rows are offsets from the bottom of the range.
 #[derive(Debug, Default)]
 pub(super) struct CursorSearch {
@@ -25,9 +23,9 @@ impl CursorSearch {
         }
     }
 
-    /// Returns the row to request next, and whether the boundary is less than a page below it, so that
-    /// the run can go on there. `None` if all rows were tried.
-    pub(super) fn next_offset(&self) -> Option<(u32, bool)> {
+    /// Returns the row to request next, and whether the boundary is less than a page of `page_len` below
+    /// it, so that the run can go on there. `None` if all rows were tried.
+    pub(super) fn next_offset(&self, page_len: u32) -> Option<(u32, bool)> {
         let (unknown, row) = match (self.highest_unknown, self.lowest_known) {
             (None, None) => return Some((self.start, false)),
             (None, Some(_)) => return Some((0, false)),
@@ -37,7 +35,7 @@ impl CursorSearch {
             }
             (Some(_), Some(_)) => return None,
         };
-        Some((row, row - unknown <= u32::from(MAX_LIMIT)))
+        Some((row, row - unknown <= page_len))
     }
 
     /// Records that the service does not know this row.
@@ -60,10 +58,10 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn boundary_is_found_in_32_steps(length in 1..1_000_000_u32, expired in 0..1_000_000_u32) {
+        fn boundary_is_found_in_32_steps(length in 1..1_000_000_u32, expired in 0..1_000_000_u32, page_len in 1..=100_u32) {
             let mut search = CursorSearch::starting_at(0);
             let mut steps = 0;
-            while let Some((row, enough)) = search.next_offset() {
+            while let Some((row, enough)) = search.next_offset(page_len) {
                 steps += 1;
                 prop_assert!(steps <= 32);
                 if row >= length {
@@ -71,7 +69,7 @@ mod tests {
                 } else if row < expired {
                     search.mark_unknown(row);
                 } else if row == expired || enough {
-                    prop_assert!(expired <= row && row - expired < 100);
+                    prop_assert!(expired <= row && row - expired < page_len);
                     return Ok(());
                 } else {
                     search.mark_known(row);

@@ -224,7 +224,12 @@ impl Planner {
             // From one row further up, the response shows the end again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
-        let below = match self.cursor_search.next_offset() {
+        // Some services send shorter pages than they are asked for.
+        let page_len = match u32::try_from(coverage.max_page_len) {
+            Ok(longest @ 1..100) => longest,
+            _ => u32::from(MAX_LIMIT),
+        };
+        let below = match self.cursor_search.next_offset(page_len) {
             None => Break(StopReason::NoLiveCursor),
             Some((offset, is_boundary)) => Continue(PageRequest::Below {
                 range,
@@ -448,7 +453,11 @@ impl Planner {
     /// Goes on with the cursor search. If no row is left and no cursor was refused, nothing is below.
     fn continue_search(&mut self, range: &CoveredRange) -> Option<Conclusion> {
         self.is_searching = true;
-        if self.cursor_search.next_offset().is_some() {
+        if self
+            .cursor_search
+            .next_offset(u32::from(MAX_LIMIT))
+            .is_some()
+        {
             None
         } else if self.saw_empty_page {
             self.conclude(Conclusion::End(*range))
