@@ -1,4 +1,7 @@
 //! Background requests (no key press): prefetch and countdown, and cancellation of obsolete requests.
+//!
+//! A prefetch starts once the user has acted, the selected email is shown, and the service answers; the
+//! rate limiter decides when it is sent. The countdown ticks while the service's pause lasts.
 
 use std::time::Duration;
 

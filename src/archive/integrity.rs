@@ -1,4 +1,7 @@
-//! Checks whether the archive is damaged.
+//! Checks whether the archive is damaged; changes nothing, and never repairs ([`super::repair`] does).
+//!
+//! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range whose
+//! `top` is greater than its `bottom` is damaged.
 
 use std::path::Path;
 

@@ -3,7 +3,10 @@
 //! A run is valid for the listed rows within it. A row that was imported, or retrieved by its id alone,
 //! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
 //! `schema.sql`), and the run at its new key is reset. Every listed row lies in some run, so that the
-//! runs tell which rows to fetch again.
+//! runs tell which rows to fetch again. Runs never overlap; `requested_at` 0 confirms no row.
+//!
+//! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
+//! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Row, Transaction, params};

@@ -1,4 +1,11 @@
 //! What a page proves about the listing: which covered ranges it joins, and between which rows it lies.
+//!
+//! What must hold: a range never covers an email that is absent, and ranges never overlap. A page that
+//! contradicts its cursor proves nothing. The update is computed before the rows are stored
+//! ([`super::merge`]) and written in the same transaction.
+//!
+//! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
+//! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
 use std::collections::{HashMap, HashSet};
 

@@ -6,6 +6,9 @@
 //!
 //! A retrieve alone contradicts the page that contained the email, so that deletion is *unconfirmed*:
 //! the email counts as listed until a page that should contain it has been fetched again.
+//!
+//! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
+//! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
 use std::collections::HashSet;
 

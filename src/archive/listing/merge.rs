@@ -1,4 +1,8 @@
 //! Merges a page of the service's listing into the archive: rows, coverage and status changes at once.
+//!
+//! One page is one transaction. The order matters: positions ([`super::position`]), then rows
+//! ([`crate::archive::incoming`]), then coverage ([`super::coverage_update`]), then confirmations, so that
+//! after a crash at any instant no range covers an absent email.
 
 use std::collections::HashSet;
 

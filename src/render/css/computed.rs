@@ -1,4 +1,8 @@
 //! `ComputedStyle`: the CSS properties that the layout uses, and how declarations change them.
+//!
+//! Lengths in `rem` become pixels when a declaration is applied, with the root's font size; the default
+//! size serves where no element is known yet. [`super::property`] parses declarations, and
+//! [`super`] applies them in the order of the cascade.
 
 /// A length as written; fonts and the containing block turn it into pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
