@@ -113,7 +113,7 @@ fn slug(text: &str, max_bytes: usize) -> String {
 /// # Errors
 ///
 /// A sentence, if the email has no html part and `format` is html.
-pub(crate) fn export_email(
+fn export_email(
     email: &Email,
     format: ExportFormat,
     zone: &TimeZone,
@@ -129,12 +129,28 @@ pub(crate) fn export_email(
     }
 }
 
+/// Writes the email as a new file; the error is a sentence.
+pub(crate) fn save_email(
+    path: &Path,
+    format: ExportFormat,
+    email: &Email,
+    zone: &TimeZone,
+) -> Result<(), String> {
+    let contents = export_email(email, format, zone)?;
+    write_new_file(path, &contents).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            format!("{} exists already; choose another name", path.display())
+        }
+        _ => format!("{}: {error}", path.display()),
+    })
+}
+
 /// Writes a new file that only its owner can read.
 ///
 /// # Errors
 ///
 /// If the file exists already or cannot be written; no part of it is left then.
-pub(crate) fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

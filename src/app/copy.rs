@@ -18,7 +18,6 @@ use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email};
-use crate::render::{self, BodyView};
 use crate::text::format::plural;
 use crate::text::secrets;
 
@@ -60,17 +59,16 @@ impl Model {
                 _ => return self.notify("the body is not loaded yet"),
             },
             CopyField::Json => match self.reader_state() {
-                ReaderState::Ready(opened, _)
-                    if !self.reader.reveals_secrets && holds_secret(&opened.email) =>
-                {
-                    let text = "the JSON contains a code or a single-use link, which are masked";
-                    return self.notify_with(
-                        text,
-                        Command::Reveal,
-                        "reveals them, then copy again",
-                    );
+                ReaderState::Ready(opened, Some(body)) => {
+                    let in_subject = !secrets::find_codes(&summary.subject).is_empty();
+                    if !self.reader.reveals_secrets && (body.has_secrets || in_subject) {
+                        let text =
+                            "the JSON contains a code or a single-use link, which are masked";
+                        let does = "reveals them, then copy again";
+                        return self.notify_with(text, Command::Reveal, does);
+                    }
+                    ("JSON", opened.email.json.to_string())
                 }
-                ReaderState::Ready(opened, _) => ("JSON", opened.email.json.to_string()),
                 _ => return self.notify("the email is not loaded yet"),
             },
             CopyField::Curl => ("curl command", curl_command(&self.session.base_url, &id)),
@@ -275,15 +273,6 @@ impl ClipboardText {
         let length = self.text.graphemes(true).count() as u64;
         format!("copied: {}, {}", self.label, plural(length, "character"))
     }
-}
-
-/// True if a code or a single-use link is in the subject or a body of the email.
-fn holds_secret(email: &Email) -> bool {
-    let bodies = [BodyView::Rendered, BodyView::Text];
-    !secrets::find_codes(&email.summary.subject).is_empty()
-        || bodies
-            .into_iter()
-            .any(|view| render::has_secrets(email, view))
 }
 
 /// Writes a time in `zone` and in UTC: `2026-11-21 21:30 CET (20:30 UTC)`.

@@ -40,6 +40,8 @@ pub struct Body {
     pub(crate) links: Vec<Link>,
     /// Facts about the whole body: it is cut, it has a tracker.
     pub(crate) notices: Vec<BodyNotice>,
+    /// Whether the email has a code or a single-use link; known only if they are masked.
+    pub(crate) has_secrets: bool,
 }
 
 /// One line; it may be wider than the screen and is then scrolled sideways.

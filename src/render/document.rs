@@ -192,7 +192,7 @@ fn lay_out_html_part(content: &BlockContent, width: usize) -> Body {
     let body = catch_panics(|| Body {
         lines: layout::lay_out_blocks(&content.blocks, width),
         links: content.links.clone(),
-        notices: Vec::new(),
+        ..Body::default()
     });
     body.unwrap_or_else(|| {
         let mut body = TextPart::parse(&visible_text(content)).lay_out(width);

@@ -12,8 +12,9 @@ use crate::text::secrets;
 
 /// Replaces each character of a code, and of a single-use URL behind its host, by a mark;
 /// a wide character by two, so that the layout stays.
-pub(crate) fn mask_body(body: &mut Body) {
+pub(super) fn mask_body(body: &mut Body) {
     let secrets = find_secrets(body);
+    body.has_secrets = is_secret(body, &secrets);
     if secrets.is_empty() {
         return;
     }
@@ -42,11 +43,22 @@ pub(crate) fn mask_body(body: &mut Body) {
     }
 }
 
-/// True if a view of the email has a code or a single-use link.
-pub(crate) fn has_secrets(email: &Email, view: BodyView) -> bool {
-    const WIDTH: u16 = 80;
-    let body = super::lay_out(email, view, WIDTH);
-    body.links.iter().any(|link| link.masked_target().is_some()) || !find_secrets(&body).is_empty()
+/// Lays out a view of an email with its secrets masked.
+///
+/// [`Body::has_secrets`] is about the whole email: the text part may lack a link of the html part.
+pub(crate) fn lay_out_masked(email: &Email, view: BodyView, width: u16) -> Body {
+    let mut body = super::lay_out(email, view, width);
+    mask_body(&mut body);
+    if view == BodyView::Text && !body.has_secrets && email.html.is_some() {
+        let rendered = super::lay_out(email, BodyView::Rendered, width);
+        body.has_secrets = is_secret(&rendered, &find_secrets(&rendered));
+    }
+    body
+}
+
+fn is_secret(body: &Body, secrets: &[Range<usize>]) -> bool {
+    let mut links = body.links.iter();
+    !secrets.is_empty() || links.any(|link| link.masked_target().is_some())
 }
 
 /// Returns the byte ranges of all secrets in the text of the lines, in order.

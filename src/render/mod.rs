@@ -21,7 +21,7 @@ pub(crate) use body::{Body, BodyLine, BodyView, Link, LinkFlag, SpanRole, SpanSt
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;
 pub(crate) use html::extract_text;
-pub(crate) use mask::{has_secrets, mask_body};
+pub(crate) use mask::lay_out_masked;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

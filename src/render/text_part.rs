@@ -93,7 +93,7 @@ impl TextPart {
         Body {
             lines,
             links: self.links.clone(),
-            notices: Vec::new(),
+            ..Body::default()
         }
     }
 }

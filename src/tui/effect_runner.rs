@@ -1,13 +1,10 @@
 //! `EffectRunner`: turns each effect into exactly one later message.
 
 use std::future::Future;
-use std::io;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
@@ -28,8 +25,7 @@ use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::export::{self, ExportFormat};
-use crate::mail::Email;
+use crate::export;
 use crate::query::{Query, complete};
 use crate::sync::Engine;
 
@@ -398,7 +394,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 email,
                 zone,
             } => self.spawn_blocking(move || {
-                Message::EmailSaved(request, save_email(path, format, &email, &zone))
+                let saved = export::save_email(&path, format, &email, &zone);
+                Message::EmailSaved(request, saved.map(|()| path))
             }),
             Effect::Timer {
                 request,
@@ -584,21 +581,4 @@ impl<S: EmailApi> Drop for EffectRunner<S> {
 
 fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
-}
-
-fn save_email(
-    path: PathBuf,
-    format: ExportFormat,
-    email: &Email,
-    zone: &TimeZone,
-) -> Result<PathBuf, String> {
-    let contents = export::export_email(email, format, zone)?;
-    match export::write_new_file(&path, &contents) {
-        Ok(()) => Ok(path),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(format!(
-            "{} exists already; choose another name",
-            path.display()
-        )),
-        Err(error) => Err(format!("{}: {error}", path.display())),
-    }
 }

@@ -253,11 +253,11 @@ impl RenderCache {
         if let Some(body) = lock().get(&key) {
             return body;
         }
-        let mut body = render::lay_out(email, view, width);
-        if masked {
-            render::mask_body(&mut body);
-        }
-        let body = Arc::new(body);
+        let body = Arc::new(if masked {
+            render::lay_out_masked(email, view, width)
+        } else {
+            render::lay_out(email, view, width)
+        });
         lock().insert(key, body.clone());
         body
     }

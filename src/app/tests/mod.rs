@@ -11,3 +11,4 @@ mod recipient;
 mod saved_views;
 mod service;
 mod take_along;
+mod world;

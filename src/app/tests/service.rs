@@ -5,23 +5,31 @@ use crate::app::{Effect, Message, MouseInput, TimerKind};
 use crate::error::{Error, ErrorKind};
 use ratatui::layout::Position;
 
+fn count_older_requests(world: &World) -> usize {
+    let effects = world.asked.iter();
+    effects
+        .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+        .count()
+}
+
 #[test]
 fn older_pages_load_before_end_one_by_one() {
     let mut mailbox = Mailbox::of(90);
     mailbox.older_pages = 3;
     let mut world = World::at_rest(120, 40, mailbox);
-    let extends = |world: &World| {
-        world
-            .asked
-            .iter()
-            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
-            .count()
-    };
-    assert_eq!(extends(&world), 0, "far from the end nothing is fetched");
+    assert_eq!(
+        count_older_requests(&world),
+        0,
+        "far from the end nothing is fetched"
+    );
     for _ in 0..60 {
         world.press("j");
     }
-    assert_eq!(extends(&world), 1, "holding a key is no storm of requests");
+    assert_eq!(
+        count_older_requests(&world),
+        1,
+        "holding a key is no storm of requests"
+    );
     world.settle();
     assert_eq!(world.mailbox.rows.len(), 190);
     world.press("G").settle();
@@ -29,7 +37,7 @@ fn older_pages_load_before_end_one_by_one() {
     assert_eq!(world.mailbox.rows.len(), 390);
     world.press("G").settle();
     assert_eq!(
-        extends(&world),
+        count_older_requests(&world),
         3,
         "everything is there, so nothing more is asked"
     );
@@ -191,22 +199,15 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     let mut mailbox = Mailbox::of(1_000);
     mailbox.older_pages = 30;
     let mut world = World::at_rest(120, 40, mailbox);
-    let extends = |world: &World| {
-        world
-            .asked
-            .iter()
-            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
-            .count()
-    };
     world.press("/").write("#-1").press("Enter").settle();
     assert_eq!(
-        (world.model.list.total, extends(&world)),
+        (world.model.list.total, count_older_requests(&world)),
         (Some(0), 0),
         "a filter alone sends no request"
     );
     world.press("b").settle();
     assert_eq!(
-        (world.model.list.total, extends(&world)),
+        (world.model.list.total, count_older_requests(&world)),
         (Some(111), 2),
         "the second page has enough for a screen"
     );
@@ -224,7 +225,7 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     for _ in 0..12 {
         world.answer(world.pending.len() - 1);
     }
-    let before = extends(&world);
+    let before = count_older_requests(&world);
     assert!(
         before > 2
             && world
@@ -235,13 +236,13 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     );
     world.press("Ctrl-x").settle();
     assert_eq!(
-        (world.model.load_older, extends(&world)),
+        (world.model.load_older, count_older_requests(&world)),
         (None, before),
         "the running request ends, and no other starts"
     );
     world.press("b").settle();
     assert_eq!(
-        (world.model.list.archive_total, extends(&world)),
+        (world.model.list.archive_total, count_older_requests(&world)),
         (Some(4_000), 30),
         "until there is nothing more"
     );

@@ -116,3 +116,16 @@ fn panics_are_caught_only_inside_catch_panics() {
     assert_eq!(outcome, None);
     assert!(!is_catching_panics());
 }
+
+#[test]
+fn text_view_knows_of_secrets_in_the_html_part() {
+    let html = "<a href='https://acme.example/reset?x=1'>Reset</a>";
+    let has_secrets = |html, view| {
+        let email = email(html, Some("Open the link."));
+        crate::render::lay_out_masked(&email, view, 60).has_secrets
+    };
+    for view in [BodyView::Rendered, BodyView::Text, BodyView::Source] {
+        assert!(has_secrets(Some(html), view), "{view:?}");
+    }
+    assert!(!has_secrets(None, BodyView::Text));
+}
