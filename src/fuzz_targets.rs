@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use unicode_width::UnicodeWidthStr;
 
 use crate::api::parse_page;
 use crate::archive::{Archive, ArchiveLocation, ListingPage, PagePosition, WindowAnchor};
@@ -15,6 +14,7 @@ use crate::config::check_config;
 use crate::query::{ParseContext, parse};
 use crate::render::lay_out_html;
 use crate::text::sanitize::{sanitize_block, sanitize_line};
+use crate::text::width::DisplayWidth as _;
 
 /// Any text is a query, and its canonical text means the same.
 pub fn query(data: &[u8]) {

@@ -1,10 +1,9 @@
 //! The header of an email as lines, as far as they fit into the pane.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
+use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
 
 /// One line of the header. The view draws it; that it is one line is decided here, because

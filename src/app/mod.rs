@@ -53,9 +53,8 @@ pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;
 
-use unicode_width::UnicodeWidthStr;
-
 use crate::render::BodyLine;
+use crate::text::width::DisplayWidth as _;
 
 /// Columns that a line of a body takes.
 pub fn line_width(line: &BodyLine) -> usize {

@@ -3,7 +3,6 @@
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::ProfileContext;
 use super::args::NO_HELP;
@@ -12,6 +11,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, Status, Summary};
+use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
 
 /// The width of a status: symbol, space, the longest word.

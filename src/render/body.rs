@@ -1,8 +1,7 @@
 //! `Body`: a laid-out email body: lines of styled spans, links and notices.
 
+use crate::text::width::DisplayWidth as _;
 use std::sync::Arc;
-
-use unicode_width::UnicodeWidthStr;
 
 /// One of the four views of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,7 +1,7 @@
 //! The plain-text part: quotes, flowed paragraphs (RFC 3676), columns and links.
 
+use crate::text::width::DisplayWidth as _;
 use linkify::{LinkFinder, LinkKind};
-use unicode_width::UnicodeWidthStr;
 
 use super::body::{Body, BodyLine, BodySpan, Link, SpanRole, SpanStyle, push_span, spans_width};
 use super::layout::MAX_LINES;

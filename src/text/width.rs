@@ -1,7 +1,27 @@
 //! Cuts, pads and wraps text by the columns it takes on a screen, never inside a character as people see it.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+
+/// The columns that a text takes on the screen.
+pub(crate) trait DisplayWidth {
+    /// Returns the sum over grapheme clusters: the screen has one cell or two for each.
+    ///
+    /// `unicode-width` gives some clusters side by side (Arabic lam and alef, for example) the width
+    /// of their ligature. A grid of cells has no ligatures, so the sum is the width that is drawn.
+    fn width(&self) -> usize;
+}
+
+impl DisplayWidth for str {
+    fn width(&self) -> usize {
+        if self.chars().all(|c| c < '\u{590}') {
+            // No script below this has ligatures of several clusters.
+            return unicode_width::UnicodeWidthStr::width(self);
+        }
+        self.graphemes(true)
+            .map(unicode_width::UnicodeWidthStr::width)
+            .sum()
+    }
+}
 
 /// The start of `text` that takes at most `columns`, with an ellipsis if something is missing.
 #[must_use]
@@ -84,6 +104,9 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
 
     #[test]
     fn wide_characters_and_clusters_are_not_split() {
@@ -94,6 +117,18 @@ mod tests {
         assert_eq!(align_right("ab", 4, "…"), "  ab");
         assert_eq!(truncate("abc", 0, "…"), "");
         assert_eq!(skip_columns("ご注文", 3), " 文");
+    }
+
+    /// Arabic, Hebrew, Lisu and Buginese have ligatures of several clusters.
+    #[test]
+    fn width_is_the_sum_of_drawn_cells() {
+        for text in ["لا", "سلام لا إله", "א\u{200d}ל", "ꓸꓹ", "🇩🇪 नमस्ते", "ご注文 ok"]
+        {
+            let mut row = Buffer::empty(Rect::new(0, 0, 40, 1));
+            let (end, _) = row.set_stringn(0, 0, text, 40, Style::new());
+            assert_eq!(text.width(), usize::from(end), "{text}");
+            assert_eq!(align_left(text, 5, "…").width(), 5, "{text}");
+        }
     }
 
     proptest! {

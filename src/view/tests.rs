@@ -481,3 +481,59 @@ fn recipient_summary_shows_bounces_and_reason() {
         );
     }
 }
+
+#[test]
+fn log_in_cursor_is_on_low_screens_in_the_form() {
+    let mut world = setting_up(80, 4);
+    world.press("Enter").settle();
+    let terminal = terminal(&world, &render_ctx());
+    let cursor = terminal.backend().cursor_position();
+    let lines = text(&terminal);
+    let row = lines.lines().nth(usize::from(cursor.y)).unwrap();
+    assert!(row.trim_start().starts_with("key"), "{cursor}\n{lines}");
+}
+
+#[test]
+fn date_beyond_the_calendar_is_rejected_in_words() {
+    let mut world = World::at_rest(80, 24, varied());
+    world
+        .press("g d")
+        .write("99999999d")
+        .press("Enter")
+        .settle();
+    assert!(screen(&world).contains("not a date; examples:"));
+}
+
+/// Each script has clusters whose width depends on what measures them.
+#[test]
+fn times_are_aligned_beside_every_script() {
+    let subjects = [
+        "سلام لا إله إلا الله",
+        "नमस्ते दुनिया क्षत्रिय",
+        "สวัสดีครับ น้ำ",
+        "🇩🇪🇫🇷 👩‍💻 👍🏽 ok",
+        "e\u{301}a\u{308}o\u{302} combined",
+        "שלום עולם",
+        "ご注文の確認 안녕하세요",
+    ];
+    let mut mailbox = varied();
+    for (row, subject) in mailbox.rows.iter_mut().zip(subjects) {
+        row.summary.subject = crate::mail::SafeText::new(subject);
+    }
+    for width in 20..=200 {
+        let world = World::at_rest(width, 45, mailbox.clone());
+        let terminal = terminal(&world, &render_ctx());
+        let buffer = terminal.backend().buffer();
+        let list = world.model.layout().list;
+        for y in list.rows().map(|row| row.y) {
+            let mut x = list.left();
+            while x < list.right() {
+                let columns = unicode_width::UnicodeWidthStr::width(buffer[(x, y)].symbol());
+                x += u16::try_from(columns).unwrap().max(1);
+            }
+            assert_eq!(x, list.right(), "{width}, row {y}");
+        }
+        let shown = text(&terminal);
+        assert!(shown.contains("09:41"), "{width}\n{shown}");
+    }
+}

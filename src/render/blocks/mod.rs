@@ -10,10 +10,9 @@ mod image;
 mod inline;
 mod table;
 
+use crate::text::width::DisplayWidth as _;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-use unicode_width::UnicodeWidthStr;
 
 use super::body::{BodySpan, Link, SpanRole, SpanStyle};
 use super::css::ComputedStyle;

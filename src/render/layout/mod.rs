@@ -4,10 +4,9 @@ mod paragraphs;
 mod table;
 pub(super) mod wrap;
 
-use unicode_width::UnicodeWidthStr;
-
 use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
+use crate::text::width::DisplayWidth as _;
 
 /// Bodies of more lines are cut.
 pub(super) const MAX_LINES: usize = 50_000;

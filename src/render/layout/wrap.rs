@@ -5,9 +5,10 @@
 //! breaks differ, so neither can replace the other.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
 use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span, spans_width};
+use crate::text::width::DisplayWidth as _;
 
 /// Text of one style, to be wrapped.
 #[derive(Debug, Clone, Copy)]
