@@ -2,6 +2,9 @@
 //!
 //! A prefetch starts once the user has acted, the selected email is shown, and the service answers; the
 //! rate limiter decides when it is sent. The countdown ticks while the service's pause lasts.
+//!
+//! `Model::reconcile` ends with `schedule_background`. The event loop asks `Model::is_wanted` after each
+//! message and cancels what is not.
 
 use std::time::Duration;
 
@@ -46,7 +49,7 @@ impl Prefetch {
         Some(Effect::PrefetchEmail(self.request.start(), id))
     }
 
-    /// Forgets the current email and cancels its request.
+    /// Forgets the current email and cancels its request. A late answer to it stays stale.
     pub(super) fn reset(&mut self) {
         *self = Self {
             request: std::mem::take(&mut self.request),

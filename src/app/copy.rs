@@ -1,4 +1,6 @@
 //! Takes the selected email along: copies a part of it, or saves it as a file.
+//!
+//! `commands.rs` calls the `check_*` method of a command before it runs it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,7 +23,8 @@ use crate::mail::{Address, ApiTime, Email};
 use crate::text::format::plural;
 use crate::text::secrets;
 
-/// The most bytes that are copied. Terminals drop a longer sequence: base64 makes 100 kB of them.
+/// The most bytes that are copied; base64 turns 74 kB into about 100 kB, and terminals drop longer
+/// sequences. It holds for programs too, because the terminal gets what they refuse.
 const MAX_BYTES: usize = 74_000;
 
 impl Model {

@@ -1,7 +1,11 @@
 //! `Effect`: I/O that the program requests, and `Pending`: the value that is loading meanwhile.
 //!
 //! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
-//! message.
+//! message. A session switch makes a new model, whose `RequestId`s start again, so it drops the answers
+//! that are still pending.
+//!
+//! `tui/effect_runner.rs` runs them. A new service request also needs a [`RequestKind`] and an arm in
+//! `Model::is_wanted`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

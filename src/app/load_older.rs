@@ -1,4 +1,7 @@
 //! The search of older mail: loads page after page until enough emails match.
+//!
+//! `OlderLoaded` calls `apply_older_page`, `Counted` calls `continue_load_older`, which requests the next
+//! page.
 
 use super::commands::Command;
 use super::message::SyncUpdate;

@@ -1,4 +1,7 @@
 //! The prompt: a line for typed text. While it is open, characters are text and no commands.
+//!
+//! The command palette is one, too. While the log-in form is open, keys go to the form (`start.rs`).
+//! `view/prompt.rs` draws.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -140,7 +143,8 @@ impl Prompt {
         self.suggestion.take().is_some()
     }
 
-    /// Puts an earlier or a later filter of the history into the line.
+    /// Puts an earlier or a later filter of the history into the line. The history does not change while a
+    /// prompt is open.
     pub fn recall_filter(&mut self, side: Direction, history: &[String]) {
         let (back, typed) = self
             .recalled
@@ -309,7 +313,7 @@ impl Model {
         self.set_filter(filter);
     }
 
-    /// Keeps the filter and closes the prompt, unless an operator still needs its value.
+    /// Carries out the prompt by its kind. A filter stays open while an operator still needs its value.
     pub(super) fn accept_prompt(&mut self) {
         /// The most filters in the history.
         const MAX_FILTERS: usize = 100;

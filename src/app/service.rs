@@ -1,4 +1,6 @@
 //! The state of the service, when it is asked again, and how the model applies its updates.
+//!
+//! `Model::update` (`model.rs`) passes each answer to one `apply_*` here.
 
 use std::time::Duration;
 
@@ -23,6 +25,9 @@ const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 
 /// The state of the service.
+///
+/// A method that returns an [`Effect`] may have started its [`Pending`]: the caller must emit the effect, or
+/// the request never ends.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceStatus {
     /// Why no request is possible.
@@ -381,8 +386,9 @@ impl Model {
 
     /// Shows older emails, which arrive below the list.
     pub(super) fn apply_older(&mut self, update: &SyncUpdate) {
-        self.apply_update(0, update.changed.clone());
-        self.reload_list();
+        if !self.apply_update(0, update.changed.clone()) {
+            self.reload_list();
+        }
     }
 
     /// Loads rows, counts and recipient card again.
@@ -396,9 +402,7 @@ impl Model {
     /// of confirmation.
     pub(super) fn apply_confirmed(&mut self, update: SyncUpdate) {
         self.service.update_reach(update.reach, update.head_at);
-        let has_changes = !update.changed.is_empty() || update.new > 0;
-        self.apply_update(update.new, update.changed);
-        if !has_changes {
+        if !self.apply_update(update.new, update.changed) {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }

@@ -372,7 +372,6 @@ impl Model {
         }
     }
 
-    /// Changes the form, unless its key is being verified.
     /// Opens the form of the set-up screen, so that text can be typed or pasted into it; false where
     /// there is no such screen, or where no key can be stored.
     pub(super) fn open_form(&mut self) -> bool {
@@ -385,6 +384,7 @@ impl Model {
         }
     }
 
+    /// Changes the form, unless its key is being verified.
     pub(super) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
         let Some(screen) = self
             .start_screen

@@ -1,4 +1,6 @@
 //! The matches of a search in a body, as lines and bytes.
+//!
+//! The effect runner calls [`find_matches`]; `reader.rs` keeps the result.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,8 +62,8 @@ impl TextMatch {
 /// More matches than a user steps through.
 const MAX_MATCHES: usize = 1_000;
 
-/// The size from which a text is searched at the next blank line: a normalised text with the
-/// offsets of its origin takes many times its size.
+/// A chunk ends at the first blank line after this many bytes, because normalised text takes many times
+/// its size. Four chunks without a blank line are cut at a line end; a match across that cut is lost.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// Finds all matches from the top to the bottom, also across line ends; stops if not `is_wanted`.

@@ -1,4 +1,6 @@
 //! Binds an archive to a service and a key, so that the mail of two teams is not mixed by accident.
+//!
+//! `tui/sessions.rs` and `cli/open_archive.rs` open archives of profiles, and only here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ pub(crate) enum OnMismatch {
     Ask,
     /// Use it: it has mail of the same team.
     Adopt,
-    /// Move it to a backup and create a new one.
+    /// Create a new one; move the file that is in its path, or that is unusable, to a backup.
     BackUp,
 }
 
@@ -59,7 +61,7 @@ impl IdentityMismatch {
     /// Finds an archive that the user must decide about before that of `settings` is opened.
     ///
     /// That is one that another key of the profile filled while its own has none yet, or a file from
-    /// elsewhere. Changes nothing.
+    /// elsewhere. It binds nothing; opening moves an archive of an older version to a backup.
     pub(crate) fn find(settings: &Settings) -> Result<Option<Self>> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -217,6 +219,8 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
 
 /// Finds the most recently used archive of this profile's other keys at the same service. Keys from the
 /// environment change often, and each has its own archive.
+///
+/// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
 fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let file = path.file_name()?;
     let folder = path

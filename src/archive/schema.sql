@@ -174,7 +174,8 @@ CREATE TRIGGER mail_after_move AFTER UPDATE OF sort_key ON mail WHEN old.sort_ke
     -- The run there is read again. 1 << 62 is beyond all keys but those of rows between two keys.
     UPDATE confirmed_run SET requested_at = 0, response_seq = 0, may_change = 1
     WHERE bottom >= new.sort_key AND top = (SELECT max(top) FROM confirmed_run WHERE top <= new.sort_key);
-    INSERT INTO confirmed_run SELECT new.sort_key, new.sort_key, 0, 0, 1 WHERE new.listed AND abs(new.sort_key) < 1 << 62
+    INSERT INTO confirmed_run (top, bottom, requested_at, response_seq, may_change)
+    SELECT new.sort_key, new.sort_key, 0, 0, 1 WHERE new.listed AND abs(new.sort_key) < 1 << 62
         AND NOT EXISTS (SELECT 1 FROM confirmed_run WHERE bottom >= new.sort_key
             AND top = (SELECT max(top) FROM confirmed_run WHERE top <= new.sort_key));
     DELETE FROM search WHERE rowid = old.fts_rowid;

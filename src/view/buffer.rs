@@ -6,10 +6,10 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
-use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
 use crate::query::{Field, Query, find_substrings};
+use crate::text::width::DisplayWidth as _;
 
 /// Removes columns at the left and right of `area`.
 pub const fn inset(area: Rect, left: u16, right: u16) -> Rect {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::LineWriter;
 use super::render_ctx::{ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH, Theme};
@@ -14,6 +13,7 @@ use crate::app::{Command, Focus, Layout, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::mail::Status;
 use crate::query::{Field, Query};
+use crate::text::width::DisplayWidth as _;
 
 /// Columns of the status label.
 const STATUS_WIDTH: usize = 10;

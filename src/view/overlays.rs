@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::{RenderCtx, Theme};
 use crate::app::keymap::{HelpLine, help_lines};
 use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
 use crate::error::{Error, RequestDetails};
+use crate::text::width::DisplayWidth as _;
 
 /// Columns of the keys in the help.
 const MAX_KEYS_WIDTH: usize = 22;

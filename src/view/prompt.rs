@@ -1,11 +1,12 @@
 //! Draws the prompt, and above it hints and suggestions.
+//!
+//! `status_bar` leaves the bottom line free while a prompt has the focus.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, draw_rule};
 use super::render_ctx::{RenderCtx, Theme};
@@ -15,6 +16,7 @@ use crate::app::{
     Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
 };
 use crate::query::{Diagnostic, SyntaxRole, SyntaxSpan};
+use crate::text::width::DisplayWidth as _;
 
 /// More suggestions would hide too much of the list.
 const MAX_SUGGESTIONS: u16 = 7;
@@ -162,8 +164,8 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
                 .cloned();
             return (parsed.spans, hint);
         }
-        PromptKind::Date if parse_date(prompt.text()).is_some() => None,
         PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
+        PromptKind::Date if parse_date(prompt.text()).is_some() => None,
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Find => None,
         PromptKind::Command if prompt.is_rejected => Some("no command has this name".to_owned()),

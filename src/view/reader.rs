@@ -4,7 +4,6 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, highlight_matches, inset, style_ranges};
 use super::placeholders::draw_error;
@@ -18,6 +17,7 @@ use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
 use crate::text::format::plural;
 use crate::text::width;
+use crate::text::width::DisplayWidth as _;
 
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {

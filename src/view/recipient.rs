@@ -3,7 +3,6 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::{RenderCtx, Theme};
@@ -12,6 +11,7 @@ use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, Status};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
+use crate::text::width::DisplayWidth as _;
 
 /// Spaces between two counts.
 const GAP: &str = "   ";

@@ -3,13 +3,13 @@
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::style::{Color, Modifier, Style};
-use unicode_width::UnicodeWidthStr;
 
 use crate::config::Palette;
 use crate::mail::{ApiTime, Status};
 use crate::query;
 use crate::render::{SpanRole, SpanStyle};
 use crate::text::width;
+use crate::text::width::DisplayWidth as _;
 
 /// Columns of [`RenderCtx::format_short`].
 pub const SHORT_WIDTH: usize = 6;

@@ -6,7 +6,6 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::{RenderCtx, Theme};
@@ -16,6 +15,7 @@ use crate::app::start::{FormField, LoginForm, StartScreenKind};
 use crate::app::{Command, Keymap, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width;
+use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
 
 /// Text is no wider than this.
@@ -39,7 +39,7 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
         columns: usize::from(area.width.min(MAX_TEXT_WIDTH)),
     };
     let state = view.build_state();
-    // Heading and state are always drawn.
+    // The state is always drawn.
     let menu_height = usize::from(area.height).saturating_sub(1 + state.len());
     let menu = |columns| Section::new(0, view.build_menu(columns, menu_height));
     let state = Section::new(0, state);
@@ -99,7 +99,7 @@ impl<'a> Section<'a> {
 
 /// Draws as many sections as fit, with empty lines between them where those fit too.
 ///
-/// Returns the row of the second section.
+/// Returns the row of the first section that is never left out.
 fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u16 {
     let height = usize::from(area.height);
     let count = |sections: &[Section]| -> usize {
@@ -119,10 +119,10 @@ fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u
     let gap = u16::from(count(&sections) + gaps <= height);
     let top = u16::from(count(&sections) + gaps + 2 <= height);
     let mut y = area.y + top;
-    let mut second = y;
-    for (nth, section) in sections.iter().enumerate() {
-        if nth == 1 {
-            second = y;
+    let mut first_kept = None;
+    for section in &sections {
+        if section.drop_order == 0 {
+            first_kept.get_or_insert(y);
         }
         let rest = Rect {
             y,
@@ -132,7 +132,7 @@ fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u
         draw_lines(&section.lines, rest, frame);
         y += u16::try_from(section.lines.len()).unwrap_or(u16::MAX) + gap;
     }
-    second
+    first_kept.unwrap_or(y)
 }
 
 /// A start screen and what its sections are built from.

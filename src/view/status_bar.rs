@@ -6,7 +6,6 @@ use std::time::Duration;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr as _;
 
 use super::render_ctx::{RenderCtx, Theme};
 use crate::app::keymap::format_sequence;
@@ -18,6 +17,7 @@ use crate::app::{
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::text::format::{group_digits, plural};
+use crate::text::width::DisplayWidth as _;
 
 /// From this many columns on, texts have their long form.
 const MIN_DETAIL_WIDTH: u16 = 50;

@@ -45,7 +45,7 @@ impl CompressedBody {
         String::from_utf8(bytes).map_err(damaged_error)
     }
 
-    /// Parses the JSON.
+    /// Parses the JSON. Its status is that of the retrieval; `mail.last_event` is the current one.
     pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
         wire::Email::parse(&self.to_json(conn)?).map_err(damaged_error)
     }
@@ -68,6 +68,7 @@ impl BodyCompressor {
     }
 
     /// Stores the JSON as the body of an email, in place of an earlier one.
+    /// Callers use `dictionary::store_bodies`, which makes dictionaries first.
     pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
         let dictionary = self.dictionary.as_ref();
         let (number, text) = dictionary

@@ -2,6 +2,7 @@
 //!
 //! A million emails have two million UUIDs, an index of one of them, and a million times; as text they would
 //! be a third of the archive. `SQLite` stores the type beside the value, so a short form is never mistaken.
+//! `row.rs` converts whole rows; of the times, only `created_at` is encoded.
 
 use std::fmt::Write as _;
 
@@ -51,7 +52,7 @@ pub(crate) fn decode_id(value: ValueRef) -> String {
 }
 
 /// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain, which is omitted if it is the
-/// sender's; any other as text.
+/// sender's; any other as text. It depends on the sender, so a row writes both together.
 pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text
@@ -125,7 +126,8 @@ fn format_uuid(bytes: [u8; 16]) -> String {
     .join("-")
 }
 
-/// The known ways to write a time.
+/// The known ways to write a time. A stored time holds the index and depends on the length: a change
+/// needs a new schema version.
 const FORMATS: [fn(&mut String, u32); 4] = [
     // As the documentation of the service writes it.
     |text, micros| _ = write!(text, ".{micros:06}+00:00"),
@@ -172,6 +174,8 @@ pub(crate) fn decode_time(value: ValueRef) -> Option<String> {
 }
 
 /// Returns the encoded bounds of all times between two (in microseconds), both included.
+///
+/// Times that are stored as text lie outside; `search/scan.rs` does not skip them.
 pub(crate) const fn encode_time_range(oldest: i64, newest: i64) -> (i64, i64) {
     (
         oldest.saturating_mul(FORMAT_COUNT),

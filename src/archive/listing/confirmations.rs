@@ -5,6 +5,9 @@
 //! `schema.sql`), and the run at its new key is reset. Every listed row lies in some run, so that the
 //! runs tell which rows to fetch again. Runs never overlap; `requested_at` 0 confirms no row.
 //!
+//! `merge.rs` calls [`record_run`] after it has inserted rows and range. For a page that moved rows or has
+//! no range it calls [`record_row`] for each row, and [`ensure_run`] if there is a range.
+//!
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
@@ -180,7 +183,7 @@ pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
 pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
-    let query = "INSERT INTO confirmed_run SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
+    let query = "INSERT INTO confirmed_run (top, bottom, requested_at, response_seq, may_change) SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
     sql::execute(tx, query, [key]).map(drop)
 }

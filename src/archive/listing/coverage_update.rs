@@ -166,7 +166,8 @@ impl CoverageUpdate {
     /// Assigns keys to the page's emails, moves rows that contradict its order, and deletes the ranges
     /// that it joins.
     ///
-    /// Returns the joined range, which is inserted once the rows exist.
+    /// Returns the joined range, which is inserted once the rows exist. If the keys are exhausted it writes
+    /// nothing; the caller renumbers, loads the existing rows again, and calls `from_page` again.
     pub(crate) fn apply(
         &self,
         tx: &Transaction,
@@ -267,7 +268,8 @@ struct UnknownPosition;
 
 /// Finds the row of the page's cursor and the range around it, if the page has a cursor.
 ///
-/// If the service no longer has the rows below the cursor, the range ends there.
+/// If the service no longer has the rows below the cursor, the range ends there: only its `bottom`
+/// changes, because `apply` identifies a range by its `top`.
 fn find_cursor(
     tx: &Transaction,
     page: &ListingPage,

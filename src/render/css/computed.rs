@@ -294,6 +294,8 @@ impl ComputedStyle {
     }
 
     /// Applies a declaration; relative values refer to `parent`.
+    ///
+    /// `compute_styles` applies font sizes first, because `em` lengths refer to them.
     pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self) {
         // Only here is the font size of the root known.
         let absolute = |length: Length| match length {
@@ -341,7 +343,7 @@ impl ComputedStyle {
                 underline,
                 line_through,
             } => {
-                // An ancestor's line goes through all its content, so a child cannot remove it.
+                // A child keeps its parent's line-through but may remove the underline.
                 self.underline = underline;
                 self.line_through = line_through || parent.line_through;
             }
