@@ -84,7 +84,7 @@ impl Model {
     /// Whether the selection nears the end of the stored mail.
     fn needs_older(&self) -> bool {
         self.list.filter.is_empty()
-            && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
+            && (self.list.is_window_pending() || self.list.is_near_end(&self.list_viewport()))
     }
 
     /// Allows a cancelled request to be made again.

@@ -109,8 +109,9 @@ impl Model {
         if matches!(motion, Motion::First | Motion::Last) {
             self.history.push(self.history_entry());
         }
-        let height = self.list_height();
-        self.outbox.extend(self.list.move_selection(motion, height));
+        let viewport = self.list_viewport();
+        self.outbox
+            .extend(self.list.move_selection(motion, &viewport));
         if motion != Motion::Last {
             return;
         }
@@ -281,10 +282,11 @@ impl Model {
     }
 
     pub(super) fn step_email(&mut self, motion: Motion) {
-        let height = self.list_height();
+        let viewport = self.list_viewport();
         let selected = |model: &Self| model.list.selected().map(|row| row.summary.id.clone());
         let before = selected(self);
-        self.outbox.extend(self.list.move_selection(motion, height));
+        self.outbox
+            .extend(self.list.move_selection(motion, &viewport));
         let after = selected(self);
         if before == after {
             self.notify(if motion == Motion::Up {
@@ -346,7 +348,7 @@ impl Model {
         const NOTCH: usize = 3;
         self.user_acted = true;
         let layout = self.layout();
-        let height = self.list_height();
+        let viewport = self.list_viewport();
         if self.help.is_some() {
             if let MouseInput::Scrolled { down, .. } = pointer {
                 (0..NOTCH).for_each(|_| self.scroll(if down { Motion::Down } else { Motion::Up }));
@@ -375,8 +377,8 @@ impl Model {
         match pointer {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 self.reader_open = false;
-                let offset = usize::from((at.y - layout.list.y) / layout.row_height);
-                self.outbox.extend(self.list.select_visible(offset, height));
+                let line = usize::from((at.y - layout.list.y) / layout.row_height);
+                self.outbox.extend(self.list.select_line(line, &viewport));
             }
             MouseInput::Pressed(at) if layout.reader.contains(at) => {
                 self.open_email();
@@ -391,7 +393,8 @@ impl Model {
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
                     } else {
-                        self.outbox.extend(self.list.move_selection(step, height));
+                        self.outbox
+                            .extend(self.list.move_selection(step, &viewport));
                     }
                 }
             }

@@ -198,19 +198,16 @@ impl Model {
     /// The visible rows: those of the list, or the selected one if only the reader is shown.
     fn visible_rows(&self) -> impl Iterator<Item = &EmailRow> {
         let layout = self.layout();
-        let rows = if layout.list.area() > 0 {
-            layout.row_capacity()
-        } else {
-            0
-        };
+        let shows_list = layout.row_capacity() > 0;
         let selected = self
             .list
             .selected()
-            .filter(|_| rows == 0 && layout.reader.area() > 0);
-        self.list
-            .visible_rows(rows)
-            .map(|(_, row)| row)
-            .chain(selected)
+            .filter(|_| !shows_list && layout.reader.area() > 0);
+        let rows = shows_list.then(|| {
+            let viewport = self.list_viewport();
+            self.list.visible_rows(&viewport).collect::<Vec<_>>()
+        });
+        rows.into_iter().flatten().chain(selected)
     }
 
     /// Confirms due visible rows, and sets the timer for the next ones.

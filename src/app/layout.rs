@@ -43,6 +43,8 @@ const MEDIUM: u16 = 60;
 const TALL: u16 = 16;
 /// Below this many columns, a row of the list takes two lines.
 const NARROW: u16 = 56;
+/// From this many rows on, the list has room for headings.
+const HIGH: u16 = 16;
 /// The smallest pane, in columns or rows.
 const MIN_PANE: (u16, u16) = (24, 3);
 
@@ -77,6 +79,8 @@ pub struct Layout {
     pub bottom: Rect,
     /// The lines of a row of the list.
     pub row_height: u16,
+    /// Whether each day in the list has a heading.
+    pub day_headings: bool,
 }
 
 impl Layout {
@@ -112,6 +116,7 @@ impl Layout {
             reader,
             bottom,
             row_height,
+            day_headings: row_height == 1 && list.height >= HIGH,
         }
     }
 

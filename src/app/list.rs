@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::anchors::{JumpTarget, ListAnchor, RowAnchor, WindowAnchors};
 use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
@@ -16,6 +19,30 @@ use crate::query::SortOrder;
 const WINDOW_ROWS: usize = 256;
 /// Rows of the first window: a screen and a half, so that it loads at once.
 const FIRST_WINDOW_ROWS: usize = 96;
+
+/// The part of the screen that the list fills.
+#[derive(Debug, Clone)]
+pub struct Viewport {
+    /// The rows, headings included, that fit.
+    pub lines: usize,
+    /// Set if rows are grouped: each day in this time zone has a heading.
+    pub day_zone: Option<TimeZone>,
+}
+
+/// One line of the list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ListLine<'a> {
+    /// The heading of the rows of a day; `None` for times that are no times.
+    Day(Option<Date>),
+    Row {
+        row: &'a EmailRow,
+        selected: bool,
+    },
+    /// The line below the last row: older mail may add rows.
+    LoadMore {
+        selected: bool,
+    },
+}
 
 /// A window of rows with the selected one and the topmost visible one.
 ///
@@ -126,22 +153,72 @@ impl List {
         self.window.is_pending()
     }
 
-    /// The visible rows, each with whether it is selected.
-    pub fn visible_rows(&self, height: usize) -> impl Iterator<Item = (bool, &EmailRow)> {
-        let cursor = Some(self.cursor).filter(|_| !self.on_load_more_row);
-        self.rows()
-            .iter()
-            .enumerate()
-            .skip(self.top)
-            .take(height)
-            .map(move |(n, row)| (Some(n) == cursor, row))
+    /// The visible rows.
+    pub fn visible_rows(&self, viewport: &Viewport) -> impl Iterator<Item = &EmailRow> {
+        let lines = self.visible_lines(viewport).into_iter();
+        lines.filter_map(|line| match line {
+            ListLine::Row { row, .. } => Some(row),
+            ListLine::Day(_) | ListLine::LoadMore { .. } => None,
+        })
     }
 
-    /// The line below the last row, if visible: the number of visible rows above it, and whether it
-    /// is selected.
-    pub fn load_more_row(&self, height: usize) -> Option<(usize, bool)> {
-        let above = self.rows().len() - self.top.min(self.rows().len());
-        (self.has_load_more_row() && above < height).then_some((above, self.on_load_more_row))
+    /// The visible lines. The topmost one is the heading of its day, where rows are grouped.
+    pub fn visible_lines(&self, viewport: &Viewport) -> Vec<ListLine<'_>> {
+        let mut lines = Vec::with_capacity(viewport.lines);
+        for (n, row) in self.rows().iter().enumerate().skip(self.top) {
+            let heading = n == self.top || self.starts_day(n, viewport);
+            if let Some(zone) = viewport.day_zone.as_ref().filter(|_| heading) {
+                lines.push(ListLine::Day(day_of(row, zone)));
+            }
+            let selected = n == self.cursor && !self.on_load_more_row;
+            lines.push(ListLine::Row { row, selected });
+            if lines.len() >= viewport.lines {
+                break;
+            }
+        }
+        if self.has_load_more_row() {
+            let selected = self.on_load_more_row;
+            lines.push(ListLine::LoadMore { selected });
+        }
+        lines.truncate(viewport.lines);
+        // A heading is drawn with its first row or not at all.
+        if let Some(ListLine::Day(_)) = lines.last() {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// Whether the row is the first of its day.
+    fn starts_day(&self, n: usize, viewport: &Viewport) -> bool {
+        let Some(zone) = &viewport.day_zone else {
+            return false;
+        };
+        let day = |n: usize| self.rows().get(n).map(|row| day_of(row, zone));
+        n.checked_sub(1).and_then(day) != day(n)
+    }
+
+    /// The topmost row of the viewport in which this line is the lowest: a row, or the line below
+    /// the last row.
+    fn top_above(&self, lowest: usize, viewport: &Viewport) -> usize {
+        let heading = usize::from(viewport.day_zone.is_some());
+        let mut top = lowest;
+        let mut lines = 1 + if lowest < self.rows().len() {
+            heading
+        } else {
+            0
+        };
+        while top > 0 {
+            // The row above brings itself, and the heading of its day moves above it.
+            lines += 1 + match top == self.rows().len() {
+                true => heading,
+                false => usize::from(self.starts_day(top, viewport)),
+            };
+            if lines > viewport.lines {
+                break;
+            }
+            top -= 1;
+        }
+        top
     }
 
     /// Whether the line below the last row is selected.
@@ -185,11 +262,11 @@ impl List {
     }
 
     /// Whether the selection is so near the oldest known email that more should be fetched.
-    pub fn is_near_end(&self, height: usize) -> bool {
+    pub fn is_near_end(&self, viewport: &Viewport) -> bool {
         // While rows are loading, the known end may not be the end any more.
         !self.window.is_pending()
             && self.window.value().is_some_and(|window| {
-                !window.more_below && self.cursor + 2 * height >= window.rows.len()
+                !window.more_below && self.cursor + 2 * viewport.lines >= window.rows.len()
             })
     }
 
@@ -237,7 +314,7 @@ impl List {
         &mut self,
         request: RequestId,
         result: Result<RowWindow, Error>,
-        height: usize,
+        viewport: &Viewport,
     ) -> Option<Effect> {
         let before = self.window_anchors();
         if !self.window.resolve(request, result) || self.window.error().is_some() {
@@ -257,7 +334,7 @@ impl List {
         match std::mem::take(&mut self.jump_target) {
             JumpTarget::First => (self.cursor, self.top) = (0, 0),
             JumpTarget::Last => {
-                (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)));
+                (self.cursor, self.top) = (last, last);
             }
             JumpTarget::Keep => {
                 let find = |anchor: Option<RowAnchor>| {
@@ -292,9 +369,9 @@ impl List {
         }
         let moves = std::mem::take(&mut self.pending_moves);
         let request = if moves == 0 {
-            self.scroll_to_selection(height)
+            self.scroll_to_selection(viewport)
         } else {
-            self.move_rows(moves, height)
+            self.move_rows(moves, viewport)
         };
         if std::mem::take(&mut self.outdated) {
             self.reload()
@@ -324,19 +401,23 @@ impl List {
     }
 
     /// Moves the selection; requests other rows if this needs them.
-    pub fn move_selection(&mut self, motion: Motion, height: usize) -> Option<Effect> {
-        let page = height.max(1).cast_signed();
+    pub fn move_selection(&mut self, motion: Motion, viewport: &Viewport) -> Option<Effect> {
+        let page = self.visible_rows(viewport).count().max(1).cast_signed();
         let half = (page / 2).max(1);
         self.clear_anchor();
         match motion {
-            Motion::Down => self.move_rows(1, height),
-            Motion::Up => self.move_rows(-1, height),
-            Motion::HalfDown => self.move_rows(half, height),
-            Motion::HalfUp => self.move_rows(-half, height),
-            Motion::PageDown => self.move_page(page, height),
-            Motion::PageUp => self.move_page(-page, height),
-            Motion::First => self.jump_to_end(JumpTarget::First, height),
-            Motion::Last => self.jump_to_end(JumpTarget::Last, height),
+            Motion::Down => self.move_rows(1, viewport),
+            Motion::Up => self.move_rows(-1, viewport),
+            Motion::HalfDown => self.move_rows(half, viewport),
+            Motion::HalfUp => self.move_rows(-half, viewport),
+            Motion::PageDown => self.move_page(page, viewport),
+            Motion::PageUp => {
+                let top = self.top_above(self.top.saturating_sub(1), viewport);
+                let rows = (self.top - top).cast_signed();
+                self.move_page(-(if rows == 0 { page } else { rows }), viewport)
+            }
+            Motion::First => self.jump_to_end(JumpTarget::First, viewport),
+            Motion::Last => self.jump_to_end(JumpTarget::Last, viewport),
         }
     }
 
@@ -348,19 +429,27 @@ impl List {
         self.load_window(WindowAnchor::AtTime(micros), WINDOW_ROWS)
     }
 
-    /// Selects the visible row at `offset`, if there is one.
-    pub fn select_visible(&mut self, offset: usize, height: usize) -> Option<Effect> {
-        let target = self.top + offset;
+    /// Selects what is on a visible line, if it can be selected.
+    pub fn select_line(&mut self, line: usize, viewport: &Viewport) -> Option<Effect> {
+        let lines = self.visible_lines(viewport);
+        let rows_above = lines.iter().take(line);
+        let rows_above = rows_above.filter(|line| matches!(line, ListLine::Row { .. }));
+        let target = self.top + rows_above.count();
+        let on_load_more_row = match lines.get(line)? {
+            ListLine::Day(_) => return None,
+            ListLine::Row { .. } => false,
+            ListLine::LoadMore { .. } => true,
+        };
         self.jump_target = JumpTarget::Keep;
         self.clear_anchor();
-        self.on_load_more_row = self.has_load_more_row() && target == self.rows().len();
-        if target < self.rows().len() {
+        self.on_load_more_row = on_load_more_row;
+        if !on_load_more_row {
             self.cursor = target;
         }
-        self.scroll_to_selection(height)
+        self.scroll_to_selection(viewport)
     }
 
-    fn move_rows(&mut self, by: isize, height: usize) -> Option<Effect> {
+    fn move_rows(&mut self, by: isize, viewport: &Viewport) -> Option<Effect> {
         if self.is_jumping() {
             self.pending_moves += by;
             return None;
@@ -385,26 +474,27 @@ impl List {
         }
         self.cursor = reached.cast_unsigned();
         self.on_load_more_row = beyond > 0 && self.has_load_more_row();
-        self.scroll_to_selection(height)
+        self.scroll_to_selection(viewport)
     }
 
-    /// Moves the screen by a page and the selection with it.
-    fn move_page(&mut self, by: isize, height: usize) -> Option<Effect> {
+    /// Moves the screen by so many rows and the selection with it.
+    fn move_page(&mut self, by: isize, viewport: &Viewport) -> Option<Effect> {
         let len = self.rows().len();
-        let furthest = self.line_count().saturating_sub(height);
+        let lowest = self.line_count().saturating_sub(1);
+        let furthest = self.top_above(lowest, viewport);
         let top = (self.top.cast_signed() + by)
             .clamp(0, furthest.cast_signed())
             .cast_unsigned();
         if top == self.top {
-            return self.move_rows(by, height);
+            return self.move_rows(by, viewport);
         }
         let offset = self.cursor - self.top.min(self.cursor);
         self.top = top;
         self.cursor = (top + offset).min(len.saturating_sub(1));
-        self.scroll_to_selection(height)
+        self.scroll_to_selection(viewport)
     }
 
-    fn jump_to_end(&mut self, target: JumpTarget, height: usize) -> Option<Effect> {
+    fn jump_to_end(&mut self, target: JumpTarget, viewport: &Viewport) -> Option<Effect> {
         self.on_load_more_row = false;
         let window = self.window.value()?;
         let (anchor, end, more) = if target == JumpTarget::Last {
@@ -417,7 +507,7 @@ impl List {
         // During a jump, rows of another filter may be loading, whose end is another one.
         if !more && !self.is_jumping() {
             self.cursor = end;
-            return self.scroll_to_selection(height);
+            return self.scroll_to_selection(viewport);
         }
         self.jump_target = target;
         Some(self.load_window(anchor, WINDOW_ROWS))
@@ -426,22 +516,23 @@ impl List {
     /// Scrolls by pages until the selection is visible, and requests rows before the edge is reached.
     ///
     /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
-    pub fn scroll_to_selection(&mut self, height: usize) -> Option<Effect> {
+    pub fn scroll_to_selection(&mut self, viewport: &Viewport) -> Option<Effect> {
         let window = self.window.value()?;
         let (more_above, more_below) = (window.more_above, window.more_below);
         let len = window.rows.len();
         let line = self.cursor + usize::from(self.on_load_more_row);
         if line < self.top {
-            self.top = (line + 1).saturating_sub(height.max(1));
-        } else if line >= self.top + height {
+            self.top = self.top_above(line, viewport);
+        } else if self.top < self.top_above(line, viewport) {
             self.top = line;
         }
-        self.top = self.top.min(self.line_count().saturating_sub(height));
+        let lowest = self.line_count().saturating_sub(1);
+        self.top = self.top.min(self.top_above(lowest, viewport));
         if !more_above && !self.window.is_pending() {
             self.unseen_above = self.unseen_above.min(self.top as u64);
         }
-        let near_top = more_above && self.top < height;
-        let near_bottom = more_below && self.top + 2 * height >= len;
+        let near_top = more_above && self.top < viewport.lines;
+        let near_bottom = more_below && self.top + 2 * viewport.lines >= len;
         if self.window.is_pending() || !(near_top || near_bottom || self.pending_moves != 0) {
             return None;
         }
@@ -467,4 +558,10 @@ impl List {
             rows,
         }
     }
+}
+
+/// The day of an email in a time zone.
+fn day_of(row: &EmailRow, zone: &TimeZone) -> Option<Date> {
+    let created = row.summary.created.parsed?;
+    Some(created.to_zoned(zone.clone()).date())
 }

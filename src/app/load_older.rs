@@ -80,7 +80,7 @@ impl Model {
             return;
         }
         self.outbox.extend(request);
-        let screen = self.list_height() as u64;
+        let screen = self.list_viewport().lines as u64;
         self.load_older = Some(LoadOlder {
             target_total: self.list.total.map(|total| total + screen),
             loaded: 0,
@@ -102,7 +102,7 @@ impl Model {
 
     /// Requests the next page if too few emails match so far; stops without a count.
     pub(super) fn continue_load_older(&mut self, counted: bool) {
-        let screen = self.list_height() as u64;
+        let screen = self.list_viewport().lines as u64;
         let total = self.list.total.unwrap_or_default();
         let Some(search) = &mut self.load_older else {
             return;

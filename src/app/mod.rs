@@ -39,6 +39,7 @@ pub use effect::{Effect, ExitReason, LoopEffect, RequestId, RequestKind, TimerKi
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
+pub use list::ListLine;
 pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };

@@ -13,7 +13,7 @@ use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
-use super::list::List;
+use super::list::{List, Viewport};
 use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
@@ -155,7 +155,7 @@ impl Model {
 
     /// Handles a message; returns the effects to run.
     pub fn update(&mut self, msg: Message) -> Effects {
-        let height = self.list_height();
+        let viewport = self.list_viewport();
         match msg {
             Message::Clock { now, budget } => {
                 (self.now, self.rate_budget) = (now, budget);
@@ -176,7 +176,7 @@ impl Model {
                 self.size = size;
             }
             Message::WindowLoaded(request, result) => {
-                let effect = self.list.apply_window(request, result, height);
+                let effect = self.list.apply_window(request, result, &viewport);
                 let uncounted = self.list.total.is_none() || self.list.position().is_none();
                 self.outbox.extend(effect);
                 self.reload_if_outdated();
@@ -313,8 +313,8 @@ impl Model {
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
             .set_offers_load_more(may_grow && self.list.filter.query().sort == SortOrder::Newest);
-        let height = self.list_height();
-        self.outbox.extend(self.list.scroll_to_selection(height));
+        let viewport = self.list_viewport();
+        self.outbox.extend(self.list.scroll_to_selection(&viewport));
         let layout = self.layout();
         let row = self.list.selected();
         self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
@@ -332,7 +332,7 @@ impl Model {
         }
         self.outbox
             .extend(self.reader.request_matches(self.list.filter.query()));
-        if self.list.is_near_end(height)
+        if self.list.is_near_end(&viewport)
             && !self.list.rows().is_empty()
             && self.list.filter.is_empty()
         {
@@ -343,13 +343,13 @@ impl Model {
         self.schedule_background();
     }
 
-    /// The number of emails that fit into the list, even while it is hidden.
-    pub fn list_height(&self) -> usize {
-        let rows = self.layout().row_capacity();
-        if rows > 0 {
-            return rows;
+    /// The part of the screen that the list fills, or would fill while it is hidden.
+    pub fn list_viewport(&self) -> Viewport {
+        let layout = self.layout();
+        if layout.row_capacity() > 0 {
+            return self.viewport_of(&layout);
         }
-        Layout::new(
+        self.viewport_of(&Layout::new(
             self.size,
             PaneSettings {
                 full_reader: false,
@@ -357,8 +357,14 @@ impl Model {
             },
             false,
             self.recipient_card.is_some(),
-        )
-        .row_capacity()
-        .max(1)
+        ))
+    }
+
+    fn viewport_of(&self, layout: &Layout) -> Viewport {
+        let zone = layout.day_headings.then(|| self.now.time_zone().clone());
+        Viewport {
+            lines: layout.row_capacity().max(1),
+            day_zone: zone,
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::mail::{Address, ApiTime, Status, Summary};
+use crate::mail::{Address, ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
 
@@ -120,11 +120,15 @@ impl RowLayout {
             summary.status.symbol(),
             summary.status.label()
         );
+        let subject = match &*summary.subject {
+            "" => NO_SUBJECT,
+            subject => subject,
+        };
         let mut row = format!(
             "{} {} {} {:>TIME_WIDTH$}",
             self.colour_status(fit_width(&status, STATUS_WIDTH), &summary.status),
             fit_width(&to, to_width),
-            fit_width(&summary.subject, subject_width),
+            fit_width(subject, subject_width),
             self.format_time(&summary.created)
         );
         if with_id {

@@ -15,6 +15,9 @@ use jiff::Timestamp;
 
 pub(crate) use crate::text::sanitize::SafeText;
 
+/// Shown in place of an empty subject.
+pub(crate) const NO_SUBJECT: &str = "(no subject)";
+
 /// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.
 /// It is not sanitized: show it with `to_safe_text`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

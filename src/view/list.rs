@@ -7,11 +7,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::buffer::LineWriter;
-use super::render_ctx::{ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH, Theme};
+use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH, Theme};
 use super::status_bar::{format_coverage, format_status_check};
-use crate::app::{Command, Focus, Layout, Model, is_stale};
+use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
-use crate::mail::Status;
+use crate::mail::{NO_SUBJECT, Status};
 use crate::query::{Field, Query};
 use crate::text::width::DisplayWidth as _;
 
@@ -24,11 +24,29 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     if area.is_empty() {
         return;
     }
-    for (n, (selected, row)) in model.list.visible_rows(layout.row_capacity()).enumerate() {
-        let line = Rect {
-            y: row_top(layout, n),
+    let viewport = model.list_viewport();
+    let lines = model.list.visible_lines(&viewport);
+    for (line, y) in lines
+        .iter()
+        .zip((area.y..).step_by(layout.row_height.into()))
+    {
+        let line_area = Rect {
+            y,
             height: layout.row_height,
             ..area
+        };
+        let (row, selected) = match *line {
+            ListLine::Row { row, selected } => (row, selected),
+            ListLine::Day(day) => {
+                let mut writer = LineWriter::new(line_area, 0, frame);
+                writer.write("  ", Style::new());
+                writer.write(&ctx.format_day(day), Theme::chrome());
+                continue;
+            }
+            ListLine::LoadMore { selected } => {
+                draw_load_more_line(model, selected, line_area, ctx, frame);
+                continue;
+            }
         };
         let row = RowContext {
             row,
@@ -36,33 +54,31 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             focused: model.focus() == Focus::List,
             changed: model.list.has_changed(&row.summary.id),
             stale: is_stale(row, ctx.now),
-            full_times: model.full_times,
+            time_form: match () {
+                () if model.full_times => TimeForm::Full,
+                () if layout.day_headings => TimeForm::Clock,
+                () => TimeForm::DayAndClock,
+            },
             subject: model.shown_subject(row),
             query: model.list.filter.query(),
             ctx,
         };
         if layout.row_height == 1 {
-            row.draw_one_line(line, frame);
+            row.draw_one_line(line_area, frame);
         } else {
-            row.draw_two_lines(line, frame);
+            row.draw_two_lines(line_area, frame);
         }
     }
-    draw_load_more_row(model, layout, ctx, frame);
-}
-
-fn row_top(layout: &Layout, index: usize) -> u16 {
-    layout.list.y + u16::try_from(index).unwrap_or(u16::MAX) * layout.row_height
 }
 
 /// Draws below the last row how far back was searched, and the key that searches older mail.
-fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
-    let Some((above, selected)) = model.list.load_more_row(layout.row_capacity()) else {
-        return;
-    };
-    let area = Rect {
-        y: row_top(layout, above),
-        ..layout.list
-    };
+fn draw_load_more_line(
+    model: &Model,
+    selected: bool,
+    area: Rect,
+    ctx: &RenderCtx,
+    frame: &mut Frame,
+) {
     let columns = usize::from(area.width).saturating_sub(2);
     let key = model
         .session
@@ -97,6 +113,16 @@ fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &m
     writer.write(&ctx.truncate(&text, columns), style);
 }
 
+/// How much of the time of an email its row shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeForm {
+    /// Its day has a heading.
+    Clock,
+    DayAndClock,
+    /// With seconds and zone.
+    Full,
+}
+
 /// A row and its state.
 struct RowContext<'a> {
     row: &'a EmailRow,
@@ -104,7 +130,7 @@ struct RowContext<'a> {
     focused: bool,
     changed: bool,
     stale: bool,
-    full_times: bool,
+    time_form: TimeForm,
     /// With its codes masked.
     subject: Cow<'a, str>,
     query: &'a Query,
@@ -113,16 +139,9 @@ struct RowContext<'a> {
 
 impl RowContext<'_> {
     fn draw_one_line(&self, area: Rect, frame: &mut Frame) {
-        let (ctx, created) = (self.ctx, &self.row.summary.created);
-        let columns = ColumnWidths::new(area.width.into(), self.full_times, marker_width(ctx));
-        let confirmed = self.row.confirmed_at;
-        let time = match columns.time {
-            SHORT_WIDTH if self.stale => ctx.format_short_as_of(confirmed),
-            SHORT_WIDTH => ctx.format_short(created),
-            MEDIUM_WIDTH if self.stale => ctx.format_as_of(confirmed),
-            MEDIUM_WIDTH => ctx.format_medium(created),
-            _ => ctx.format_iso(created),
-        };
+        let ctx = self.ctx;
+        let columns = ColumnWidths::new(area.width.into(), self.time_form, marker_width(ctx));
+        let time = self.format_time(columns.time);
         // A text that is wider than a time takes columns from the subject.
         let time_columns = columns
             .time
@@ -140,15 +159,11 @@ impl RowContext<'_> {
     fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
         let (ctx, summary) = (self.ctx, &self.row.summary);
         let width = usize::from(area.width);
-        let time = match self.full_times {
-            true => ctx.format_iso(&summary.created),
-            false if self.stale => ctx.format_as_of(self.row.confirmed_at),
-            false => ctx.format_medium(&summary.created),
-        };
         let lead = marker_width(ctx) + STATUS_WIDTH + 1;
         let mut writer = LineWriter::new(area, 0, frame);
         self.write_status(&mut writer, STATUS_WIDTH);
-        let time = ctx.align_right(&time, width.saturating_sub(lead + 1));
+        let columns = width.saturating_sub(lead + 1);
+        let time = ctx.align_right(&self.format_time(columns), columns);
         writer.write(&time, Style::new());
 
         let mut writer = LineWriter::new(area, 1, frame);
@@ -160,6 +175,24 @@ impl RowContext<'_> {
         self.write_recipient(&mut writer, columns);
         writer.write(" ", Style::new());
         self.write_subject(&mut writer, rest.saturating_sub(columns));
+    }
+
+    /// The time of the email for a column of so many cells; for a status that may be outdated, when it
+    /// was confirmed; for an email that waits, when it is due.
+    fn format_time(&self, columns: usize) -> String {
+        let (ctx, summary) = (self.ctx, &self.row.summary);
+        let is_short = columns <= SHORT_WIDTH && self.time_form == TimeForm::DayAndClock;
+        match &summary.scheduled {
+            _ if self.time_form == TimeForm::Full => ctx.format_iso(&summary.created),
+            _ if self.stale && is_short => ctx.format_short_as_of(self.row.confirmed_at),
+            _ if self.stale => ctx.format_as_of(self.row.confirmed_at),
+            Some(due) if summary.status == Status::Scheduled && !is_short => {
+                format!("due {}", ctx.format_medium(due))
+            }
+            _ if self.time_form == TimeForm::Clock => ctx.format_clock(&summary.created),
+            _ if is_short => ctx.format_short(&summary.created),
+            _ => ctx.format_medium(&summary.created),
+        }
     }
 
     /// Writes bar, symbol, the mark of a change, and the label in so many columns.
@@ -195,22 +228,24 @@ impl RowContext<'_> {
         };
         let first = self.row.summary.to.first();
         let first = first.map_or("(no recipient)", |address| &*address.email);
-        let shown = self
-            .ctx
-            .truncate(first, columns.saturating_sub(suffix.len()));
+        let shown = (self.ctx).truncate_address(first, columns.saturating_sub(suffix.len()));
         let style = if self.selected {
             Theme::selected(self.focused)
         } else {
             Style::new()
         };
-        writer.write_highlighted(&shown, style, first, &[Field::To, Field::Any], self.query);
+        // The middle of an address may be missing.
+        writer.write_highlighted(&shown, style, &shown, &[Field::To, Field::Any], self.query);
         writer.write(&suffix, Style::new());
         let used = shown.width() + suffix.len();
         writer.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
     }
 
     fn write_subject(&self, writer: &mut LineWriter, columns: usize) {
-        let subject = &*self.subject;
+        let subject = match &*self.subject {
+            "" => NO_SUBJECT,
+            subject => subject,
+        };
         let shown = self.ctx.align_left(subject, columns);
         writer.write_highlighted(&shown, Style::new(), subject, &[Field::Subject], self.query);
     }
@@ -230,11 +265,12 @@ struct ColumnWidths {
 }
 
 impl ColumnWidths {
-    fn new(width: usize, full_times: bool, marker: usize) -> Self {
-        let time = match width {
-            _ if full_times && width >= 48 => ISO_WIDTH,
-            0..=71 => SHORT_WIDTH,
-            _ => MEDIUM_WIDTH,
+    fn new(width: usize, time_form: TimeForm, marker: usize) -> Self {
+        let time = match time_form {
+            TimeForm::Full if width >= 48 => ISO_WIDTH,
+            TimeForm::Clock => CLOCK_WIDTH,
+            TimeForm::DayAndClock if width >= 72 => MEDIUM_WIDTH,
+            TimeForm::DayAndClock | TimeForm::Full => SHORT_WIDTH,
         };
         let status = if width < 48 { 0 } else { STATUS_WIDTH };
         // After the label, between recipient and subject, subject and time, and at the end.

@@ -13,6 +13,7 @@ use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Layout, MARGIN, Model, ReaderState, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
+use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
 use crate::text::format::plural;
@@ -154,7 +155,7 @@ fn build_header_line<'a>(
     let value_width = width.saturating_sub(usize::from(LABEL_WIDTH));
     match line {
         HeaderLine::Subject(subject) if subject.is_empty() => {
-            Line::styled("(no subject)", Theme::chrome())
+            Line::styled(NO_SUBJECT, Theme::chrome())
         }
         HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
         HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),

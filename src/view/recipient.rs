@@ -8,7 +8,7 @@ use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar::format_coverage;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
-use crate::mail::{ApiTime, Status};
+use crate::mail::{ApiTime, NO_SUBJECT, Status};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
@@ -185,12 +185,11 @@ fn build_problem<'a>(
         .reason
         .as_ref()
         .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
-    let which = if count == 1 { "of" } else { "last of" };
-    let text = format!(
-        " {}, {which} {}: {reason}",
-        group_digits(count, ' '),
-        ctx.format_medium(&last.created)
-    );
+    let time = ctx.format_medium(&last.created);
+    let text = match count {
+        0 | 1 => format!(" {time}: {reason}"),
+        _ => format!(" {} times, last {time}: {reason}", group_digits(count, ' ')),
+    };
     let label = build_status(&last.status, ctx);
     let text = ctx.truncate(&text, width.saturating_sub(label.width()));
     Line::from(vec![label, Span::raw(text)])
@@ -236,7 +235,10 @@ fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -
     };
     let lead = Span::styled("latest ", Theme::chrome());
     let label = build_status(status, ctx);
-    let subject = secrets::mask_codes(subject);
+    let subject = match &**subject {
+        "" => NO_SUBJECT.into(),
+        subject => secrets::mask_codes(subject),
+    };
     let text = format!(" {}  {subject}", ctx.format_medium(created));
     let text = ctx.truncate(&text, width.saturating_sub(lead.width() + label.width()));
     Line::from(vec![lead, label, Span::raw(text)])

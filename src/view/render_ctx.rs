@@ -1,5 +1,6 @@
 //! What drawing needs beside the model: colours, glyphs, the time, the zone.
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::style::{Color, Modifier, Style};
@@ -13,8 +14,10 @@ use crate::text::width::DisplayWidth as _;
 
 /// Columns of [`RenderCtx::format_short`].
 pub const SHORT_WIDTH: usize = 6;
-/// Columns of [`RenderCtx::format_medium`].
+/// Columns of [`RenderCtx::format_medium`] for the last week.
 pub const MEDIUM_WIDTH: usize = 9;
+/// Columns of [`RenderCtx::format_clock`].
+pub const CLOCK_WIDTH: usize = 5;
 /// Columns of [`RenderCtx::format_iso`] in the zones with the longest names.
 pub const ISO_WIDTH: usize = 25;
 
@@ -45,14 +48,43 @@ impl RenderCtx {
         width::align_right(text, columns, self.glyphs.ellipsis)
     }
 
+    /// Cuts an address to at most `columns`; if it can, it keeps the domain whole.
+    pub fn truncate_address(&self, address: &str, columns: usize) -> String {
+        const MIN_LOCAL_PART: usize = 4;
+        let (local, domain) = address.split_at(address.rfind('@').unwrap_or(0));
+        let rest = columns.saturating_sub(domain.width());
+        if address.width() <= columns || local.is_empty() || rest < MIN_LOCAL_PART {
+            self.truncate(address, columns)
+        } else {
+            self.truncate(local, rest) + domain
+        }
+    }
+
     /// Formats in six columns: `09:41`, `Mon`, `3 May`, `May’25`.
     pub fn format_short(&self, time: &ApiTime) -> String {
         self.format_by_age(time, ["%H:%M", "%a", "%-d %b", "%b’%y"])
     }
 
-    /// Formats in nine columns: `09:41`, `Mon 09:41`, `3 May`, `3 May 25`.
+    /// Formats with a clock: `09:41`, `Mon 09:41`, `3 May 09:41`, `3 May 25 09:41`.
     pub fn format_medium(&self, time: &ApiTime) -> String {
-        self.format_by_age(time, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
+        let forms = ["%H:%M", "%a %H:%M", "%-d %b %H:%M", "%-d %b %y %H:%M"];
+        self.format_by_age(time, forms)
+    }
+
+    /// Formats the clock alone: `09:41`.
+    pub fn format_clock(&self, time: &ApiTime) -> String {
+        self.format_by_age(time, ["%H:%M"; 4])
+    }
+
+    /// Formats the heading of a day: `today`, `Fri 20 Nov`, `Sat 3 May 2025`.
+    pub fn format_day(&self, day: Option<Date>) -> String {
+        let today = self.to_zoned(self.now).date();
+        match day {
+            None => "no date".to_owned(),
+            Some(day) if day == today => "today".to_owned(),
+            Some(day) if day.year() == today.year() => day.strftime("%a %-d %b").to_string(),
+            Some(day) => day.strftime("%a %-d %b %Y").to_string(),
+        }
     }
 
     /// Formats for a column: `2026-11-20 09:41:07 CET`.
@@ -384,7 +416,7 @@ mod tests {
         assert_eq!(short("2026-11-19T23:30:00Z"), "00:30");
         assert_eq!(medium("2026-11-16T08:00:00Z"), "Mon 09:00");
         assert_eq!(short("2026-05-03T08:00:00Z"), "3 May");
-        assert_eq!(medium("2025-05-03T08:00:00Z"), "3 May 25");
+        assert_eq!(medium("2025-05-03T08:00:00Z"), "3 May 25 09:00");
         assert_eq!(short("2026-12-24T08:00:00Z"), "24 Dec");
         assert_eq!(short("whenever"), "whenever");
         assert_eq!(

@@ -290,7 +290,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             ],
         );
         spans.push(Span::raw(format!("{remark}{help}  ")));
-    } else if model.service.is_loading_older() && model.list.is_near_end(model.list_height()) {
+    } else if model.service.is_loading_older() && model.list.is_near_end(&model.list_viewport()) {
         spans.push(Span::styled(
             format!("fetching older emails{} ", ctx.glyphs.ellipsis),
             ctx.theme.accent(),

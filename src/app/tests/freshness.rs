@@ -205,7 +205,7 @@ fn title_is_live_only_while_it_is_true() {
     );
     let mut old = World::at_rest(160, 40, sent(50, 300));
     assert!(
-        matches!(old.model.liveness(), Liveness::RowsAsOf(38.., Some(at)) if at == ago(300)),
+        matches!(old.model.liveness(), Liveness::RowsAsOf(30.., Some(at)) if at == ago(300)),
         "{:?}",
         old.model.liveness()
     );

@@ -78,7 +78,7 @@ fn mouse_selects_opens_and_scrolls() {
         3,
         layout.list.y + 4,
     ))));
-    assert_eq!(world.selected(), 499 - 4);
+    assert_eq!(world.selected(), 499 - 3, "below the heading of the day");
     world.settle();
     let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
     world.happen(Message::Mouse(MouseInput::Scrolled {

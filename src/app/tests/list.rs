@@ -1,10 +1,13 @@
 //! The list by messages: windows of rows, selection, jumps, navigation history.
 
+use std::collections::BTreeSet;
+
 use super::recipient::mailbox;
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::env::{Mailbox, World, row, session};
 use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
+use crate::mail::ApiTime;
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
 
@@ -301,4 +304,31 @@ fn history_restores_filters_with_their_emails() {
         "",
         "what is undone is the change of what is shown"
     );
+}
+
+#[test]
+fn headings_of_days_leave_no_row_unreachable() {
+    let mut mailbox = Mailbox::of(0);
+    let created = |n: i64| format!("2026-11-{:02} 09:00:00+00", 1 + (n / 3) % 20);
+    mailbox.rows = (0..200)
+        .rev()
+        .map(|n| {
+            let mut row = row(n);
+            row.summary.created = ApiTime::parse(&created(n));
+            row
+        })
+        .collect();
+    let mut world = World::at_rest(120, 20, mailbox);
+    for (start, key) in [("g g", "j"), ("g g", "PgDn"), ("G", "k"), ("G", "PgUp")] {
+        world.press(start).settle();
+        let mut seen = BTreeSet::new();
+        while seen.len() < 200 {
+            let before = (world.selected(), world.visible());
+            assert!(before.1.contains(&before.0), "{key}: selected and visible");
+            seen.extend(before.1.iter().copied());
+            world.press(key).settle();
+            let is_at_end = before == (world.selected(), world.visible());
+            assert!(!is_at_end || seen.len() == 200, "{key}: {seen:?}");
+        }
+    }
 }

@@ -179,8 +179,8 @@ impl World {
     pub fn visible(&self) -> Vec<i64> {
         self.model
             .list
-            .visible_rows(self.model.list_height())
-            .map(|(_, row)| row.sort_key.micros())
+            .visible_rows(&self.model.list_viewport())
+            .map(|row| row.sort_key.micros())
             .collect()
     }
 }
