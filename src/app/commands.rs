@@ -306,8 +306,8 @@ commands! {
         => |m| m.show_view(BodyView::Source);
     ShowRaw "show-raw" [PANES "Alt-4"] "view" "raw JSON, every field"
         => |m| m.show_view(BodyView::Raw);
-    FoldHeader "fold-head" [PANES "Z"] "fold" "fold or unfold the head of the email"
-        => |m| m.reader.toggle_header_fold(m.list.selected());
+    FoldHeader "fold-head" [PANES "Z"] "more" "show more of the head of the email; again: everything"
+        => |m| m.reader.cycle_header_detail(m.list.selected());
     Links "links" [PANES "o"] "links" "links of the email with their true targets"
         if Model::check_links => Model::open_links;
     CopyId "copy-id" [PANES "y i"] "id" "copy the id"

@@ -13,8 +13,10 @@ pub enum HeaderLine {
     Subject(SafeText),
     /// A label and a line of addresses; the label is empty on further lines of the same field.
     Addresses(&'static str, String),
+    /// The first recipient with the number of others, and the time at which it was accepted.
+    ToAndCreated(String, ApiTime),
     /// The time at which it was accepted.
-    Sent(ApiTime),
+    Created(ApiTime),
     /// The time at which it is to be sent.
     Scheduled(ApiTime),
     /// The status, and its meaning as far as it fits on the line.
@@ -30,158 +32,229 @@ pub enum HeaderLine {
     Gone(MissingUpstream),
     /// The observed statuses, oldest first.
     History(Vec<ObservedStatus>),
-    Tags(Vec<Tag>),
-    /// A label and a text, such as an id or an unknown field.
+    /// A further line of the status.
+    Indented(String),
+    /// Name and JSON of a field that this version does not know.
     Field(SafeText, SafeText),
     /// The number of fields that only the raw view shows.
     MoreFields(usize),
-    /// The tabs of the body views, with the number of folded header lines.
+    /// The tabs of the body views, with the number of lines by which the next [`HeaderDetail`] is
+    /// longer.
     ViewBar(usize),
 }
 
-/// Panes lower than this have a folded header by default.
-const LOW_PANE_HEIGHT: u16 = 16;
-/// The most unknown fields.
-const MAX_EXTRA_FIELDS: usize = 3;
-/// The most lines of the reason of a bounce.
-const MAX_REASON_LINES: usize = 4;
-/// The most lines of a list of addresses.
-const MAX_ADDRESS_LINES: usize = 4;
-
-/// Whether a pane of this height has a folded header by default.
-pub const fn is_low_pane(height: u16) -> bool {
-    height < LOW_PANE_HEIGHT
+/// How much of the header is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeaderDetail {
+    /// What became of it, who got it, and when.
+    #[default]
+    Brief,
+    /// The sender, ids, and the first fields that this version does not know, too.
+    Full,
+    /// Every recipient, tag and field.
+    Everything,
 }
 
-/// Builds the header of `row`, whole or folded to its main lines; some lines need the opened email.
+impl HeaderDetail {
+    /// The next one in a cycle.
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Brief => Self::Full,
+            Self::Full => Self::Everything,
+            Self::Everything => Self::Brief,
+        }
+    }
+}
+
+/// The pane for which a header is built.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderPane {
+    pub width: u16,
+    pub height: u16,
+    pub detail: HeaderDetail,
+    /// Whether the status was not confirmed lately.
+    pub is_stale: bool,
+}
+
+impl HeaderPane {
+    /// In a lower pane, a brief header is as short as it can be.
+    const LOW: u16 = 16;
+
+    const fn is_low(self) -> bool {
+        self.height < Self::LOW && matches!(self.detail, HeaderDetail::Brief)
+    }
+
+    const fn is_at_least(self, detail: HeaderDetail) -> bool {
+        self.detail as u8 >= detail as u8
+    }
+
+    /// The most lines of a field; the last one has all the rest.
+    const fn max_lines(self) -> usize {
+        match self.detail {
+            HeaderDetail::Everything => usize::MAX,
+            HeaderDetail::Brief if self.height < Self::LOW => 2,
+            HeaderDetail::Brief | HeaderDetail::Full => 4,
+        }
+    }
+
+    /// The columns beside a label.
+    fn value_width(self) -> usize {
+        usize::from(self.width.saturating_sub(LABEL_WIDTH)).max(1)
+    }
+}
+
+/// The most fields that this version does not know, unless everything is shown.
+const MAX_EXTRA_FIELDS: usize = 3;
+
+/// Builds the header of `row`; some lines need the opened email.
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    width: u16,
-    folded: bool,
-    is_stale: bool,
+    pane: HeaderPane,
 ) -> Vec<HeaderLine> {
-    let field_lines = |folded| field_lines(row, opened, width, folded, is_stale);
-    let mut lines = field_lines(folded);
-    let hidden = if folded {
-        field_lines(false).len() - lines.len()
-    } else {
-        0
-    };
-    lines.push(HeaderLine::ViewBar(hidden));
+    let mut lines = field_lines(row, opened, pane);
+    let detail = pane.detail.next();
+    let next = field_lines(row, opened, HeaderPane { detail, ..pane });
+    lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
     lines
 }
 
-fn field_lines(
-    row: &EmailRow,
-    opened: Option<&OpenedEmail>,
-    width: u16,
-    low: bool,
-    is_stale: bool,
-) -> Vec<HeaderLine> {
+fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
     // The row has only the first recipients, and no reason of a bounce.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
-    push_addresses(&mut lines, "to", &full.to, width);
-    if low {
-        // The sender is the team itself: one line is enough.
-        lines.push(HeaderLine::Text("from", summary.from.to_string()));
-    } else {
-        let from = std::slice::from_ref(&summary.from);
-        push_addresses(&mut lines, "cc", &full.cc, width);
-        push_addresses(&mut lines, "bcc", &full.bcc, width);
-        push_addresses(&mut lines, "from", from, width);
-        push_addresses(&mut lines, "reply-to", &summary.reply_to, width);
-    }
-    lines.push(HeaderLine::Sent(summary.created.clone()));
-    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
-    push_status(&mut lines, &summary.status, is_stale, width, low);
-    if let Some(reason) = full.bounce_reason() {
-        push_text(&mut lines, "why", &reason, width);
-    }
+    let reason = full.bounce_reason();
+    let meaning = reason.as_deref().unwrap_or(summary.status.meaning());
+    push_status(&mut lines, &summary.status, meaning, pane);
     lines.extend(row.missing.map(HeaderLine::Gone));
-    if !low {
-        if let Some(opened) = opened {
-            let mut history = opened.history.clone();
-            // The row may know of a change that came after the email was opened.
-            history.extend(row.last_change.clone().filter(|changed| {
-                opened
-                    .history
-                    .last()
-                    .is_none_or(|last| last.seen < changed.seen)
-            }));
-            if history.len() > 1 {
-                lines.push(HeaderLine::History(history));
-            }
-            if !opened.email.tags.is_empty() {
-                lines.push(HeaderLine::Tags(opened.email.tags.clone()));
-            }
-        }
-        lines.push(HeaderLine::Field(
-            SafeText::new("id"),
-            summary.id.to_safe_text(),
+    if pane.is_low() {
+        let to = summary.to.first().map_or(String::new(), Address::to_string);
+        let more = match row.to_count {
+            0 | 1 => String::new(),
+            count => format!(" +{}", count - 1),
+        };
+        lines.push(HeaderLine::ToAndCreated(
+            to + &more,
+            summary.created.clone(),
         ));
-        if !summary.message_id.is_empty() {
-            lines.push(HeaderLine::Field(
-                SafeText::new("message-id"),
-                summary.message_id.clone(),
-            ));
+        lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+        return lines;
+    }
+    push_addresses(&mut lines, "to", &full.to, pane);
+    push_addresses(&mut lines, "cc", &full.cc, pane);
+    push_addresses(&mut lines, "bcc", &full.bcc, pane);
+    if pane.is_at_least(HeaderDetail::Full) {
+        let from = std::slice::from_ref(&summary.from);
+        push_addresses(&mut lines, "from", from, pane);
+        push_addresses(&mut lines, "reply-to", &summary.reply_to, pane);
+    }
+    lines.push(HeaderLine::Created(summary.created.clone()));
+    lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+    if let Some(opened) = opened {
+        let mut history = opened.history.clone();
+        // The row may know of a change that came after the email was opened.
+        history.extend(
+            row.last_change.clone().filter(|changed| {
+                (opened.history.last()).is_none_or(|last| last.seen < changed.seen)
+            }),
+        );
+        if history.len() > 1 {
+            lines.push(HeaderLine::History(history));
         }
-        let extra = full.extra.iter().take(MAX_EXTRA_FIELDS);
-        lines.extend(extra.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
-        if full.extra.len() > MAX_EXTRA_FIELDS {
-            lines.push(HeaderLine::MoreFields(full.extra.len() - MAX_EXTRA_FIELDS));
+        push_tags(&mut lines, &opened.email.tags, pane);
+    }
+    if pane.is_at_least(HeaderDetail::Full) {
+        let id = summary.id.to_safe_text();
+        push_text(&mut lines, "id", &id, pane);
+        push_text(&mut lines, "message-id", &summary.message_id, pane);
+        // The reason of a bounce is in the status already.
+        let mut extra: Vec<_> = full.extra.iter().collect();
+        extra.retain(|(name, _)| reason.is_none() || &**name != "bounce");
+        let count = match pane.detail {
+            HeaderDetail::Everything => extra.len(),
+            HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),
+        };
+        let shown = extra[..count].iter();
+        lines.extend(shown.map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())));
+        if count < extra.len() {
+            lines.push(HeaderLine::MoreFields(extra.len() - count));
         }
     }
     lines
 }
 
-/// Adds the status with its meaning, wrapped; on one line in a low pane.
-fn push_status(
-    lines: &mut Vec<HeaderLine>,
-    status: &Status,
-    is_stale: bool,
-    width: u16,
-    low: bool,
-) {
-    let as_of = if is_stale { AS_OF_WIDTH } else { 0 };
+/// Adds as many tags to each line as fit.
+fn push_tags(lines: &mut Vec<HeaderLine>, tags: &[Tag], pane: HeaderPane) {
+    let columns = pane.value_width();
+    let mut texts: Vec<String> = Vec::new();
+    for tag in tags {
+        let text = format!("{}={}", tag.name, tag.value);
+        match texts.last_mut() {
+            Some(last) if last.width() + 2 + text.width() <= columns => {
+                last.push_str("  ");
+                last.push_str(&text);
+            }
+            _ => texts.push(text),
+        }
+    }
+    // Tags are rarely what an email is opened for.
+    let max_lines = match pane.detail {
+        HeaderDetail::Brief => 1,
+        HeaderDetail::Full | HeaderDetail::Everything => pane.max_lines(),
+    };
+    join_last(&mut texts, max_lines, "  ");
+    let labelled = label_first("tags", texts);
+    lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
+}
+
+/// Adds the status with its meaning, or with the reason of a bounce, wrapped.
+fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane: HeaderPane) {
+    let as_of = if pane.is_stale { AS_OF_WIDTH } else { 0 };
     let label = SYMBOL_WIDTH + 1 + status.label().width() + as_of + 2;
-    let columns = usize::from(width).saturating_sub(label).max(1);
-    let mut meaning = status.meaning().to_owned();
+    let columns = usize::from(pane.width).saturating_sub(label).max(1);
+    let mut first = meaning.to_owned();
     let mut rest = String::new();
-    if !low && let Some(first) = wrap(&meaning, columns).first() {
+    if let Some(line) = wrap(meaning, columns).first() {
         // A word that is too wide for the rest of this line goes to the next one.
-        let fits = first.width() <= columns;
-        rest = meaning.split_off(if fits { first.len() } else { 0 });
+        let fits = line.width() <= columns;
+        rest = first.split_off(if fits { line.len() } else { 0 });
     }
     lines.push(HeaderLine::Status {
         status: status.clone(),
-        is_stale,
-        meaning,
+        is_stale: pane.is_stale,
+        meaning: first,
     });
-    let rest = wrap(&rest, value_width(width)).into_iter();
-    lines.extend(rest.map(|line| HeaderLine::Text("", line)));
+    let indent = if pane.is_low() { 2 } else { LABEL_WIDTH };
+    let columns = usize::from(pane.width.saturating_sub(indent)).max(1);
+    let mut rest = wrap(&rest, columns);
+    join_last(&mut rest, pane.max_lines() - 1, " ");
+    lines.extend(rest.into_iter().map(|line| match pane.is_low() {
+        true => HeaderLine::Indented(line),
+        false => HeaderLine::Text("", line),
+    }));
 }
 
-/// Adds a label with a wrapped text; the last allowed line has all the rest.
-fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width: u16) {
-    let mut texts = wrap(text, value_width(width));
-    if texts.len() > MAX_REASON_LINES {
-        let rest = texts.split_off(MAX_REASON_LINES - 1).join(" ");
-        texts.push(rest);
-    }
+/// Adds a label with a wrapped text, unless it is empty.
+fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, pane: HeaderPane) {
+    let mut texts = wrap(text, pane.value_width());
+    join_last(&mut texts, pane.max_lines(), " ");
     let labelled = label_first(label, texts);
     lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
 }
 
 /// Adds as many addresses to each line as fit; one that does not fit is broken at a space or before
 /// its domain, so that all of it can be read.
-fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Address], width: u16) {
-    let columns = value_width(width);
+fn push_addresses(
+    lines: &mut Vec<HeaderLine>,
+    label: &'static str,
+    all: &[Address],
+    pane: HeaderPane,
+) {
+    let columns = pane.value_width();
     let mut texts: Vec<String> = Vec::new();
     for (n, address) in all.iter().enumerate() {
-        if texts.len() >= MAX_ADDRESS_LINES {
+        if texts.len() >= pane.max_lines() {
             texts.push(format!("and {} more", all.len() - n));
             break;
         }
@@ -199,9 +272,12 @@ fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Addre
     lines.extend(labelled.map(|(label, text)| HeaderLine::Addresses(label, text)));
 }
 
-/// The columns beside a label.
-fn value_width(width: u16) -> usize {
-    usize::from(width.saturating_sub(LABEL_WIDTH)).max(1)
+/// Puts what is beyond the last allowed line at its end.
+fn join_last(texts: &mut Vec<String>, max_lines: usize, separator: &str) {
+    if texts.len() > max_lines.max(1) {
+        let rest = texts.split_off(max_lines.max(1) - 1).join(separator);
+        texts.push(rest);
+    }
 }
 
 /// Adds the label to the first text, and empty labels to the others.
@@ -246,10 +322,19 @@ const AS_OF_WIDTH: usize = ", as of 30 Nov".len();
 mod tests {
     use super::*;
 
+    fn pane(width: u16, height: u16) -> HeaderPane {
+        HeaderPane {
+            width,
+            height,
+            detail: HeaderDetail::Brief,
+            is_stale: false,
+        }
+    }
+
     fn lines(all: &[&str], width: u16) -> Vec<(&'static str, String)> {
         let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
         let mut lines = Vec::new();
-        push_addresses(&mut lines, "to", &all, LABEL_WIDTH + width);
+        push_addresses(&mut lines, "to", &all, pane(LABEL_WIDTH + width, 40));
         let texts = lines.into_iter().map(|line| {
             if let HeaderLine::Addresses(label, text) = line {
                 (label, text)
@@ -262,48 +347,38 @@ mod tests {
 
     #[test]
     fn meaning_of_status_is_wrapped() {
-        let delivered = |width, low| {
-            let mut lines = Vec::new();
-            push_status(&mut lines, &Status::Delivered, false, width, low);
-            lines
-        };
         let meaning = Status::Delivered.meaning();
-        let whole = vec![HeaderLine::Status {
-            status: Status::Delivered,
-            is_stale: false,
-            meaning: meaning.to_owned(),
-        }];
-        assert_eq!(delivered(100, false), whole);
-        assert_eq!(delivered(40, true), whole, "a low pane has one line for it");
-        let lines = delivered(51, false);
-        let texts: Vec<&str> = lines
-            .iter()
-            .map(|line| {
-                if let HeaderLine::Status { meaning: text, .. } | HeaderLine::Text("", text) = line
-                {
-                    text.as_str()
-                } else {
-                    unreachable!()
-                }
-            })
-            .collect();
-        assert_eq!(texts.join(" "), meaning);
-        assert!(
-            texts.len() == 2 && texts[0].width() <= 51 - "x delivered: ".len(),
-            "{texts:?}"
-        );
+        for (width, height, count) in [(100, 40, 1), (100, 8, 1), (51, 40, 2), (30, 8, 2)] {
+            let mut lines = Vec::new();
+            push_status(&mut lines, &Status::Delivered, meaning, pane(width, height));
+            let texts: Vec<&str> = lines
+                .iter()
+                .map(|line| match line {
+                    HeaderLine::Status { meaning: text, .. }
+                    | HeaderLine::Text("", text)
+                    | HeaderLine::Indented(text) => text.as_str(),
+                    _ => unreachable!(),
+                })
+                .collect();
+            assert_eq!(texts.join(" "), meaning, "no word is lost");
+            assert_eq!(texts.len(), count, "{texts:?}");
+            assert!(texts[0].width() + "x delivered: ".len() <= width.into());
+        }
     }
 
     #[test]
     fn last_line_of_long_reason_has_the_rest() {
         let reason = "550 5.1.1 the account does not exist ".repeat(9);
         let mut lines = Vec::new();
-        push_text(&mut lines, "why", reason.trim(), LABEL_WIDTH + 30);
-        assert_eq!(lines.len(), MAX_REASON_LINES);
-        assert_eq!(
-            lines[0],
-            HeaderLine::Text("why", "550 5.1.1 the account does not".to_owned())
-        );
+        push_text(&mut lines, "why", reason.trim(), pane(LABEL_WIDTH + 30, 40));
+        assert_eq!(lines.len(), 4);
+        let whole = HeaderPane {
+            detail: HeaderDetail::Everything,
+            ..pane(LABEL_WIDTH + 30, 40)
+        };
+        let mut all = Vec::new();
+        push_text(&mut all, "why", reason.trim(), whole);
+        assert_eq!(lines[..3], all[..3]);
         assert!(
             matches!(&lines[3], HeaderLine::Text("", text) if text.ends_with("exist") && text.width() > 30),
             "the view cuts it with a mark"

@@ -120,6 +120,11 @@ impl Layout {
         }
     }
 
+    /// Whether the line between the panes has the tabs of the reader.
+    pub fn has_tabs_in_divider(&self) -> bool {
+        self.arrangement == Arrangement::Below && !self.divider.is_empty()
+    }
+
     /// The number of rows that fit into the list.
     pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))

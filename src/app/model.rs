@@ -317,6 +317,7 @@ impl Model {
         self.outbox.extend(self.list.scroll_to_selection(&viewport));
         let layout = self.layout();
         let row = self.list.selected();
+        self.reader.has_tabs_above = layout.has_tabs_in_divider();
         self.reader.is_stale = row.is_some_and(|row| is_stale(row, self.now.timestamp()));
         self.outbox.extend(
             self.reader

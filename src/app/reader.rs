@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::commands::{Direction, Motion};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::email_header::{self, HeaderLine};
+use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane};
 use super::message::OpenedEmail;
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
@@ -39,8 +39,9 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// Whether the header is folded; by default the height of the pane decides.
-    is_header_folded: Option<bool>,
+    header_detail: HeaderDetail,
+    /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
+    pub has_tabs_above: bool,
     /// The text to find in the email, instead of the terms of the filter.
     find: Option<FindState>,
     matches: Pending<Vec<TextMatch>>,
@@ -214,15 +215,10 @@ impl Reader {
         self.render_body()
     }
 
-    /// Folds the header to its main lines, or unfolds it.
-    pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
-        self.is_header_folded = Some(!self.is_folded());
+    /// Shows more of the header, or its main lines again.
+    pub fn cycle_header_detail(&mut self, row: Option<&EmailRow>) {
+        self.header_detail = self.header_detail.next();
         self.clamp_scroll(row);
-    }
-
-    fn is_folded(&self) -> bool {
-        self.is_header_folded
-            .unwrap_or(email_header::is_low_pane(self.height))
     }
 
     /// Sets the size of the pane; lays out the body again if the width changed.
@@ -253,13 +249,26 @@ impl Reader {
 
     /// The lines above the body.
     pub fn header(&self, row: &EmailRow) -> Vec<HeaderLine> {
+        let mut lines = self.header_with_tabs(row);
+        if self.has_tabs_above {
+            lines.pop();
+        }
+        lines
+    }
+
+    /// The lines of the header, of which the last one are the tabs of the views.
+    pub fn header_with_tabs(&self, row: &EmailRow) -> Vec<HeaderLine> {
         let opened = self
             .email
             .value()
             .filter(|opened| opened.email.summary.id == row.summary.id);
-        let is_folded = self.is_folded();
-        let mut lines =
-            email_header::header_lines(row, opened, self.width, is_folded, self.is_stale);
+        let pane = HeaderPane {
+            width: self.width,
+            height: self.height,
+            detail: self.header_detail,
+            is_stale: self.is_stale,
+        };
+        let mut lines = email_header::header_lines(row, opened, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {

@@ -37,14 +37,17 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
             placeholders::draw(model, layout.main, ctx, frame);
         } else {
             list::draw(model, &layout, ctx, frame);
-            draw_divider(&layout, ctx, frame);
+            draw_divider(model, &layout, ctx, frame);
             reader::draw(model, &layout, ctx, frame);
         }
         prompt::draw(model, &layout, ctx, frame);
     }
 }
 
-fn draw_divider(layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
+fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
+    if layout.has_tabs_in_divider() {
+        return reader::draw_tabs_above(model, layout.divider, ctx, frame);
+    }
     let glyph = if layout.arrangement == Arrangement::Beside {
         ctx.glyphs.vertical_rule
     } else {

@@ -16,9 +16,12 @@ use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
-use crate::text::format::plural;
+use crate::text::format::{group_digits, plural};
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
+
+/// Columns of the label of the recipient in a low pane.
+const TO_WIDTH: u16 = 3;
 
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
@@ -78,6 +81,20 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     }
 }
 
+/// Draws the tabs of the views between list and reader.
+pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let tabs = model
+        .list
+        .selected()
+        .map(|row| model.reader.header_with_tabs(row));
+    let hidden = match tabs.as_deref() {
+        Some([.., HeaderLine::ViewBar(hidden)]) => *hidden,
+        _ => 0,
+    };
+    let tabs = build_view_tabs(model, hidden, area.width.into(), ctx);
+    draw_lines([&tabs], area, frame);
+}
+
 /// Returns the screen row of a line of the email, if it is visible.
 fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
     let y = u16::try_from(line.checked_sub(model.reader.scroll)?).ok()?;
@@ -114,13 +131,14 @@ fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mu
                 label = if named.is_empty() { label } else { named };
                 (text, fields_for_label(label), LABEL_WIDTH)
             }
-            HeaderLine::Sent(_)
+            HeaderLine::ToAndCreated(to, _) => (to, &[Field::To, Field::Any], TO_WIDTH),
+            HeaderLine::Created(_)
             | HeaderLine::Scheduled(_)
+            | HeaderLine::Indented(_)
             | HeaderLine::Status { .. }
             | HeaderLine::Text(..)
             | HeaderLine::Gone(_)
             | HeaderLine::History(_)
-            | HeaderLine::Tags(_)
             | HeaderLine::Field(..)
             | HeaderLine::MoreFields(_)
             | HeaderLine::ViewBar(_) => continue,
@@ -159,7 +177,17 @@ fn build_header_line<'a>(
         }
         HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
         HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),
-        HeaderLine::Sent(time) => labelled("created", &ctx.format_fitting(time, value_width)),
+        HeaderLine::ToAndCreated(to, created) => {
+            let created = ctx.format_with_zone(created);
+            let columns = width.saturating_sub(usize::from(TO_WIDTH) + created.width() + 3);
+            let to = ctx.truncate_address(to, columns);
+            Line::from(vec![
+                Span::styled("to ", Theme::chrome()),
+                Span::raw(to),
+                Span::raw(format!(" {} {created}", ctx.glyphs.separator)),
+            ])
+        }
+        HeaderLine::Created(time) => labelled("created", &ctx.format_fitting(time, value_width)),
         HeaderLine::Scheduled(time) => {
             labelled("scheduled", &ctx.format_fitting(time, value_width))
         }
@@ -184,13 +212,7 @@ fn build_header_line<'a>(
             labelled("gone", &format!("{reason} (noticed {noticed})"))
         }
         HeaderLine::History(history) => labelled("seen", &format_history(history, ctx)),
-        HeaderLine::Tags(tags) => {
-            let tags: Vec<String> = tags
-                .iter()
-                .map(|tag| format!("{}={}", tag.name, tag.value))
-                .collect();
-            labelled("tags", &tags.join("  "))
-        }
+        HeaderLine::Indented(text) => Line::raw(ctx.truncate(&format!("  {text}"), width)),
         HeaderLine::Field(name, value) => labelled(name, value),
         HeaderLine::MoreFields(count) => {
             let text = format!("{} in the raw view", plural(*count as u64, "more field"));
@@ -235,8 +257,14 @@ fn format_history(history: &[ObservedStatus], ctx: &RenderCtx) -> String {
     observed.join(&format!(" {} ", ctx.glyphs.arrow))
 }
 
-/// Builds the rule above the body: tabs of the body views, and how many header lines are folded.
-fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderCtx) -> Line<'a> {
+/// Builds the rule above the body: tabs of the body views, and at its right what is known about the
+/// body, and the key for more of the header.
+pub fn build_view_tabs<'a>(
+    model: &Model,
+    hidden: usize,
+    width: usize,
+    ctx: &RenderCtx,
+) -> Line<'a> {
     let rule = ctx.glyphs.horizontal_rule;
     let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
@@ -254,23 +282,40 @@ fn build_view_tabs<'a>(model: &Model, hidden: usize, width: usize, ctx: &RenderC
         .session
         .keymap
         .key_for(Focus::Reader, Command::FoldHeader)
-        .unwrap_or_default();
+        .filter(|_| hidden > 0)
+        .map(|key| format!("{key} {} more", group_digits(hidden as u64, ' ')));
+    let body = match model.reader_state() {
+        ReaderState::Ready(_, Some(body)) => describe_body(body),
+        _ => Vec::new(),
+    };
     let rest = width.saturating_sub(used);
-    let forms = [
-        format!(" {key} shows {} ", plural(hidden as u64, "more line")),
-        format!(" {key} +{hidden} "),
-        format!(" +{hidden}"),
-    ];
-    match forms.into_iter().find(|text| text.len() < rest) {
-        Some(text) if hidden > 0 => {
-            let left = rule.repeat(rest - text.len() - 1);
-            spans.push(Span::styled(left, Theme::chrome()));
-            spans.push(Span::raw(text));
-            spans.push(Span::styled(rule, Theme::chrome()));
-        }
-        _ => spans.push(Span::styled(rule.repeat(rest), Theme::chrome())),
+    let separator = format!(" {} ", ctx.glyphs.separator);
+    // The first part that does not fit is left out with all before it.
+    let mut parts: Vec<String> = body.into_iter().chain(key).collect();
+    let mut text = parts.join(&separator);
+    while !parts.is_empty() && text.width() + 4 > rest {
+        parts.remove(0);
+        text = parts.join(&separator);
+    }
+    if parts.is_empty() {
+        spans.push(Span::styled(rule.repeat(rest), Theme::chrome()));
+    } else {
+        let left = rule.repeat(rest - text.width() - 3);
+        spans.push(Span::styled(left, Theme::chrome()));
+        spans.push(Span::raw(format!(" {text} ")));
+        spans.push(Span::styled(rule, Theme::chrome()));
     }
     Line::from(spans)
+}
+
+/// Lists what is known about a body: `text part differs`, `1 tracker`, `2 links`.
+fn describe_body(body: &Body) -> Vec<String> {
+    let links = match body.links.len() {
+        0 => None,
+        count => Some(plural(count as u64, "link")),
+    };
+    let notices = body.notices.iter().map(|notice| notice.label.clone());
+    links.into_iter().chain(notices).collect()
 }
 
 /// Builds a line of the body; a wide one without its first `pan` columns.

@@ -97,6 +97,15 @@ impl RenderCtx {
         self.format_by_age(time, ["%a %-d %b %Y %H:%M:%S %Z"; 4])
     }
 
+    /// Formats with day, clock and zone: `20 Nov 09:41 CET`, `3 May 2025 09:41 CEST`.
+    pub fn format_with_zone(&self, time: &ApiTime) -> String {
+        let this_year = "%-d %b %H:%M %Z";
+        self.format_by_age(
+            time,
+            [this_year, this_year, this_year, "%-d %b %Y %H:%M %Z"],
+        )
+    }
+
     /// Uses the most exact form that fits into `columns`; never cuts a time.
     pub fn format_fitting(&self, time: &ApiTime, columns: usize) -> String {
         [self.format_full(time), self.format_iso(time)]

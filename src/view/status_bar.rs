@@ -427,20 +427,16 @@ fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: 
     }
 }
 
-/// Builds information about the body, as much as fits, and the scroll position.
+/// Builds the position among the matches, if it fits, and the scroll position.
 fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec<Span<'a>> {
-    let (ReaderState::Ready(_, Some(body)), Some(row)) =
-        (model.reader_state(), model.list.selected())
+    let (ReaderState::Ready(_, Some(_)), Some(row)) = (model.reader_state(), model.list.selected())
     else {
         return Vec::new();
     };
     if model.focus() != Focus::Reader {
         return Vec::new();
     }
-    let mut parts: Vec<String> = body.notices.iter().map(|note| note.label.clone()).collect();
-    if !body.links.is_empty() {
-        parts.push(plural(body.links.len() as u64, "link"));
-    }
+    let mut parts = Vec::new();
     if let (Some(current), count @ 1..) = (model.reader.current_match, model.reader.matches().len())
     {
         parts.push(format!("{}/{count}", current + 1));
