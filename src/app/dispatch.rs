@@ -1,5 +1,6 @@
 //! From keys and mouse to commands, and the commands that belong to no other part of the model.
 
+use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
 use super::commands::{Command, Direction, Focus, Motion, require};
@@ -376,9 +377,13 @@ impl Model {
         }
         match pointer {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
+                let is_double = self.is_double_click(at);
                 self.reader_open = false;
                 let line = usize::from((at.y - layout.list.y) / layout.row_height);
                 self.outbox.extend(self.list.select_line(line, &viewport));
+                if is_double {
+                    self.open_selected();
+                }
             }
             MouseInput::Pressed(at) if layout.reader.contains(at) => {
                 self.open_email();
@@ -393,12 +398,20 @@ impl Model {
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
                     } else {
-                        self.outbox
-                            .extend(self.list.move_selection(step, &viewport));
+                        self.outbox.extend(self.list.scroll_view(step, &viewport));
                     }
                 }
             }
         }
+    }
+
+    /// Whether this press follows another one in the same row at once.
+    fn is_double_click(&mut self, at: Position) -> bool {
+        /// The default of most desktops.
+        const DOUBLE_CLICK: SignedDuration = SignedDuration::from_millis(400);
+        let now = self.now.timestamp();
+        let last = self.last_click.replace((at.y, now));
+        last.is_some_and(|(y, then)| y == at.y && now.duration_since(then) <= DOUBLE_CLICK)
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {

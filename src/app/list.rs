@@ -79,6 +79,8 @@ pub struct List {
     pub unseen_above: u64,
     /// Emails whose status changed since they were selected last.
     changed: BTreeSet<EmailId>,
+    /// The day of each row in a time zone, if rows are grouped.
+    days: Option<(TimeZone, Vec<Option<Date>>)>,
 }
 
 impl List {
@@ -166,9 +168,8 @@ impl List {
     pub fn visible_lines(&self, viewport: &Viewport) -> Vec<ListLine<'_>> {
         let mut lines = Vec::with_capacity(viewport.lines);
         for (n, row) in self.rows().iter().enumerate().skip(self.top) {
-            let heading = n == self.top || self.starts_day(n, viewport);
-            if let Some(zone) = viewport.day_zone.as_ref().filter(|_| heading) {
-                lines.push(ListLine::Day(day_of(row, zone)));
+            if self.days.is_some() && (n == self.top || self.starts_day(n)) {
+                lines.push(ListLine::Day(self.day(n)));
             }
             let selected = n == self.cursor && !self.on_load_more_row;
             lines.push(ListLine::Row { row, selected });
@@ -188,19 +189,36 @@ impl List {
         lines
     }
 
+    /// The day of a row; `None` too if rows are not grouped.
+    fn day(&self, n: usize) -> Option<Date> {
+        self.days.as_ref()?.1.get(n).copied().flatten()
+    }
+
     /// Whether the row is the first of its day.
-    fn starts_day(&self, n: usize, viewport: &Viewport) -> bool {
-        let Some(zone) = &viewport.day_zone else {
-            return false;
+    fn starts_day(&self, n: usize) -> bool {
+        n == 0 || self.day(n - 1) != self.day(n)
+    }
+
+    /// Finds the days of the rows, if another window or another time zone has come.
+    fn update_days(&mut self, viewport: &Viewport, is_new_window: bool) {
+        let zone = self.days.as_ref().map(|(zone, _)| zone);
+        if !is_new_window && zone == viewport.day_zone.as_ref() {
+            return;
+        }
+        let day = |row: &EmailRow, zone: &TimeZone| {
+            let created = row.summary.created.parsed?;
+            Some(created.to_zoned(zone.clone()).date())
         };
-        let day = |n: usize| self.rows().get(n).map(|row| day_of(row, zone));
-        n.checked_sub(1).and_then(day) != day(n)
+        self.days = viewport.day_zone.clone().map(|zone| {
+            let days = self.rows().iter().map(|row| day(row, &zone)).collect();
+            (zone, days)
+        });
     }
 
     /// The topmost row of the viewport in which this line is the lowest: a row, or the line below
     /// the last row.
     fn top_above(&self, lowest: usize, viewport: &Viewport) -> usize {
-        let heading = usize::from(viewport.day_zone.is_some());
+        let heading = usize::from(self.days.is_some());
         let mut top = lowest;
         let mut lines = 1 + if lowest < self.rows().len() {
             heading
@@ -211,7 +229,7 @@ impl List {
             // The row above brings itself, and the heading of its day moves above it.
             lines += 1 + match top == self.rows().len() {
                 true => heading,
-                false => usize::from(self.starts_day(top, viewport)),
+                false => usize::from(self.days.is_some() && self.starts_day(top)),
             };
             if lines > viewport.lines {
                 break;
@@ -320,6 +338,7 @@ impl List {
         if !self.window.resolve(request, result) || self.window.error().is_some() {
             return None;
         }
+        self.update_days(viewport, true);
         let sort = self.filter.query().sort;
         let window = self.window.value()?;
         let last = window.rows.len().saturating_sub(1);
@@ -494,6 +513,15 @@ impl List {
         self.scroll_to_selection(viewport)
     }
 
+    /// Scrolls by one row; the selection moves only to stay visible.
+    pub fn scroll_view(&mut self, motion: Motion, viewport: &Viewport) -> Option<Effect> {
+        let lowest = self.line_count().saturating_sub(1);
+        self.top = (motion.apply(self.top, 1)).min(self.top_above(lowest, viewport));
+        let count = self.visible_rows(viewport).count().max(1);
+        self.cursor = self.cursor.clamp(self.top, self.top + count - 1);
+        self.scroll_to_selection(viewport)
+    }
+
     fn jump_to_end(&mut self, target: JumpTarget, viewport: &Viewport) -> Option<Effect> {
         self.on_load_more_row = false;
         let window = self.window.value()?;
@@ -517,6 +545,7 @@ impl List {
     ///
     /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
     pub fn scroll_to_selection(&mut self, viewport: &Viewport) -> Option<Effect> {
+        self.update_days(viewport, false);
         let window = self.window.value()?;
         let (more_above, more_below) = (window.more_above, window.more_below);
         let len = window.rows.len();
@@ -558,10 +587,4 @@ impl List {
             rows,
         }
     }
-}
-
-/// The day of an email in a time zone.
-fn day_of(row: &EmailRow, zone: &TimeZone) -> Option<Date> {
-    let created = row.summary.created.parsed?;
-    Some(created.to_zoned(zone.clone()).date())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::background::Prefetch;
@@ -62,6 +62,8 @@ pub struct Model {
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
     pub(super) dragging_divider: bool,
+    /// Row of the screen and time of the last press on the list.
+    pub(super) last_click: Option<(u16, Timestamp)>,
     pub now: Zoned,
     /// The rate budget at the last message.
     pub(super) rate_budget: Option<RateBudget>,

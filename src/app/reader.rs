@@ -1,5 +1,6 @@
 //! The reader: the selected email as lines that can be scrolled.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
+    /// Where the latest emails were left, each at a width.
+    left_at: VecDeque<(EmailId, u16, usize)>,
     header_detail: HeaderDetail,
     /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
     pub has_tabs_above: bool,
@@ -109,11 +112,12 @@ impl Reader {
     pub fn select_email(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
         let same = self.id.as_ref() == id;
         if !same {
+            self.remember_scroll();
             self.id = id.cloned();
             self.email.reset();
             self.body.reset();
             self.debounce.reset();
-            (self.scroll, self.pan, self.pending_scroll) = (0, 0, None);
+            (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.view_scrolls.clear();
             self.reveals_secrets = self.always_reveals;
             self.reset_match();
@@ -224,10 +228,40 @@ impl Reader {
     /// Sets the size of the pane; lays out the body again if the width changed.
     pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Option<Effect> {
         let width = width.saturating_sub(2 * MARGIN).min(MAX_TEXT_COLUMNS);
+        if width != self.width {
+            self.remember_scroll();
+        }
         let before = std::mem::replace(&mut self.width, width);
         self.height = height;
         self.clamp_scroll(row);
-        (before != self.width).then(|| self.render_body()).flatten()
+        if before == self.width {
+            return None;
+        }
+        self.pending_scroll = self.remembered_scroll().or(self.pending_scroll);
+        self.render_body()
+    }
+
+    /// Remembers the scroll position of the email at this width.
+    fn remember_scroll(&mut self) {
+        /// More emails than a user goes back and forth between.
+        const MAX_EMAILS: usize = 100;
+        let Some(id) = self.id.clone().filter(|_| self.body.value().is_some()) else {
+            return;
+        };
+        self.left_at
+            .retain(|(other, width, _)| (other, *width) != (&id, self.width));
+        if self.scroll > 0 {
+            self.left_at.truncate(MAX_EMAILS - 1);
+            self.left_at.push_front((id, self.width, self.scroll));
+        }
+    }
+
+    /// Where the email was left at this width.
+    fn remembered_scroll(&self) -> Option<usize> {
+        let id = self.id.as_ref()?;
+        let mut left_at = self.left_at.iter();
+        let found = left_at.find(|(other, width, _)| (other, *width) == (id, self.width));
+        found.map(|(_, _, scroll)| *scroll)
     }
 
     /// Scrolls the text.

@@ -5,6 +5,7 @@ use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
 };
 use crate::config::KeyBinding;
+use jiff::ToSpan as _;
 use ratatui::layout::{Position, Size};
 use std::sync::Arc;
 
@@ -71,6 +72,20 @@ fn unbound_key_is_reported_and_prefix_waits() {
 }
 
 #[test]
+fn double_click_reads() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(50));
+    let press = Message::Mouse(MouseInput::Pressed(Position::new(3, 4)));
+    world.happen(press.clone());
+    assert_eq!(world.model.focus(), Focus::List);
+    let later = world.model.now.checked_add(1.second()).unwrap();
+    world.set_time(later);
+    world.happen(press.clone());
+    assert_eq!(world.model.focus(), Focus::List, "two clicks");
+    world.happen(press);
+    assert_eq!(world.model.focus(), Focus::Reader);
+}
+
+#[test]
 fn mouse_selects_opens_and_scrolls() {
     let mut world = World::at_rest(120, 40, Mailbox::of(500));
     let layout = world.model.layout();
@@ -79,6 +94,19 @@ fn mouse_selects_opens_and_scrolls() {
         layout.list.y + 4,
     ))));
     assert_eq!(world.selected(), 499 - 3, "below the heading of the day");
+    world.settle();
+    let over_list = Position::new(3, layout.list.y + 4);
+    world.happen(Message::Mouse(MouseInput::Scrolled {
+        at: over_list,
+        down: true,
+    }));
+    assert_eq!(world.selected(), 499 - 3, "the wheel scrolls the view");
+    assert_eq!(world.visible()[0], 499 - 3);
+    world.happen(Message::Mouse(MouseInput::Scrolled {
+        at: over_list,
+        down: true,
+    }));
+    assert_eq!(world.selected(), 499 - 6, "the selection stays visible");
     world.settle();
     let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
     world.happen(Message::Mouse(MouseInput::Scrolled {

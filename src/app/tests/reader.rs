@@ -1,8 +1,9 @@
 //! The reader by messages: find, body views, header.
 
 use super::recipient::mailbox;
-use crate::app::Focus;
 use crate::app::tests::env::{Mailbox, World};
+use crate::app::{Focus, Message};
+use ratatui::layout::Size;
 
 #[test]
 fn matches_are_stepped_through() {
@@ -149,14 +150,12 @@ fn find_text_hides_matches_of_filter() {
 
 #[test]
 fn header_shows_reason_of_bounce_once() {
-    use crate::app::email_header::HeaderLine;
     let mut world = World::at_rest(120, 40, mailbox());
     world
         .press("/")
         .write("\"For Ana #200\"")
         .press("Enter")
         .settle();
-    let row = world.model.list.selected().unwrap();
     let mentions = |world: &World| {
         let row = world.model.list.selected().unwrap();
         format!("{:?}", world.model.reader.header(row))
@@ -210,4 +209,22 @@ fn header_grows_by_key_and_is_short_at_first() {
         lengths(80, 24)[0] < brief,
         "a low pane has fewer lines for it"
     );
+}
+
+#[test]
+fn email_is_reopened_where_it_was_left() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(30));
+    world.press("Enter j j j j j").settle();
+    let left_at = world.model.reader.scroll;
+    assert!(left_at > 0);
+    world.press("J").settle();
+    assert_eq!(world.model.reader.scroll, 0);
+    world.press("K").settle();
+    assert_eq!(world.model.reader.scroll, left_at);
+    world.happen(Message::Resized(Size::new(60, 24)));
+    world.settle().press("g g").settle();
+    assert_eq!(world.model.reader.scroll, 0);
+    world.happen(Message::Resized(Size::new(120, 24)));
+    world.settle();
+    assert_eq!(world.model.reader.scroll, left_at, "at the same width");
 }
