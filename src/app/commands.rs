@@ -216,6 +216,8 @@ commands! {
         => |m| m.move_selection(Motion::Last);
     GoToDate "go-to-date" [LIST "g d"] "date" "go to a date"
         => Model::open_date_prompt;
+    Columns "columns" [LIST "g c"] "columns" "choose the columns of the list and their widths"
+        => Model::open_columns_prompt;
     Open "read" [LIST "Enter, l, Right"] "read" "read the email; on the last row: search older mail"
         => Model::open_selected;
     Filter "filter" [LIST "/, f"] "filter" "filter the list while you type"

@@ -17,6 +17,7 @@ use super::model::Model;
 use super::search::Filter;
 use super::start::LoginForm;
 use crate::archive::Coverage;
+use crate::config::ListColumn;
 use crate::query::{Completion, DateExpr, SortOrder};
 use crate::text::sanitize;
 
@@ -27,6 +28,8 @@ pub enum PromptKind {
     Filter,
     /// The time to go to.
     Date,
+    /// The columns of the list.
+    Columns,
     /// The text to find in the email.
     Find,
     /// The number and the name of a view.
@@ -181,6 +184,34 @@ impl Model {
         self.prompt = Some(Prompt::new(PromptKind::Date, "", self.history_entry()));
     }
 
+    pub(super) fn open_columns_prompt(&mut self) {
+        let columns: Vec<String> = self.columns().iter().map(ToString::to_string).collect();
+        let prompt = Prompt::new(
+            PromptKind::Columns,
+            &columns.join(" "),
+            self.history_entry(),
+        );
+        self.prompt = Some(prompt);
+    }
+
+    /// Shows the typed columns until the program ends; the default if the line is empty.
+    fn set_columns(&mut self, prompt: Prompt) {
+        let text = prompt.text().trim();
+        match ListColumn::parse_list(text) {
+            Some(columns) => self.session.columns = columns,
+            None if text.is_empty() => self.session.columns.clear(),
+            None => self.prompt = Some(prompt.reject()),
+        }
+    }
+
+    /// The columns of the list between status and time.
+    pub fn columns(&self) -> &[ListColumn] {
+        match self.session.columns.as_slice() {
+            [] => &ListColumn::DEFAULT,
+            columns => columns,
+        }
+    }
+
     pub(super) fn open_filter_prompt(&mut self) {
         let prompt = Prompt::new(
             PromptKind::Filter,
@@ -283,7 +314,10 @@ impl Model {
             prompt.accept_suggestion();
         }
         match prompt.kind {
-            PromptKind::Date | PromptKind::SaveView | PromptKind::SaveEmail => {
+            PromptKind::Date
+            | PromptKind::Columns
+            | PromptKind::SaveView
+            | PromptKind::SaveEmail => {
                 self.prompt = Some(prompt);
                 return;
             }
@@ -326,6 +360,7 @@ impl Model {
         };
         match prompt.kind {
             PromptKind::Date => return self.go_to_date(prompt),
+            PromptKind::Columns => return self.set_columns(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
             PromptKind::SaveEmail => return self.save_email(prompt),
             PromptKind::Command => return self.run_palette(prompt),
@@ -401,7 +436,10 @@ impl Model {
             }
             PromptKind::Find => self.reader.cancel_find(),
             PromptKind::Command => self.suggestions.reset(),
-            PromptKind::Date | PromptKind::SaveView | PromptKind::SaveEmail => {}
+            PromptKind::Date
+            | PromptKind::Columns
+            | PromptKind::SaveView
+            | PromptKind::SaveEmail => {}
         }
     }
 }

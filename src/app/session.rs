@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::keymap::Keymap;
-use crate::config::{ClipboardRoute, HistorySpan, SavedViews, SecretInput};
+use crate::config::{ClipboardRoute, HistorySpan, ListColumn, SavedViews, SecretInput};
 use crate::error::Error;
 
 /// An open profile, as the screens need it.
@@ -36,6 +36,8 @@ pub struct SessionInfo {
     /// The address of the service.
     pub base_url: String,
     pub clipboard: ClipboardRoute,
+    /// The columns of the list; empty for the default.
+    pub columns: Vec<ListColumn>,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub reveal: bool,
     /// The program that opens a URL, if it can reach a screen.

@@ -15,8 +15,8 @@ use super::desktop::ClipboardSetting;
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::values::{
-    COLOUR_SYNTAX, DURATION_SYNTAX, HistorySpan, KeyBinding, Palette, ROLE_NAMES, Rate, SavedView,
-    SavedViews, VIEW_NUMBER_RULE, parse_duration,
+    COLOUR_SYNTAX, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Palette, ROLE_NAMES, Rate,
+    SavedView, SavedViews, VIEW_NUMBER_RULE, parse_duration,
 };
 use crate::error::{Error, ErrorKind};
 use crate::text::format::{did_you_mean, suggest};
@@ -31,6 +31,8 @@ pub(crate) struct ConfigFile {
     pub(crate) keys: Vec<KeyBinding>,
     pub(crate) palette: Palette,
     pub(super) clipboard: ClipboardSetting,
+    /// The columns of the list; empty for the default.
+    pub(super) columns: Vec<ListColumn>,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
     /// Messages about errors, each with its line.
@@ -85,13 +87,14 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 6] = [
+const TOP_LEVEL_KEYS: [&str; 7] = [
     "default_profile",
     "profiles",
     "views",
     "keys",
     "theme",
     "clipboard",
+    "columns",
 ];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
 const PROFILE_KEYS: [&str; 10] = [
@@ -226,6 +229,20 @@ struct ConfigReader<'a> {
 }
 
 impl ConfigReader<'_> {
+    fn read_columns(&mut self, item: &Item) {
+        let columns = item.as_array().filter(|columns| !columns.is_empty());
+        let columns = columns.map(|columns| {
+            let names = columns.iter().map(|value| value.as_str());
+            names
+                .map(|name| ListColumn::parse(name?))
+                .collect::<Option<_>>()
+        });
+        let columns = columns
+            .flatten()
+            .ok_or_else(|| format!("columns is a list of names, each {}", ListColumn::SYNTAX));
+        self.file.columns = self.check(item.span(), columns).unwrap_or_default();
+    }
+
     fn read_top_level(&mut self, table: &dyn TableLike) {
         for (key, item) in entries(table) {
             match key.get() {
@@ -248,6 +265,7 @@ impl ConfigReader<'_> {
                     let setting = as_text(item).and_then(ClipboardSetting::parse);
                     self.file.clipboard = self.check(item.span(), setting).unwrap_or_default();
                 }
+                "columns" => self.read_columns(item),
                 _ => self.warn_unknown_key(key, &TOP_LEVEL_KEYS),
             }
         }

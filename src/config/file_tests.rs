@@ -16,12 +16,14 @@ fn parse(text: &str) -> Result<ConfigFile, String> {
 #[test]
 fn a_whole_file() {
     let file = parse(
-        "default_profile = \"acme\"\nclipboard = \"off\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\nmask = false\n\
+        "default_profile = \"acme\"\nclipboard = \"off\"\ncolumns = [\"from:20\", \"subject\"]\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\nmask = false\n\
          archive = \"memory\"\nkeep = \"26w\"\nbackfill = \"30d\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
     )
     .unwrap();
     assert_eq!(file.default_profile.as_deref(), Some("acme"));
     assert_eq!(file.clipboard, ClipboardSetting::Off);
+    let columns: Vec<String> = file.columns.iter().map(ToString::to_string).collect();
+    assert_eq!(columns, ["from:20", "subject"]);
     let acme = &file.profiles["acme"];
     assert!(acme.reveal && !file.profiles["other"].reveal);
     assert_eq!(

@@ -24,6 +24,6 @@ pub use settings::ArchiveLocation;
 pub(crate) use settings::Settings;
 pub use values::Rate;
 pub(crate) use values::{
-    DURATION_SYNTAX, HistorySpan, KeyBinding, Palette, SavedView, SavedViews, built_in_views,
-    parse_duration,
+    ColumnField, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Palette, SavedView,
+    SavedViews, built_in_views, parse_duration,
 };

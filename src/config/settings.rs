@@ -47,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) zone: TimeZone,
     pub(crate) views: SavedViews,
     pub(crate) clipboard: ClipboardSetting,
+    /// The columns of the list; empty for the default.
+    pub(crate) columns: Vec<super::ListColumn>,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(crate) reveal: bool,
     /// Warnings about the configuration file.
@@ -85,6 +87,7 @@ impl Settings {
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.unwrap_or_else(built_in_views),
             clipboard: file.clipboard,
+            columns: file.columns.clone(),
             reveal: profile.reveal,
             warnings: file.warnings,
         })

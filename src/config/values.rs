@@ -1,6 +1,7 @@
 //! Types of values in the configuration file: rates, durations, key bindings, colours, saved views.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use ratatui::style::Color;
@@ -51,6 +52,93 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     // A thousand years is as good as for ever, and no arithmetic on times fails within it.
     let number: u32 = number.parse().ok().filter(|number| *number <= 50_000)?;
     Some(SignedDuration::from_hours(i64::from(number) * hours))
+}
+
+/// A column of the list; status and time are always the first and the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListColumn {
+    pub(crate) field: ColumnField,
+    /// Its cells; `None` for the default of the field.
+    pub(crate) width: Option<u16>,
+}
+
+/// What a column of the list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnField {
+    /// The address of the first recipient.
+    To,
+    /// The name of the first recipient.
+    Name,
+    /// The domain of the first recipient.
+    Domain,
+    From,
+    Subject,
+    Id,
+}
+
+impl ListColumn {
+    /// The allowed columns, for messages.
+    pub(crate) const SYNTAX: &str =
+        "to, name, domain, from, subject or id, with its width if you like: from:20";
+    pub(crate) const DEFAULT: [Self; 2] = [
+        Self::new(ColumnField::To, None),
+        Self::new(ColumnField::Subject, None),
+    ];
+
+    const fn new(field: ColumnField, width: Option<u16>) -> Self {
+        Self { field, width }
+    }
+
+    /// Parses columns that are separated by spaces or commas; at least one.
+    pub(crate) fn parse_list(text: &str) -> Option<Vec<Self>> {
+        let names = text.split([' ', ',']).filter(|name| !name.is_empty());
+        let columns: Vec<Self> = names.map(Self::parse).collect::<Option<_>>()?;
+        Some(columns).filter(|columns| !columns.is_empty())
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (name, width) = match text.split_once(':') {
+            Some((name, width)) => (name, Some(width.parse().ok().filter(|width| *width > 0)?)),
+            None => (text, None),
+        };
+        let mut fields = ColumnField::NAMES.into_iter();
+        let (_, field) = fields.find(|(known, _)| *known == name)?;
+        Some(Self::new(field, width))
+    }
+}
+
+impl ColumnField {
+    const NAMES: [(&str, Self); 6] = [
+        ("to", Self::To),
+        ("name", Self::Name),
+        ("domain", Self::Domain),
+        ("from", Self::From),
+        ("subject", Self::Subject),
+        ("id", Self::Id),
+    ];
+
+    /// The cells of a column without a width; `None` takes what the others leave.
+    pub(crate) const fn default_width(self) -> Option<u16> {
+        match self {
+            Self::To | Self::Subject => None,
+            Self::Name => Some(16),
+            Self::Domain => Some(20),
+            Self::From => Some(24),
+            Self::Id => Some(36),
+        }
+    }
+}
+
+impl fmt::Display for ListColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = ColumnField::NAMES.iter();
+        let name = names.find(|(_, field)| *field == self.field);
+        f.write_str(name.map_or("", |(name, _)| name))?;
+        match self.width {
+            Some(width) => write!(f, ":{width}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A part of the mail's history: the newest up to an age.

@@ -156,6 +156,7 @@ impl SessionFactory {
             filter_history: filter_history.load().unwrap_or_default(),
             base_url: settings.credentials.base_url.to_string(),
             clipboard: settings.clipboard.route(&self.env),
+            columns: settings.columns.clone(),
             reveal: settings.reveal,
             ..self.desktop_info()
         };

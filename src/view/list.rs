@@ -11,10 +11,13 @@ use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_W
 use super::status_bar::{format_coverage, format_status_check};
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
-use crate::mail::{NO_SUBJECT, Status};
+use crate::config::{ColumnField, ListColumn};
+use crate::mail::{Address, NO_SUBJECT, Status};
 use crate::query::{Field, Query};
 use crate::text::width::DisplayWidth as _;
 
+/// The cells that the last column, and each without a width, has at least where there are so many.
+const MIN_WIDTH: usize = 4;
 /// Columns of the status label.
 const STATUS_WIDTH: usize = 10;
 
@@ -61,6 +64,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             },
             subject: model.shown_subject(row),
             query: model.list.filter.query(),
+            columns: model.columns(),
             ctx,
         };
         if layout.row_height == 1 {
@@ -134,25 +138,45 @@ struct RowContext<'a> {
     /// With its codes masked.
     subject: Cow<'a, str>,
     query: &'a Query,
+    columns: &'a [ListColumn],
     ctx: &'a RenderCtx,
 }
 
 impl RowContext<'_> {
     fn draw_one_line(&self, area: Rect, frame: &mut Frame) {
         let ctx = self.ctx;
-        let columns = ColumnWidths::new(area.width.into(), self.time_form, marker_width(ctx));
-        let time = self.format_time(columns.time);
-        // A text that is wider than a time takes columns from the subject.
-        let time_columns = columns
-            .time
-            .max(time.width().min(columns.time + columns.subject / 2));
-        let subject_columns = columns.subject - (time_columns - columns.time);
+        let width = usize::from(area.width);
+        let time_columns = match self.time_form {
+            TimeForm::Full if width >= 48 => ISO_WIDTH,
+            TimeForm::Clock => CLOCK_WIDTH,
+            TimeForm::DayAndClock if width >= 72 => MEDIUM_WIDTH,
+            TimeForm::DayAndClock | TimeForm::Full => SHORT_WIDTH,
+        };
+        let label = if width < 48 { 0 } else { STATUS_WIDTH };
+        // After the label, before the time, and at the end.
+        let spaces = 2 + usize::from(label > 0);
+        let rest = width.saturating_sub(marker_width(ctx) + label + time_columns + spaces);
+        let mut columns = column_widths(self.columns, rest, rest.saturating_sub(1) / 2);
+        // A text that is wider than a time takes columns from the last column.
+        let spare = columns
+            .last()
+            .map_or(0, |(_, last)| last - last.min(&MIN_WIDTH));
+        let is_short = time_columns == SHORT_WIDTH;
+        let time = self.format_time(is_short);
+        let time = match time.width() <= time_columns + spare {
+            true => time,
+            false => self.format_time(true),
+        };
+        let missing = time.width().saturating_sub(time_columns);
+        if let Some((_, last)) = columns.last_mut() {
+            *last -= missing.min(spare);
+        }
+        let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
         let mut writer = LineWriter::new(area, 0, frame);
-        self.write_status(&mut writer, columns.status);
-        self.write_recipient(&mut writer, columns.recipient);
+        self.write_status(&mut writer, label);
+        self.write_columns(&mut writer, &columns);
         writer.write(" ", Style::new());
-        self.write_subject(&mut writer, subject_columns);
-        writer.write(" ", Style::new());
+        let time_columns = (rest + time_columns + 1).saturating_sub(used);
         writer.write(&ctx.align_right(&time, time_columns), Style::new());
     }
 
@@ -163,7 +187,7 @@ impl RowContext<'_> {
         let mut writer = LineWriter::new(area, 0, frame);
         self.write_status(&mut writer, STATUS_WIDTH);
         let columns = width.saturating_sub(lead + 1);
-        let time = ctx.align_right(&self.format_time(columns), columns);
+        let time = ctx.align_right(&self.format_time(false), columns);
         writer.write(&time, Style::new());
 
         let mut writer = LineWriter::new(area, 1, frame);
@@ -171,17 +195,43 @@ impl RowContext<'_> {
         let rest = width.saturating_sub(2);
         let more = if summary.to.len() > 1 { 4 } else { 0 };
         let first = summary.to.first().map_or(8, |to| to.email.width());
-        let columns = (first + more).min(rest * 3 / 5).max(rest.min(8));
-        self.write_recipient(&mut writer, columns);
-        writer.write(" ", Style::new());
-        self.write_subject(&mut writer, rest.saturating_sub(columns));
+        let to = (first + more).min(rest * 3 / 5).max(rest.min(8));
+        self.write_columns(&mut writer, &column_widths(self.columns, rest + 1, to));
     }
 
-    /// The time of the email for a column of so many cells; for a status that may be outdated, when it
-    /// was confirmed; for an email that waits, when it is due.
-    fn format_time(&self, columns: usize) -> String {
+    /// Writes the columns with a space between them.
+    fn write_columns(&self, writer: &mut LineWriter, columns: &[(ColumnField, usize)]) {
+        let summary = &self.row.summary;
+        let first = summary.to.first();
+        for (n, (field, width)) in columns.iter().enumerate() {
+            if n > 0 {
+                writer.write(" ", Style::new());
+            }
+            let (text, fields): (&str, &[Field]) = match field {
+                ColumnField::To => {
+                    self.write_recipient(writer, *width);
+                    continue;
+                }
+                ColumnField::Name => (first.map_or("", |to| &to.name), &[Field::To, Field::Any]),
+                ColumnField::Domain => {
+                    (first.map_or("", Address::domain), &[Field::To, Field::Any])
+                }
+                ColumnField::From => (&summary.from.email, &[Field::From, Field::Any]),
+                ColumnField::Subject => match &*self.subject {
+                    "" => (NO_SUBJECT, &[]),
+                    subject => (subject, &[Field::Subject]),
+                },
+                ColumnField::Id => (&summary.id.to_safe_text(), &[]),
+            };
+            let shown = self.ctx.align_left(text, *width);
+            writer.write_highlighted(&shown, Style::new(), text, fields, self.query);
+        }
+    }
+
+    /// The time of the email; for a status that may be outdated, when it was confirmed; for an email
+    /// that waits, when it is due. The short form has six cells.
+    fn format_time(&self, is_short: bool) -> String {
         let (ctx, summary) = (self.ctx, &self.row.summary);
-        let is_short = columns <= SHORT_WIDTH && self.time_form == TimeForm::DayAndClock;
         match &summary.scheduled {
             _ if self.time_form == TimeForm::Full => ctx.format_iso(&summary.created),
             _ if self.stale && is_short => ctx.format_short_as_of(self.row.confirmed_at),
@@ -240,15 +290,6 @@ impl RowContext<'_> {
         let used = shown.width() + suffix.len();
         writer.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
     }
-
-    fn write_subject(&self, writer: &mut LineWriter, columns: usize) {
-        let subject = match &*self.subject {
-            "" => NO_SUBJECT,
-            subject => subject,
-        };
-        let shown = self.ctx.align_left(subject, columns);
-        writer.write_highlighted(&shown, Style::new(), subject, &[Field::Subject], self.query);
-    }
 }
 
 /// Columns of bar, symbol and mark.
@@ -256,32 +297,65 @@ fn marker_width(ctx: &RenderCtx) -> usize {
     2 + ctx.glyphs.status(&Status::Delivered).width()
 }
 
-/// Columns of the parts of a one-line row.
-struct ColumnWidths {
-    status: usize,
-    recipient: usize,
-    subject: usize,
-    time: usize,
+/// Divides `cells` among columns, with a space between two of them.
+///
+/// Columns with a width come first. The address has at most `to_cells` of the rest, the last column
+/// without a width all others. A column that does not fit has no cells.
+fn column_widths(
+    columns: &[ListColumn],
+    cells: usize,
+    to_cells: usize,
+) -> Vec<(ColumnField, usize)> {
+    /// A longer address is rare.
+    const MAX_TO: usize = 38;
+    let width = |column: &ListColumn| column.width.or(column.field.default_width());
+    let flexible = |column: &&ListColumn| width(column).is_none();
+    let count = columns.iter().filter(flexible).count();
+    let cells = cells.saturating_sub(columns.len().saturating_sub(1));
+    let reserved = cells.min(count * MIN_WIDTH);
+    let mut rest = cells - reserved;
+    let fixed: Vec<Option<usize>> = columns
+        .iter()
+        .map(|column| {
+            let width = usize::from(width(column)?).min(rest);
+            rest -= width;
+            Some(width)
+        })
+        .collect();
+    rest += reserved;
+    let mut flexible_left = count;
+    let widths = columns.iter().zip(fixed).map(|(column, fixed)| {
+        let width = fixed.unwrap_or_else(|| {
+            flexible_left -= 1;
+            let width = match (flexible_left, column.field) {
+                (0, _) => rest,
+                (_, ColumnField::To) => to_cells.min(MAX_TO).min(rest),
+                (others, _) => rest / (others + 1),
+            };
+            rest -= width;
+            width
+        });
+        (column.field, width)
+    });
+    widths.collect()
 }
 
-impl ColumnWidths {
-    fn new(width: usize, time_form: TimeForm, marker: usize) -> Self {
-        let time = match time_form {
-            TimeForm::Full if width >= 48 => ISO_WIDTH,
-            TimeForm::Clock => CLOCK_WIDTH,
-            TimeForm::DayAndClock if width >= 72 => MEDIUM_WIDTH,
-            TimeForm::DayAndClock | TimeForm::Full => SHORT_WIDTH,
-        };
-        let status = if width < 48 { 0 } else { STATUS_WIDTH };
-        // After the label, between recipient and subject, subject and time, and at the end.
-        let spaces = 3 + usize::from(status > 0);
-        let rest = width.saturating_sub(marker + status + time + spaces);
-        let recipient = (rest / 2).min(38);
-        Self {
-            status,
-            recipient,
-            subject: rest - recipient,
-            time,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn columns_and_spaces_never_exceed_their_cells(
+            names in prop::collection::vec("(to|name|domain|from|subject|id)(:[1-9][0-9]?)?", 1..7),
+            cells in 0_usize..200,
+        ) {
+            let columns = ListColumn::parse_list(&names.join(" ")).unwrap();
+            let spaces = columns.len() - 1;
+            let widths = column_widths(&columns, cells, cells / 2);
+            let used: usize = widths.iter().map(|(_, width)| width).sum();
+            prop_assert!(used <= cells.saturating_sub(spaces), "{:?}", widths);
         }
     }
 }

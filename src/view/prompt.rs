@@ -15,6 +15,7 @@ use crate::app::Focus;
 use crate::app::{
     Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
 };
+use crate::config::ListColumn;
 use crate::query::{Diagnostic, SyntaxRole, SyntaxSpan};
 use crate::text::width::DisplayWidth as _;
 
@@ -32,6 +33,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         PromptKind::Filter => (" / ", build_key_hints(model, ctx, columns / 2)),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
+        PromptKind::Columns => (" columns ", Line::default()),
         PromptKind::SaveView => (" save as ", Line::default()),
         PromptKind::SaveEmail => (" save to ", Line::default()),
         PromptKind::Command => (" : ", Line::default()),
@@ -167,6 +169,10 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
         PromptKind::Date if prompt.is_rejected => Some(format!("not a date; examples: {DATES}")),
         PromptKind::Date if parse_date(prompt.text()).is_some() => None,
         PromptKind::Date => Some(format!("a date, such as {DATES}")),
+        PromptKind::Columns if prompt.is_rejected => {
+            Some(format!("not a column; a column is {}", ListColumn::SYNTAX))
+        }
+        PromptKind::Columns => Some(ListColumn::SYNTAX.to_owned()),
         PromptKind::Find => None,
         PromptKind::Command if prompt.is_rejected => Some("no command has this name".to_owned()),
         PromptKind::Command => None,

@@ -537,3 +537,19 @@ fn times_are_aligned_beside_every_script() {
         assert!(shown.contains("09:41"), "{width}\n{shown}");
     }
 }
+
+#[test]
+fn typed_columns_are_shown_at_once() {
+    let mut world = World::at_rest(120, 20, varied());
+    world.press("g c").settle();
+    for _ in 0..20 {
+        world.press("Backspace");
+    }
+    world.write("name:10 wrong").press("Enter").settle();
+    assert!(screen(&world).contains("not a column; a column is to, name, domain"));
+    for _ in 0..5 {
+        world.press("Backspace");
+    }
+    world.write("domain subject").press("Enter").settle();
+    insta::assert_snapshot!(screen(&world));
+}
