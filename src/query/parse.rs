@@ -6,10 +6,12 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::ast::{Node, Query, SortOrder, Term};
+use super::date::DateExpr;
 use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParsedValue, near_operator, parse_value, status_warnings,
 };
+use crate::mail::Status;
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -324,7 +326,8 @@ fn unquote(inside: &str, start: usize) -> QuotedText {
 /// Parses `text`.
 #[must_use]
 pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
-    let (tokens, diagnostics) = lex(text);
+    let (tokens, mut diagnostics) = lex(text);
+    diagnostics.extend(sentence_hint(text, &tokens));
     let mut parser = Parser {
         text,
         now: &context.now,
@@ -350,6 +353,53 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
         spans: parser.spans,
         diagnostics,
     }
+}
+
+/// Offers operators for words such as `bounced since yesterday`, which are searched for as words.
+fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    let is_word = |token: &Token| token.kind == TokenKind::Word;
+    if !tokens.iter().all(is_word) || text.contains(char::is_control) {
+        return None;
+    }
+    let words = tokens
+        .iter()
+        .map(|token| text[token.range.clone()].to_lowercase());
+    let words: Vec<String> = words.collect();
+    let (mut parts, mut has_status, mut has_date, mut has_other) =
+        (Vec::new(), false, false, false);
+    let mut rest = words.iter().map(String::as_str).peekable();
+    while let Some(word) = rest.next() {
+        let operator = match word {
+            "since" | "after" => Some("after"),
+            "before" | "until" => Some("before"),
+            "on" => Some("on"),
+            _ => None,
+        };
+        let date = |word: &str| DateExpr::parse(word).is_some();
+        if let Some((operator, next)) = operator.zip(rest.next_if(|next| date(next))) {
+            has_date = true;
+            parts.push(format!("{operator}:{next}"));
+        } else if Status::KNOWN.iter().any(|status| status.label() == word) {
+            has_status = true;
+            parts.push(format!("status:{word}"));
+        } else if matches!(word, "and" | "or" | "not") {
+            parts.push(word.to_owned());
+        } else if date(word) {
+            parts.push(format!("on:{word}"));
+        } else {
+            has_other = true;
+            parts.push(word.to_owned());
+        }
+    }
+    let is_sentence = has_date || (has_status && !has_other);
+    let range = tokens.first()?.range.start..tokens.last()?.range.end;
+    is_sentence.then(|| {
+        let query = parts.join(" ");
+        Diagnostic::new(
+            range,
+            format!("searched for as words: did you mean {query}?"),
+        )
+    })
 }
 
 struct Parser<'a> {

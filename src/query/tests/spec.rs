@@ -159,6 +159,9 @@ fn diagnostic_names_the_misread_text() {
         ("a (", "(", "no matching \")\""),
         ("()", "()", "empty group"),
         ("\"a", "\"", "missing closing quote"),
+        ("bounced since yesterday", "bounced since yesterday", "did you mean status:bounced after:yesterday?"),
+        ("Anna delivered on 2026-11-02", "Anna delivered on 2026-11-02", "did you mean anna status:delivered on:2026-11-02?"),
+        ("bounced", "bounced", "did you mean status:bounced?"),
         ("staus:bounced", "staus:bounced", "did you mean status:?"),
         ("\u{200B}", "\u{200B}", "no text to search for"),
     ] {
