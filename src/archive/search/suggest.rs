@@ -79,16 +79,21 @@ fn recent_values(
     let query = SearchText::new(part).map_or_else(Query::match_all, |text| {
         single_term_query(Term::Text(field, text))
     });
-    let mut counts: HashMap<String, usize> = HashMap::new();
+    // An address in two spellings is one suggestion, in its newest spelling.
+    let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     for row in Scan::new(connection, &query)?.rows(Direction::Older, TOP, SAMPLED_EMAILS)? {
         let values = field.addresses(&row.summary).map(value);
-        for value in values.filter(|value| !value.is_empty() && normalize(value).contains(part)) {
-            *counts.entry(value.to_owned()).or_default() += 1;
+        for value in values {
+            let normalized = normalize(value);
+            if !value.is_empty() && normalized.contains(part) {
+                let newest = || (0, value.to_owned());
+                counts.entry(normalized).or_insert_with(newest).0 += 1;
+            }
         }
     }
     let mut values: Vec<(Reverse<usize>, String)> = counts
-        .into_iter()
-        .map(|(value, count)| (Reverse(count), value))
+        .into_values()
+        .map(|(count, value)| (Reverse(count), value))
         .collect();
     values.sort_unstable();
     values.truncate(limit);

@@ -232,10 +232,10 @@ fn existing_values_are_suggested_with_counts() {
     let mails = (0..5).map(|n| {
         plain_mail(
             &format!("m{n}"),
-            if n < 3 {
-                "Ana <ana@example.com>"
-            } else {
-                "joana@example.org"
+            match n {
+                0 | 1 => "Ana <ana@example.com>",
+                2 => "ANA@example.com",
+                _ => "joana@example.org",
             },
             "Hi",
             "sent",
@@ -260,7 +260,8 @@ fn existing_values_are_suggested_with_counts() {
     };
     assert_eq!(
         known(SuggestionField::Address(Field::To), "ANA@"),
-        "ana@example.com 3, joana@example.org 2"
+        "ana@example.com 3, joana@example.org 2",
+        "one suggestion for two spellings"
     );
     assert_eq!(
         known(SuggestionField::Address(Field::From), ""),
