@@ -129,15 +129,21 @@ fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -
     push_status(&mut lines, &summary.status, meaning, pane);
     lines.extend(row.missing.map(HeaderLine::Gone));
     if pane.is_low() {
-        let to = summary.to.first().map_or(String::new(), Address::to_string);
-        let more = match row.to_count {
-            0 | 1 => String::new(),
-            count => format!(" +{}", count - 1),
-        };
-        lines.push(HeaderLine::ToAndCreated(
-            to + &more,
-            summary.created.clone(),
-        ));
+        let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
+        if summary.to.iter().any(is_lookalike) {
+            push_addresses(&mut lines, "to", &full.to, pane);
+            lines.push(HeaderLine::Created(summary.created.clone()));
+        } else {
+            let to = summary.to.first().map_or(String::new(), Address::to_string);
+            let more = match row.to_count {
+                0 | 1 => String::new(),
+                count => format!(" +{}", count - 1),
+            };
+            lines.push(HeaderLine::ToAndCreated(
+                to + &more,
+                summary.created.clone(),
+            ));
+        }
         lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
         return lines;
     }
@@ -259,7 +265,9 @@ fn push_addresses(
             break;
         }
         let comma = if n + 1 < all.len() { "," } else { "" };
-        let text = format!("{address}{comma}");
+        let warning = address.lookalike_warning();
+        let warning = warning.map_or_else(String::new, |why| format!(" (look-alike: {why})"));
+        let text = format!("{address}{warning}{comma}");
         match texts.last_mut() {
             Some(last) if last.width() + 1 + text.width() <= columns => {
                 last.push(' ');

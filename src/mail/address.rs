@@ -41,6 +41,23 @@ impl Address {
     pub(crate) fn domain(&self) -> &str {
         self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
     }
+
+    /// Returns why the address may imitate another one, if it may.
+    pub(crate) fn lookalike_warning(&self) -> Option<String> {
+        let email = self.email.to_lowercase();
+        if email.is_ascii() && !email.contains("xn--") {
+            return None;
+        }
+        let (local, domain) = email.rsplit_once('@').unwrap_or(("", &email));
+        let unicode = url::quirks::domain_to_unicode(domain);
+        if mixes_scripts(local) || unicode.split('.').any(mixes_scripts) {
+            Some("mixes letters of two scripts".to_owned())
+        } else if unicode != domain && domain.is_ascii() {
+            Some(format!("the domain is {}", SafeText::new(&unicode)))
+        } else {
+            None
+        }
+    }
 }
 
 impl std::fmt::Display for Address {
@@ -50,6 +67,14 @@ impl std::fmt::Display for Address {
         }
         write!(f, "{} <{}>", self.name, self.email)
     }
+}
+
+/// Whether a name has letters that look like those of another script in it: Greek, Cyrillic, Armenian
+/// or Georgian ones beside Latin ones.
+pub(crate) fn mixes_scripts(name: &str) -> bool {
+    let latin = |c: char| c.is_ascii_alphabetic() || matches!(c, '\u{C0}'..='\u{24F}');
+    let similar = |c: char| matches!(c, '\u{370}'..='\u{58F}' | '\u{10A0}'..='\u{10FF}');
+    name.chars().any(latin) && name.chars().any(similar)
 }
 
 fn strip_quotes(name: &str) -> &str {
@@ -65,6 +90,21 @@ mod tests {
     fn parsed(text: &str) -> (String, String) {
         let address = Address::parse(text);
         (address.name.to_string(), address.email.to_string())
+    }
+
+    #[test]
+    fn lookalike_addresses_are_flagged() {
+        let warning = |text: &str| Address::parse(text).lookalike_warning();
+        assert_eq!(warning("Ana <ana@example.com>"), None);
+        assert_eq!(warning("jürgen@müller.example"), None);
+        assert_eq!(
+            warning("a@XN--mller-kva.example").as_deref(),
+            Some("the domain is müller.example")
+        );
+        let mixed = "mixes letters of two scripts";
+        assert_eq!(warning("a@\u{430}pple.example").as_deref(), Some(mixed));
+        assert_eq!(warning("\u{430}na@example.com").as_deref(), Some(mixed));
+        assert_eq!(warning("почта@пример.example"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 mod address;
 mod status;
 
-pub(crate) use address::Address;
+pub(crate) use address::{Address, mixes_scripts};
 pub(crate) use status::{FINAL_AFTER, Finality, Status};
 
 use std::fmt;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::body::{Link, LinkFlag, LinkKind};
+use crate::mail::mixes_scripts;
 use crate::text::sanitize;
 
 /// Only this much of a longer URL is parsed; the link keeps it whole.
@@ -177,16 +178,6 @@ fn is_same_site(named: &str, host: &str) -> bool {
         (second.len() > 3).then(|| format!("{second}.{top}"))
     };
     site(&named).is_some_and(|site_named| site(&host) == Some(site_named))
-}
-
-fn mixes_scripts(label: &str) -> bool {
-    let latin = label
-        .chars()
-        .any(|c| c.is_ascii_alphabetic() || matches!(c, '\u{C0}'..='\u{24F}'));
-    latin
-        && label
-            .chars()
-            .any(|c| matches!(c, '\u{370}'..='\u{58F}' | '\u{10A0}'..='\u{10FF}'))
 }
 
 #[cfg(test)]

@@ -271,14 +271,16 @@ impl RowContext<'_> {
     /// selection moves.
     fn write_recipient(&self, writer: &mut LineWriter, columns: usize) {
         let more = self.row.to_count.saturating_sub(1);
-        let suffix = if more == 0 {
-            String::new()
-        } else {
-            format!(" +{more}")
-        };
         let first = self.row.summary.to.first();
+        let mut suffix = String::new();
+        if first.is_some_and(|to| to.lookalike_warning().is_some()) {
+            suffix = format!(" {}", self.ctx.glyphs.warning);
+        }
+        if more > 0 {
+            suffix = format!("{suffix} +{more}");
+        }
         let first = first.map_or("(no recipient)", |address| &*address.email);
-        let shown = (self.ctx).truncate_address(first, columns.saturating_sub(suffix.len()));
+        let shown = (self.ctx).truncate_address(first, columns.saturating_sub(suffix.width()));
         let style = if self.selected {
             Theme::selected(self.focused)
         } else {
@@ -287,7 +289,7 @@ impl RowContext<'_> {
         // The middle of an address may be missing.
         writer.write_highlighted(&shown, style, &shown, &[Field::To, Field::Any], self.query);
         writer.write(&suffix, Style::new());
-        let used = shown.width() + suffix.len();
+        let used = shown.width() + suffix.width();
         writer.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
     }
 }

@@ -318,6 +318,8 @@ pub struct Glyphs {
     pub changed: &'static str,
     /// Marks a row that the service no longer has.
     pub deleted: &'static str,
+    /// Marks an address that may imitate another one.
+    pub warning: &'static str,
     /// Replaces a character of a secret.
     pub mask: &'static str,
     /// Points from one status to the next.
@@ -335,6 +337,7 @@ impl Glyphs {
         breadcrumb: "▸",
         changed: "•",
         deleted: "†",
+        warning: "⚠",
         mask: "•",
         arrow: "→",
         ascii: false,
@@ -348,6 +351,7 @@ impl Glyphs {
         breadcrumb: ">",
         changed: "*",
         deleted: "+",
+        warning: "!?",
         mask: "*",
         arrow: ">",
         ascii: true,

@@ -553,3 +553,18 @@ fn typed_columns_are_shown_at_once() {
     world.write("domain subject").press("Enter").settle();
     insta::assert_snapshot!(screen(&world));
 }
+
+#[test]
+fn lookalike_addresses_are_marked() {
+    let mut mailbox = varied();
+    mailbox.rows[0].summary.to = vec![crate::mail::Address::parse("billing@\u{430}pple.example")];
+    for (width, height) in [(160, 20), (80, 24)] {
+        let world = World::at_rest(width, height, mailbox.clone());
+        let shown = screen(&world);
+        assert!(shown.contains("\u{430}pple.example ⚠"), "{shown}");
+        assert!(
+            shown.contains("(look-alike: mixes letters of two"),
+            "{shown}"
+        );
+    }
+}
