@@ -10,7 +10,10 @@ use crate::api::Client;
 use crate::app::Keymap;
 use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit};
-use crate::config::{Env, FaultPoint, Profiles};
+use crate::config::{
+    Background, ColourDepth, ConfigFile, Env, FaultPoint, Profiles, ThemeBase, ThemeConfig,
+    answers_colour_query, has_ascii_font,
+};
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::DEFAULT_EMAILS;
 use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
@@ -22,6 +25,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Opens the terminal UI on the selected profile, or with its setup.
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
+    let mut file = load_config(context.env);
+    let keymap = build_keymap(&mut file)?;
     let settings = context.resolve_settings()?;
     if settings.credentials.is_unconfigured
         && !(io::stdin().is_terminal() && io::stdout().is_terminal())
@@ -29,8 +34,8 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         // Without a terminal there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
-    let sessions = build_session_factory(context, (DEFAULT_EMAILS, 1))?;
-    run_tui(&sessions, context, || {
+    let sessions = build_session_factory(keymap, context, (DEFAULT_EMAILS, 1));
+    run_tui(&sessions, file, context, || {
         let mut session = sessions.open_initial(&settings)?;
         session.info.query = query.join(" ");
         Ok(session)
@@ -40,53 +45,61 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
 /// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     check_terminal(context.env)?;
-    let sessions = build_session_factory(context, (sample.emails, sample.seed))?;
-    run_tui(&sessions, context, || sessions.open_demo())
+    // The demo uses no profile, so errors of profiles do not matter.
+    let mut file = load_config(context.env);
+    file.errors.clear();
+    let keymap = build_keymap(&mut file)?;
+    let sessions = build_session_factory(keymap, context, (sample.emails, sample.seed));
+    run_tui(&sessions, file, context, || sessions.open_demo())
+}
+
+/// Loads the configuration file with its errors; an unreadable one is reported with the settings.
+fn load_config(env: &Env) -> ConfigFile {
+    Profiles::load_with_errors(env)
+        .map(|profiles| profiles.file)
+        .unwrap_or_default()
+}
+
+/// Builds the keymap; an error names everything that is wrong with the file.
+fn build_keymap(file: &mut ConfigFile) -> Result<Keymap, Error> {
+    let (keymap, errors) = Keymap::with_overrides(&file.keys);
+    file.errors.extend(errors);
+    file.reject_errors()?;
+    Ok(keymap)
 }
 
 fn build_session_factory(
+    keymap: Keymap,
     context: &CommandContext<'_>,
     sample: (u32, u64),
-) -> Result<SessionFactory, Error> {
-    // Without a usable configuration file, the keys are the default ones.
-    let changes = Profiles::load_with_errors(context.env)
-        .map(|profiles| profiles.file.keys)
-        .unwrap_or_default();
-    let (keymap, errors) = Keymap::with_overrides(&changes);
-    if let Some(message) = errors.into_iter().next() {
-        return Err(Error::new(ErrorKind::Config, message).with_hint(
-            "sentbox config check lists all errors, sentbox config edit opens the file",
-        ));
-    }
-    Ok(SessionFactory {
+) -> SessionFactory {
+    SessionFactory {
         flags: context.global.flags(),
         env: context.env.clone(),
         clock: context.clock.clone(),
         keymap: Arc::new(keymap),
         sample,
-    })
+    }
 }
 
 fn run_tui(
     sessions: &SessionFactory,
+    file: ConfigFile,
     context: &CommandContext<'_>,
     open: impl FnOnce() -> Result<Session<Client>, Error>,
 ) -> Result<(), CommandExit> {
     let env = context.env;
     let runtime = build_runtime()?;
-    let session = {
+    let mut session = {
         let _guard = runtime.enter();
         open()?
     };
+    session.info.theme_errors = file.theme_errors;
     let clock = sessions.clock.clone();
-    let palette = context.out.colour.then(|| {
-        Profiles::load_with_errors(env)
-            .map(|profiles| profiles.file.palette)
-            .unwrap_or_default()
-    });
+    let depth = context.out.colour.then(|| ColourDepth::from_env(env));
     let zone = sessions.flags.zone.clone();
     let ctx = RenderCtx {
-        theme: Theme::new(palette),
+        theme: build_theme(file.theme, depth, env),
         glyphs: if context.global.ascii || has_ascii_font(env) {
             Glyphs::ASCII
         } else {
@@ -127,8 +140,15 @@ fn check_terminal(env: &Env) -> Result<(), Error> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("use: sentbox list, sentbox show"))
 }
 
-/// Whether the terminal is one whose fonts have little but ASCII.
-fn has_ascii_font(env: &Env) -> bool {
-    env.get("TERM")
-        .is_some_and(|term| term == "linux" || term.starts_with("vt"))
+/// Builds the theme for what the environment says about the background, until the terminal reports it.
+fn build_theme(mut config: ThemeConfig, depth: Option<ColourDepth>, env: &Env) -> Theme {
+    let hint = Background::from_env(env);
+    if config.base == ThemeBase::Auto && !answers_colour_query(env) {
+        config.base = hint.map_or(ThemeBase::Terminal, ThemeBase::from);
+    }
+    let mut theme = Theme::new(config, depth);
+    if let Some(background) = hint {
+        theme.set_background(background);
+    }
+    theme
 }

@@ -17,6 +17,11 @@ use crate::render::BodyView;
 
 impl Model {
     pub(super) fn handle_key(&mut self, key: Key) {
+        let found = |keys: &[Key]| self.session.keymap.find_match(self.focus(), keys);
+        let quits = found(&[key]) == KeyMatch::Command(Command::Quit);
+        if !std::mem::take(&mut self.banner).is_empty() && !quits {
+            return;
+        }
         self.notice = None;
         self.user_acted = true;
         self.freshness.record_activity(self.now.timestamp());

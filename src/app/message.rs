@@ -15,7 +15,7 @@ use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
-use crate::config::SecretInput;
+use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::mail::{Email, EmailId};
 use crate::query::Completion;
@@ -37,6 +37,8 @@ pub enum Message {
     #[cfg(test)]
     Command(Command),
     Resized(Size),
+    /// The terminal reports its background.
+    BackgroundReported(Background),
     // The answers to effects, each with the id of the request.
     WindowLoaded(RequestId, Result<RowWindow, Error>),
     Counted(RequestId, Result<ListCounts, Error>),

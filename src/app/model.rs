@@ -26,6 +26,7 @@ use super::start::StartScreen;
 use super::status_check::StatusCheck;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
+use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
 
@@ -53,6 +54,10 @@ pub struct Model {
     pub start_screen: Option<StartScreen>,
     /// A notice, shown until the next key.
     pub notice: Option<String>,
+    /// Errors over the screen; the next key closes them and does nothing else.
+    pub banner: Vec<String>,
+    /// The terminal's background; `None` until the terminal reports it.
+    pub background: Option<Background>,
     pub full_times: bool,
     /// Whether the program takes mouse events; otherwise the terminal selects text with them.
     pub(super) mouse: bool,
@@ -107,6 +112,7 @@ impl Model {
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             notice: session.notice.take(),
+            banner: std::mem::take(&mut session.theme_errors),
             mouse: true,
             session,
             size,
@@ -177,6 +183,7 @@ impl Model {
                 }
                 self.size = size;
             }
+            Message::BackgroundReported(background) => self.background = Some(background),
             Message::WindowLoaded(request, result) => {
                 let effect = self.list.apply_window(request, result, &viewport);
                 let uncounted = self.list.total.is_none() || self.list.position().is_none();

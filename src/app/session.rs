@@ -30,6 +30,8 @@ pub struct SessionInfo {
     pub filter_history: Vec<String>,
     /// A notice, shown until the first key.
     pub notice: Option<String>,
+    /// What is wrong with the colours of the configuration file, shown until the first key.
+    pub theme_errors: Vec<String>,
     /// The first filter; empty for all mail.
     pub query: String,
     pub first_screen: FirstScreen,

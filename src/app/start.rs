@@ -483,9 +483,9 @@ impl Model {
 
     /// Starts again with another session. Its effects come after the switch itself.
     fn switch_session(&mut self, request: RequestId, info: SessionInfo) {
-        let mouse = self.mouse;
+        let (mouse, background) = (self.mouse, self.background);
         *self = Self::new(info, self.size, self.now.clone());
-        self.mouse = mouse;
+        (self.mouse, self.background) = (mouse, background);
         self.outbox.insert(0, Effect::SwitchSession(request));
     }
 }

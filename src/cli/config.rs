@@ -58,7 +58,7 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     } = context;
     let profiles = Profiles::load_with_errors(env)?;
     let file = &profiles.file;
-    let mut warnings = file.warnings.clone();
+    let mut warnings = [file.theme_errors.as_slice(), &file.warnings].concat();
     for (number, view) in file.views.iter().flatten() {
         let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
         warnings.extend(

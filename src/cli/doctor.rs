@@ -1,10 +1,12 @@
 //! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use serde::Serialize;
+use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
 use super::format::describe_past_coverage;
@@ -12,13 +14,19 @@ use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
-use crate::config::{ClipboardRoute, ClipboardSetting, Env, Paths, Profiles, Settings};
+use crate::config::{
+    Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
+    answers_colour_query, has_ascii_font,
+};
 use crate::error::{Error, ErrorKind};
 use crate::text::format::plural;
 use crate::text::sanitize;
 
 /// A larger difference of the clocks makes ages and dates look wrong.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// How long a terminal may take to report its background, over a slow line.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
@@ -111,7 +119,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Err(_) if profiles.is_none() => {}
         Err(error) => checks.failed("profile", error),
     }
-    check_terminal(env, terminal_size(), &mut checks);
+    check_terminal(env, terminal_size(), query_background, &mut checks);
     write_report(&checks.0, out)?;
     let failed = checks.0.into_iter().find_map(|check| match check.state {
         DoctorState::Failed(error) => Some(error),
@@ -135,7 +143,8 @@ fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
     } else {
         checks.ok("config", format!("{path}, which does not exist"));
     }
-    for warning in &profiles.file.warnings {
+    let file = &profiles.file;
+    for warning in file.theme_errors.iter().chain(&file.warnings) {
         checks.note("config", warning);
     }
     for path in profiles.remove_temp_files() {
@@ -362,7 +371,12 @@ fn terminal_size() -> Option<(u16, u16)> {
 }
 
 /// Reports what the environment says about the terminal.
-fn check_terminal(env: &Env, size: Option<(u16, u16)>, checks: &mut Checks) {
+fn check_terminal(
+    env: &Env,
+    size: Option<(u16, u16)>,
+    query: fn() -> Option<Background>,
+    checks: &mut Checks,
+) {
     let term = env.get("TERM").unwrap_or("dumb");
     let multiplexer = if env.get("TMUX").is_some() {
         " in tmux"
@@ -381,36 +395,53 @@ fn check_terminal(env: &Env, size: Option<(u16, u16)>, checks: &mut Checks) {
     } else {
         checks.ok("terminal", terminal);
     }
-    checks.ok("colours", describe_colours(env, term));
-    check_unicode(env, term, checks);
+    let colours = match ColourDepth::from_env(env) {
+        _ if env.get("NO_COLOR").is_some() => "none, because NO_COLOR is set",
+        _ if term == "dumb" => "none",
+        depth => depth.label(),
+    };
+    checks.ok("colours", colours);
+    check_background(env, query, checks);
+    check_unicode(env, checks);
     check_clipboard(env, term, checks);
 }
 
-fn describe_colours(env: &Env, term: &str) -> &'static str {
-    let has = |name: &str, word: &str| env.get(name).is_some_and(|value| value.contains(word));
-    if env.get("NO_COLOR").is_some() {
-        "none, because NO_COLOR is set"
-    } else if term == "dumb" {
-        "none"
-    } else if has("COLORTERM", "truecolor")
-        || has("COLORTERM", "24bit")
-        || term.ends_with("-direct")
-    {
-        "16 million"
-    } else if term.contains("256color") {
-        "256"
+/// Asks the terminal for its background, if there is one here.
+fn query_background() -> Option<Background> {
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return None;
+    }
+    let mut options = QueryOptions::default();
+    options.timeout = BACKGROUND_TIMEOUT;
+    let colour = terminal_colorsaurus::background_color(options).ok()?;
+    Some(Background::from_lightness(colour.perceived_lightness()))
+}
+
+fn check_background(env: &Env, query: fn() -> Option<Background>, checks: &mut Checks) {
+    let name = "background";
+    let reported = answers_colour_query(env).then(query).flatten();
+    if let Some(background) = reported {
+        let label = background.label();
+        checks.ok(name, format!("{label}, as the terminal reports"));
+    } else if let Some(background) = Background::from_env(env) {
+        let (label, variable) = (background.label(), "COLORFGBG or TERM");
+        checks.ok(
+            name,
+            format!("{label}, by {variable}: the terminal does not report it"),
+        );
     } else {
-        "16"
+        let message = "not known; light or dark can be set as base in the [theme] of the file";
+        checks.note(name, message);
     }
 }
 
-fn check_unicode(env: &Env, term: &str, checks: &mut Checks) {
+fn check_unicode(env: &Env, checks: &mut Checks) {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| Some((name, env.get(name)?)));
     let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
     let message = match locale {
-        _ if term == "linux" || term.starts_with("vt") => {
+        _ if has_ascii_font(env) => {
             return checks.ok("unicode", "no: this terminal is drawn on with ASCII alone");
         }
         Some((_, locale)) if is_utf8(locale) => {
@@ -468,7 +499,12 @@ mod tests {
     fn words(variables: &[(&str, &str)]) -> String {
         let mut checks = Checks::default();
         let env = variables.iter().copied().collect();
-        check_terminal(&env, Some((120, 40)), &mut checks);
+        check_terminal(
+            &env,
+            Some((120, 40)),
+            || Some(Background::Light),
+            &mut checks,
+        );
         let messages: Vec<String> = checks.0.into_iter().map(|check| check.message).collect();
         messages.join(" | ")
     }
@@ -481,7 +517,7 @@ mod tests {
                 ("TMUX", "/tmp/t"),
                 ("LANG", "de_DE.UTF-8")
             ]),
-            "tmux-256color in tmux, 120x40 | 256 | yes, by de_DE.UTF-8 | OSC 52 through tmux, which needs: set -g set-clipboard on"
+            "tmux-256color in tmux, 120x40 | 256 | light, as the terminal reports | yes, by de_DE.UTF-8 | OSC 52 through tmux, which needs: set -g set-clipboard on"
         );
         assert_eq!(
             words(&[
@@ -490,8 +526,14 @@ mod tests {
                 ("NO_COLOR", "1"),
                 ("LC_ALL", "C")
             ]),
-            "xterm, 120x40 | none, because NO_COLOR is set | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
+            "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
         );
-        assert!(words(&[]).starts_with("dumb, 120x40; it cannot show the terminal program | none"));
+        assert!(words(&[]).starts_with(
+            "dumb, 120x40; it cannot show the terminal program | none | not known; light or dark can be set"
+        ));
+        assert!(
+            words(&[("TERM", "linux")])
+                .contains("| 16 | dark, by COLORFGBG or TERM: the terminal does not report it |")
+        );
     }
 }

@@ -6,17 +6,19 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
+use ratatui::style::Color;
 use toml_edit::{Document, Item, Key, TableLike, TomlError};
 use toml_parser::Source;
 use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
+use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::ClipboardSetting;
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::values::{
-    COLOUR_SYNTAX, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Palette, ROLE_NAMES, Rate,
-    SavedView, SavedViews, VIEW_NUMBER_RULE, parse_duration,
+    DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews,
+    VIEW_NUMBER_RULE, parse_duration,
 };
 use crate::error::{Error, ErrorKind};
 use crate::text::format::{did_you_mean, suggest};
@@ -29,12 +31,14 @@ pub(crate) struct ConfigFile {
     /// The saved views; `None` without a table of views.
     pub(crate) views: Option<SavedViews>,
     pub(crate) keys: Vec<KeyBinding>,
-    pub(crate) palette: Palette,
+    pub(crate) theme: ThemeConfig,
     pub(super) clipboard: ClipboardSetting,
     /// The columns of the list; empty for the default.
     pub(super) columns: Vec<ListColumn>,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
+    /// Messages about wrong colours, each with its line; the default ones are used instead.
+    pub(crate) theme_errors: Vec<String>,
     /// Messages about errors, each with its line.
     pub(crate) errors: Vec<String>,
 }
@@ -110,6 +114,11 @@ const PROFILE_KEYS: [&str; 10] = [
     "mask",
 ];
 
+const THEME_KEYS: [&str; 8] = {
+    let [accent, good, bad, warning, pending, apart, muted] = Role::NAMES;
+    ["base", accent, good, bad, warning, pending, apart, muted]
+};
+
 /// The profile that is used if nothing names another; the file need not have it.
 const DEFAULT_PROFILE: &str = "default";
 
@@ -129,13 +138,15 @@ impl ConfigFile {
 
     /// Parses `text` of the file at `path`.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
-        Self::parse_with_errors(text, path, home).reject_errors()
+        let file = Self::parse_with_errors(text, path, home);
+        file.reject_errors()?;
+        Ok(file)
     }
 
-    /// Returns the content if it has no error.
-    pub(super) fn reject_errors(self) -> Result<Self, Error> {
+    /// Returns all errors as one.
+    pub(crate) fn reject_errors(&self) -> Result<(), Error> {
         let hint = match self.errors.len() {
-            0 => return Ok(self),
+            0 => return Ok(()),
             1 => "sentbox config edit",
             _ => "sentbox config check says it line by line; sentbox config edit",
         };
@@ -151,6 +162,7 @@ impl ConfigFile {
             file: Self::default(),
             errors: Vec::new(),
             warnings: Vec::new(),
+            theme_errors: Vec::new(),
         };
         match Document::parse(text) {
             Ok(document) => reader.read_top_level(document.as_table()),
@@ -160,6 +172,7 @@ impl ConfigFile {
         Self {
             errors: sort_by_position(reader.errors),
             warnings: sort_by_position(reader.warnings),
+            theme_errors: sort_by_position(reader.theme_errors),
             ..reader.file
         }
     }
@@ -210,7 +223,7 @@ impl ConfigFile {
 /// Returns all errors and warnings of a configuration text, each with its line.
 pub(crate) fn check_config(text: &str) -> Vec<String> {
     let file = ConfigFile::parse_with_errors(text, Path::new("config.toml"), None);
-    [file.errors, file.warnings].concat()
+    [file.errors, file.theme_errors, file.warnings].concat()
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
@@ -226,6 +239,7 @@ struct ConfigReader<'a> {
     /// Messages with their positions.
     errors: Vec<(usize, String)>,
     warnings: Vec<(usize, String)>,
+    theme_errors: Vec<(usize, String)>,
 }
 
 impl ConfigReader<'_> {
@@ -401,19 +415,29 @@ impl ConfigReader<'_> {
         None
     }
 
+    /// Reads the theme. A wrong colour must not keep the mail from the user: the default one is used.
     fn read_theme(&mut self, item: &Item) {
+        let errors_before = self.errors.len();
         for (key, item) in self.read_table(item) {
-            if !ROLE_NAMES.contains(&key.get()) {
-                self.warn_unknown_key(key, &ROLE_NAMES);
-                continue;
-            }
-            let colour =
-                as_text(item).and_then(|text| text.parse().map_err(|_| COLOUR_SYNTAX.to_owned()));
-            let colour = self.check(item.span(), colour);
-            if let (Some(colour), Some(role)) = (colour, self.file.palette.role_mut(key.get())) {
-                *role = colour;
+            let role = Role::NAMES.iter().position(|name| *name == key.get());
+            if key.get() == "base" {
+                let base = as_text(item).ok().and_then(ThemeBase::parse);
+                let base = base.ok_or_else(|| format!("base is {}", ThemeBase::SYNTAX));
+                self.file.theme.base = self.check(item.span(), base).unwrap_or_default();
+            } else if let Some(role) = role {
+                let index = item
+                    .as_integer()
+                    .and_then(|number| u8::try_from(number).ok());
+                let colour = index.map(Color::Indexed);
+                let colour = colour.or_else(|| item.as_str()?.parse().ok());
+                let colour = colour.ok_or_else(|| format!("{} is {COLOUR_SYNTAX}", key.get()));
+                self.file.theme.roles[role] = self.check(item.span(), colour);
+            } else {
+                self.warn_unknown_key(key, &THEME_KEYS);
             }
         }
+        let errors = self.errors.drain(errors_before..);
+        self.theme_errors.extend(errors);
     }
 
     /// Reads the key bindings. Only the terminal program knows keys and commands.

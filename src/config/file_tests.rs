@@ -91,23 +91,43 @@ fn views_have_number_name_and_query() {
 }
 
 #[test]
-fn a_theme_gives_roles_their_colours() {
-    let file =
-        parse("[theme]\naccent = \"#ff8800\"\nbad = \"light-magenta\"\nside = \"red\"\n").unwrap();
-    let expected = Palette {
-        accent: Color::Rgb(255, 136, 0),
-        bad: Color::LightMagenta,
-        ..Palette::default()
+fn theme_has_base_and_roles() {
+    let file = parse(
+        "[theme]\nbase = \"light\"\naccent = \"#ff8800\"\nmuted = \"light-magenta\"\nside = \"red\"\n",
+    )
+    .unwrap();
+    let mut theme = ThemeConfig {
+        base: ThemeBase::Light,
+        ..ThemeConfig::default()
     };
+    theme.roles[Role::Accent as usize] = Some(Color::Rgb(255, 136, 0));
+    theme.roles[Role::Muted as usize] = Some(Color::LightMagenta);
+    assert_eq!(file.theme, theme);
+    let warning = "/etc/config.toml:5: \"side\" is not known here".to_owned();
+    assert_eq!((file.warnings, file.theme_errors), (vec![warning], vec![]));
+}
+
+#[test]
+fn wrong_theme_leaves_the_file_usable() {
+    let file = parse(
+        "[theme]\nbad = \"brownish\"\nbase = \"Dark\"\naccent = 256\nmuted = 244\ngood = \"green\"\n[profiles.a]\n",
+    )
+    .unwrap();
+    let colours = "a name such as \"light-blue\", a number from 0 to 255, or \"#rrggbb\"";
     assert_eq!(
-        (file.palette, file.warnings),
-        (
-            expected,
-            vec!["/etc/config.toml:4: \"side\" is not known here".to_owned()]
-        )
+        file.theme_errors,
+        [
+            format!("/etc/config.toml:2: bad is {colours}"),
+            "/etc/config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
+            format!("/etc/config.toml:4: accent is {colours}"),
+        ]
     );
-    let wrong = parse("[theme]\n\ngood = \"greenish\"").unwrap_err();
-    assert_eq!(wrong, format!("/etc/config.toml:3: {COLOUR_SYNTAX}"));
+    let mut theme = ThemeConfig::default();
+    theme.roles[Role::Good as usize] = Some(Color::Green);
+    theme.roles[Role::Muted as usize] = Some(Color::Indexed(244));
+    assert_eq!((file.theme, file.profiles.len()), (theme, 1));
+    let file = parse("theme = 3").unwrap();
+    assert_eq!(file.theme_errors, ["/etc/config.toml:1: expected a table"]);
 }
 
 #[test]
@@ -251,7 +271,7 @@ fn example_names_every_key_without_a_warning() {
         TOP_LEVEL_KEYS.as_slice(),
         &PROFILE_KEYS,
         &VIEW_KEYS,
-        &ROLE_NAMES,
+        &THEME_KEYS,
     ]
     .concat()
     {
@@ -277,7 +297,7 @@ fn example_shows_the_defaults() {
         Some(Rate::default().per_second)
     );
     assert!(!acme.in_memory);
-    assert_eq!(file.palette, Palette::default());
+    assert_eq!(file.theme.base, ThemeBase::default());
     assert_eq!(file.views, Some(crate::config::built_in_views()));
 }
 

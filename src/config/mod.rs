@@ -3,6 +3,7 @@
 mod api_key;
 mod base_url;
 pub mod clock;
+mod colours;
 mod desktop;
 mod env;
 mod file;
@@ -14,16 +15,19 @@ mod values;
 pub use api_key::ApiKey;
 pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
+pub(crate) use colours::{
+    Background, ColourDepth, Role, ThemeBase, ThemeConfig, answers_colour_query, has_ascii_font,
+};
 pub use desktop::ClipboardRoute;
 pub(crate) use desktop::{ClipboardSetting, find_browser};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
-pub(crate) use file::check_config;
+pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use private_fs::create_private_dir;
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
 pub use settings::ArchiveLocation;
 pub(crate) use settings::Settings;
 pub use values::Rate;
 pub(crate) use values::{
-    ColumnField, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Palette, SavedView,
-    SavedViews, built_in_views, parse_duration,
+    ColumnField, DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, SavedView, SavedViews,
+    built_in_views, parse_duration,
 };

@@ -50,8 +50,8 @@ impl Profiles {
     /// Reads the configuration file, which need not exist.
     pub(crate) fn load(env: &Env) -> Result<Self, Error> {
         let profiles = Self::load_with_errors(env)?;
-        let file = profiles.file.reject_errors()?;
-        Ok(Self { file, ..profiles })
+        profiles.file.reject_errors()?;
+        Ok(profiles)
     }
 
     /// Reads a file that may have errors.

@@ -1,10 +1,9 @@
-//! Types of values in the configuration file: rates, durations, key bindings, colours, saved views.
+//! Types of values in the configuration file: rates, durations, key bindings, saved views.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use ratatui::style::Color;
 
 /// Requests a second.
 ///
@@ -187,59 +186,6 @@ pub(crate) struct KeyBinding {
     pub(crate) declared_at: String,
 }
 
-/// A colour for each role; a role is a meaning, not a position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Palette {
-    /// The selection bar, keys.
-    pub(crate) accent: Color,
-    /// Delivered, new.
-    pub(crate) good: Color,
-    /// Bounced, failed.
-    pub(crate) bad: Color,
-    /// Delayed.
-    pub(crate) warning: Color,
-    /// Pending statuses and links.
-    pub(crate) pending: Color,
-    /// Complaints and code.
-    pub(crate) apart: Color,
-}
-
-impl Default for Palette {
-    /// Colours of the terminal's own palette, so that they fit light and dark alike.
-    fn default() -> Self {
-        Self {
-            accent: Color::Cyan,
-            good: Color::Green,
-            bad: Color::Red,
-            warning: Color::Yellow,
-            pending: Color::Blue,
-            apart: Color::Magenta,
-        }
-    }
-}
-
-/// The names of the roles.
-pub(super) const ROLE_NAMES: [&str; 6] = ["accent", "good", "bad", "warning", "pending", "apart"];
-
-/// The allowed colours, for messages.
-pub(super) const COLOUR_SYNTAX: &str =
-    "a colour is a name such as red or light-blue, a number from 0 to 255, or #rrggbb";
-
-impl Palette {
-    /// Returns the colour of the role with this name.
-    pub(super) fn role_mut(&mut self, name: &str) -> Option<&mut Color> {
-        Some(match name {
-            "accent" => &mut self.accent,
-            "good" => &mut self.good,
-            "bad" => &mut self.bad,
-            "warning" => &mut self.warning,
-            "pending" => &mut self.pending,
-            "apart" => &mut self.apart,
-            _ => return None,
-        })
-    }
-}
-
 /// A query that the user saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedView {
@@ -285,16 +231,5 @@ mod tests {
         for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "all", "3é"] {
             assert_eq!(parse_duration(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn every_role_has_its_own_colour() {
-        let mut palette = Palette::default();
-        let colours: std::collections::HashSet<Color> = ROLE_NAMES
-            .iter()
-            .map(|role| *palette.role_mut(role).unwrap())
-            .collect();
-        assert_eq!(colours.len(), ROLE_NAMES.len());
-        assert_eq!(palette.role_mut("sidebar"), None);
     }
 }

@@ -178,6 +178,21 @@ where
         self.draw()
     }
 
+    /// Reads what a terminal reports late, so that the shell does not take it for typed text.
+    pub async fn await_background(&mut self, patience: Duration) {
+        let report = async {
+            while let Some(message) = self.input.next().await {
+                if matches!(message, Message::BackgroundReported(_)) {
+                    break;
+                }
+            }
+        };
+        if self.model.background.is_none() {
+            // A terminal that reports nothing is no error.
+            let _ = tokio::time::timeout(patience, report).await;
+        }
+    }
+
     fn handle_message(&mut self, message: Message) -> Result<(), B::Error> {
         let message = match message {
             Message::Resized(size) => match check_size(size) {
@@ -258,6 +273,9 @@ where
 
     fn draw(&mut self) -> Result<(), B::Error> {
         self.ctx.now = self.model.now.timestamp();
+        if let Some(background) = self.model.background {
+            self.ctx.theme.set_background(background);
+        }
         let (model, ctx, rows) = (&self.model, &self.ctx, &mut self.disputed_rows);
         self.terminal.draw(|frame| {
             view::draw(model, ctx, frame);

@@ -1,4 +1,9 @@
-//! Events of the terminal as messages: keys, mouse, paste, resize.
+//! Events of the terminal as messages: keys, mouse, paste, resize, the report of its background.
+//!
+//! Crossterm does not know reports of colours: it returns `ESC ]` as Alt-], and the rest as typed characters.
+//! So the keys of a report are put together here, as those of a sequence that a slow line has split. They
+//! never become typed keys, whenever the report comes. Reading it before the stream of events begins would
+//! delay the first frame by the time of a round trip, and take keys that were typed ahead.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,12 +19,16 @@ use ratatui::layout::{Position, Size};
 use tokio::time::{Instant, sleep_until};
 
 use crate::app::{Key, Message, MouseInput};
-use crate::config::SecretInput;
+use crate::config::{Background, SecretInput};
 
 /// How long a lone Esc waits for the rest of an escape sequence that a slow line has split.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
 /// The most characters of a sequence that a keyboard sends.
 const MAX_SEQUENCE_LEN: usize = 8;
+/// How long the start of a report waits for its end.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most characters of a report: `11;rgba:` and four numbers of four digits.
+const MAX_REPORT_LEN: usize = 32;
 
 /// The terminal's events as messages.
 pub struct Input<E> {
@@ -52,6 +61,9 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
                     biased;
                     event = self.events.next() => event,
                     () = sleep_until(until) => {
+                        if parse_sequence(&self.pending_keys) == EscapeSequence::IncompleteReport {
+                            self.pending_keys.clear();
+                        }
                         self.flush_pending_keys();
                         continue;
                     }
@@ -91,20 +103,27 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     }
 
     fn handle_key_event(&mut self, key: KeyEvent) {
-        if self.pending_keys.is_empty() && key.code != KeyCode::Esc {
+        if self.pending_keys.is_empty() && !starts_sequence(key) {
             self.ready.push_back(key_message(key));
             return;
         }
         self.pending_keys.push(key);
-        match parse_sequence(&self.pending_keys) {
-            EscapeSequence::Incomplete => self.deadline = Some(escape_deadline()),
-            EscapeSequence::Key(key) => {
-                self.pending_keys.clear();
-                self.deadline = None;
-                self.ready.push_back(Message::KeyPressed(key));
+        let message = match parse_sequence(&self.pending_keys) {
+            EscapeSequence::Incomplete => {
+                self.deadline = Some(Instant::now() + ESCAPE_TIMEOUT);
+                return;
             }
-            EscapeSequence::Invalid => self.flush_pending_keys(),
-        }
+            EscapeSequence::IncompleteReport => {
+                self.deadline = Some(Instant::now() + REPORT_TIMEOUT);
+                return;
+            }
+            EscapeSequence::Invalid => return self.flush_pending_keys(),
+            EscapeSequence::Key(key) => Some(Message::KeyPressed(key)),
+            EscapeSequence::Report(background) => background.map(Message::BackgroundReported),
+        };
+        self.pending_keys.clear();
+        self.deadline = None;
+        self.ready.extend(message);
     }
 
     /// Handles the pending keys one by one, because they are no sequence.
@@ -115,8 +134,9 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     }
 }
 
-fn escape_deadline() -> Instant {
-    Instant::now() + ESCAPE_TIMEOUT
+/// Whether this is Esc, or the start of a report.
+fn starts_sequence(key: KeyEvent) -> bool {
+    key.code == KeyCode::Esc || to_terminal_text(&[key]).as_deref() == Some("\x1b]")
 }
 
 fn key_message(key: KeyEvent) -> Message {
@@ -128,11 +148,51 @@ fn key_message(key: KeyEvent) -> Message {
 enum EscapeSequence {
     Incomplete,
     Key(Key),
+    /// The start of a report, which no key has.
+    IncompleteReport,
+    /// A whole report; `None` if it names no colour.
+    Report(Option<Background>),
     Invalid,
+}
+
+/// The characters that the terminal has sent for these keys, as far as reports have them.
+fn to_terminal_text(keys: &[KeyEvent]) -> Option<String> {
+    let mut text = String::new();
+    for key in keys {
+        match (key.code, key.modifiers - KeyModifiers::SHIFT) {
+            (KeyCode::Esc, KeyModifiers::NONE) => text.push('\x1b'),
+            (KeyCode::Char('g'), KeyModifiers::CONTROL) => text.push('\x07'),
+            (KeyCode::Char(letter), KeyModifiers::NONE) => text.push(letter),
+            (KeyCode::Char(letter), KeyModifiers::ALT) => text.extend(['\x1b', letter]),
+            _ => return None,
+        }
+    }
+    Some(text)
+}
+
+/// Parses a report such as `ESC ] 11;rgb:1e1e/1e1e/1e1e BEL`; `None` if the keys are none.
+fn parse_report(keys: &[KeyEvent]) -> Option<EscapeSequence> {
+    let text = to_terminal_text(keys)?;
+    let report = text.strip_prefix("\x1b]")?;
+    let Some(colour) = report.strip_prefix("11;") else {
+        return "11;"
+            .starts_with(report)
+            .then_some(EscapeSequence::Incomplete);
+    };
+    let end = colour
+        .strip_suffix('\x07')
+        .or(colour.strip_suffix("\x1b\\"));
+    if let Some(colour) = end {
+        return Some(EscapeSequence::Report(Background::parse(colour)));
+    }
+    (report.len() <= MAX_REPORT_LEN).then_some(EscapeSequence::IncompleteReport)
 }
 
 /// Parses the sequence as the terminal library does if its bytes arrive together.
 fn parse_sequence(keys: &[KeyEvent]) -> EscapeSequence {
+    if let Some(report) = parse_report(keys) {
+        return report;
+    }
     let mut letters = Vec::with_capacity(keys.len());
     for key in keys.iter().skip(1) {
         match key.code {
@@ -213,14 +273,65 @@ mod tests {
     }
 
     async fn read(letters: &str) -> Vec<String> {
-        let mut input = Input::new(stream::iter(events(letters)).chain(stream::pending()));
-        let mut keys = Vec::new();
-        while let Ok(Some(msg)) = tokio::time::timeout(ESCAPE_TIMEOUT * 2, input.next()).await {
-            if let Message::KeyPressed(key) = msg {
-                keys.push(key.to_string());
+        read_events(events(letters)).await
+    }
+
+    async fn read_events(events: Vec<io::Result<Event>>) -> Vec<String> {
+        let mut input = Input::new(stream::iter(events).chain(stream::pending()));
+        let mut read = Vec::new();
+        while let Ok(Some(message)) = tokio::time::timeout(REPORT_TIMEOUT * 2, input.next()).await {
+            match message {
+                Message::KeyPressed(key) => read.push(key.to_string()),
+                Message::BackgroundReported(background) => read.push(background.label().to_owned()),
+                other => panic!("{other:?}"),
             }
         }
-        keys
+        read
+    }
+
+    /// The events that crossterm makes of these bytes, read at once.
+    fn events_of(text: &str) -> Vec<io::Result<Event>> {
+        let mut letters = text.chars();
+        let mut events = Vec::new();
+        while let Some(letter) = letters.next() {
+            let (letter, modifiers) = match letter {
+                '\u{1b}' => (letters.next().unwrap(), KeyModifiers::ALT),
+                '\u{7}' => ('g', KeyModifiers::CONTROL),
+                letter => (letter, KeyModifiers::NONE),
+            };
+            let key = KeyEvent::new(KeyCode::Char(letter), modifiers);
+            events.push(Ok(Event::Key(key)));
+        }
+        events
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn report_of_background_is_no_keys() {
+        let dark = "\u{1b}]11;rgb:1e1e/1e1e/1E1E";
+        for end in ["\u{7}", "\u{1b}\\"] {
+            let text = format!("j{dark}{end}k");
+            assert_eq!(read_events(events_of(&text)).await, ["j", "dark", "k"]);
+        }
+        assert_eq!(read(&format!("{dark}\u{1b}\\k")).await, ["dark", "k"]);
+        let light = events_of("\u{1b}]11;rgba:ffff/ffff/ffff/ffff\u{7}");
+        assert_eq!(read_events(light).await, ["light"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unreadable_report_is_dropped() {
+        let unreadable = events_of("\u{1b}]11;white\u{7}j");
+        assert_eq!(read_events(unreadable).await, ["j"]);
+        let unfinished = events_of("\u{1b}]11;rgb:1e1e/1e");
+        assert_eq!(read_events(unfinished).await, [""; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn typed_keys_are_no_report() {
+        assert_eq!(read_events(events_of("\u{1b}]")).await, ["Alt-]"]);
+        assert_eq!(
+            read_events(events_of("\u{1b}]1j")).await,
+            ["Alt-]", "1", "j"]
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,12 +14,14 @@ pub mod terminal;
 pub mod tests;
 
 use std::io::{self, BufWriter, IsTerminal, Write as _};
+use std::time::Duration;
 
 use crossterm::event::EventStream;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
+use tokio::time::Instant;
 
 pub use compact_backend::CompactBackend;
 pub use effect_runner::{Environment, system_timer};
@@ -36,6 +38,12 @@ use terminal::{TerminalGuard, TerminalWriter};
 
 /// The size of the output buffer: more bytes than a full repaint takes.
 const FRAME_BUFFER_BYTES: usize = 1 << 16;
+
+/// A report of the background is not expected any more after this time.
+const LATE_REPORT: Duration = Duration::from_secs(1);
+
+/// How long a user who leaves at once waits for that report.
+const LAST_WAIT: Duration = Duration::from_millis(100);
 
 /// How the terminal program ended, if not with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +99,10 @@ async fn run_in_terminal<S: EmailApi>(
     }
     let mut mouse = true;
     let mut guard = TerminalGuard::acquire(mouse)?;
+    let query_sent = ctx.theme.follows_background().then(Instant::now);
+    if query_sent.is_some() {
+        terminal::query_background()?;
+    }
     let backend = CompactBackend::new(BufWriter::with_capacity(FRAME_BUFFER_BYTES, TerminalWriter));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
@@ -120,7 +132,12 @@ async fn run_in_terminal<S: EmailApi>(
                 guard = TerminalGuard::acquire(mouse)?;
                 program.resume()?;
             }
-            LoopExit::Ended(ExitReason::Quit) => return Ok(Ok(ProgramExit::Quit)),
+            LoopExit::Ended(ExitReason::Quit) => {
+                if query_sent.is_some_and(|sent| sent.elapsed() < LATE_REPORT) {
+                    program.await_background(LAST_WAIT).await;
+                }
+                return Ok(Ok(ProgramExit::Quit));
+            }
             LoopExit::Ended(ExitReason::Fatal(error)) => return Ok(Err(error)),
             LoopExit::TerminalGone => {
                 return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));

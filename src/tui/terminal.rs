@@ -88,6 +88,13 @@ pub fn restore() {
     }
 }
 
+/// Asks the terminal for its background (OSC 11); `input.rs` reads the report.
+///
+/// With BEL at the end, terminals end the report with BEL, too.
+pub fn query_background() -> io::Result<()> {
+    TerminalWriter.write_all(b"\x1b]11;?\x07")
+}
+
 pub fn set_mouse_capture(capture: bool) -> io::Result<()> {
     execute!(TerminalWriter, MouseCapture(capture))
 }

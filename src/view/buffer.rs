@@ -7,7 +7,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
+use super::theme::Theme;
 use crate::query::{Field, Query, find_substrings};
 use crate::text::width::DisplayWidth as _;
 
@@ -40,7 +41,7 @@ pub fn draw_rule(area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let rule = ctx.glyphs.horizontal_rule.repeat(columns);
     frame
         .buffer_mut()
-        .set_stringn(area.x, area.y, rule, columns, Theme::chrome());
+        .set_stringn(area.x, area.y, rule, columns, ctx.theme.chrome());
 }
 
 /// Styles byte ranges of `text`, which is drawn in the row `area` without its first `pan` columns.

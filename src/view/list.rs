@@ -7,8 +7,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::buffer::LineWriter;
-use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH, Theme};
+use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
 use super::status_bar::{format_coverage, format_status_check};
+use super::theme::Theme;
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};
@@ -43,7 +44,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             ListLine::Day(day) => {
                 let mut writer = LineWriter::new(line_area, 0, frame);
                 writer.write("  ", Style::new());
-                writer.write(&ctx.format_day(day), Theme::chrome());
+                writer.write(&ctx.format_day(day), ctx.theme.chrome());
                 continue;
             }
             ListLine::LoadMore { selected } => {
@@ -110,7 +111,7 @@ fn draw_load_more_line(
     let style = if selected && model.focus() == Focus::List {
         Theme::selected(true)
     } else {
-        Theme::chrome()
+        ctx.theme.chrome()
     };
     let mut writer = LineWriter::new(area, 0, frame);
     writer.write(ctx.glyphs.bar(selected), ctx.theme.accent());
@@ -250,7 +251,7 @@ impl RowContext<'_> {
         let (glyphs, theme) = (self.ctx.glyphs, self.ctx.theme);
         let status = &self.row.summary.status;
         writer.write(glyphs.bar(self.selected), theme.accent());
-        writer.write(glyphs.status(status), theme.status(status));
+        writer.write(glyphs.status(status), theme.status_symbol(status));
         if self.row.missing.is_some() {
             writer.write(glyphs.deleted, Style::new());
         } else if self.changed {

@@ -12,8 +12,10 @@ mod start;
 mod status_bar;
 #[cfg(test)]
 pub mod tests;
+mod theme;
 
-pub use render_ctx::{Glyphs, RenderCtx, Theme};
+pub use render_ctx::{Glyphs, RenderCtx};
+pub use theme::Theme;
 
 use ratatui::Frame;
 
@@ -42,6 +44,9 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         }
         prompt::draw(model, &layout, ctx, frame);
     }
+    if !model.banner.is_empty() {
+        overlays::draw_banner(&model.banner, layout.main, ctx, frame);
+    }
 }
 
 fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
@@ -56,6 +61,6 @@ fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Fra
     for position in layout.divider.positions() {
         frame.buffer_mut()[position]
             .set_symbol(glyph)
-            .set_style(Theme::chrome());
+            .set_style(ctx.theme.chrome());
     }
 }

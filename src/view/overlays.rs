@@ -4,14 +4,15 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
 
-use super::buffer::{draw_lines, inset};
-use super::render_ctx::{RenderCtx, Theme};
+use super::buffer::{draw_lines, draw_rule, inset};
+use super::render_ctx::RenderCtx;
+use super::theme::Theme;
 use crate::app::keymap::{HelpLine, help_lines};
 use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
 use crate::error::{Error, RequestDetails};
-use crate::text::width::DisplayWidth as _;
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// Columns of the keys in the help.
 const MAX_KEYS_WIDTH: usize = 22;
@@ -32,8 +33,10 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
             HelpLine::Title(title) => Line::styled(title, Theme::title()),
             HelpLine::Blank => Line::default(),
             HelpLine::Status(status) => {
-                let label = format!("{} {}", glyphs.status(&status), status.label());
-                line(&label, theme.status(&status), status.meaning())
+                let mut line = ctx.build_status(&status);
+                let gap = columns.saturating_sub(line.width()) + 1;
+                line.push_span(Span::raw(format!("{:gap$}{}", "", status.meaning())));
+                line
             }
             HelpLine::Changed(text) => line(glyphs.changed, theme.new_mail(), text),
             HelpLine::Gone(text) => line(glyphs.deleted, Style::new(), text),
@@ -41,6 +44,28 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
         });
     }
     draw_lines(&lines, inset(area, 2, 0), frame);
+}
+
+/// Draws errors over the upper part of the screen.
+pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let columns = usize::from(area.width.saturating_sub(2));
+    let mut lines = Vec::new();
+    for (text, style) in std::iter::once(("Default colours are used:", ctx.theme.error()))
+        .chain(errors.iter().map(|error| (error.as_str(), Style::new())))
+        .chain([("Any key closes this.", Style::new())])
+    {
+        let wrapped = wrap(text, columns).into_iter();
+        lines.extend(wrapped.map(|line| Line::styled(line, style)));
+    }
+    let height = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX);
+    let area = Rect {
+        height: height.min(area.height),
+        ..area
+    };
+    frame.render_widget(Clear, area);
+    draw_lines(&lines, inset(area, 1, 1), frame);
+    let last = area.rows().next_back().unwrap_or(Rect::ZERO);
+    draw_rule(last, ctx, frame);
 }
 
 /// Draws everything that is known of an error, for a report to the support of the service.
@@ -56,7 +81,7 @@ pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mu
     lines.push(Line::default());
     let mut push = |label: &str, value: String| {
         lines.push(Line::from(vec![
-            Span::styled(format!("{label:<14}"), Theme::chrome()),
+            Span::styled(format!("{label:<14}"), ctx.theme.chrome()),
             Span::raw(value),
         ]));
     };

@@ -5,8 +5,9 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
 use super::status_bar::{format_coverage, format_status_check};
+use super::theme::Theme;
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, StorageMode};
 use crate::archive::Coverage;

@@ -9,8 +9,9 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::{draw_lines, draw_rule};
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
 use super::status_bar;
+use super::theme::Theme;
 use crate::app::Focus;
 use crate::app::{
     Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
@@ -135,7 +136,7 @@ fn draw_suggestions(
                 ),
                 Span::styled(ctx.align_left(&item.text, columns), style),
                 Span::raw(format!("  {description}")),
-                Span::styled(example, Theme::chrome()),
+                Span::styled(example, ctx.theme.chrome()),
             ])
         })
         .collect();

@@ -7,7 +7,8 @@ use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, highlight_matches, inset, style_ranges};
 use super::placeholders::draw_error;
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
+use super::theme::Theme;
 use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
@@ -50,7 +51,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
     } else if state == ReaderState::Loading {
         let note = format!("loading this email{}", ctx.glyphs.ellipsis);
-        lines.push(Line::styled(note, Theme::chrome()));
+        lines.push(Line::styled(note, ctx.theme.chrome()));
     }
     draw_lines(&lines, area, frame);
     if model.reader.find_text().is_none() {
@@ -173,7 +174,7 @@ fn build_header_line<'a>(
     let value_width = width.saturating_sub(usize::from(LABEL_WIDTH));
     match line {
         HeaderLine::Subject(subject) if subject.is_empty() => {
-            Line::styled(NO_SUBJECT, Theme::chrome())
+            Line::styled(NO_SUBJECT, ctx.theme.chrome())
         }
         HeaderLine::Subject(subject) => Line::styled(ctx.truncate(subject, width), Theme::title()),
         HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => labelled(label, line),
@@ -182,7 +183,7 @@ fn build_header_line<'a>(
             let columns = width.saturating_sub(usize::from(TO_WIDTH) + created.width() + 3);
             let to = ctx.truncate_address(to, columns);
             Line::from(vec![
-                Span::styled("to ", Theme::chrome()),
+                Span::styled("to ", ctx.theme.chrome()),
                 Span::raw(to),
                 Span::raw(format!(" {} {created}", ctx.glyphs.separator)),
             ])
@@ -201,10 +202,15 @@ fn build_header_line<'a>(
             } else {
                 String::new()
             };
-            let label = format!("{} {}{as_of}: ", ctx.glyphs.status(status), status.label());
-            let meaning = ctx.truncate(meaning, width.saturating_sub(label.width()));
-            let style = ctx.theme.status(status).add_modifier(Modifier::BOLD);
-            Line::from(vec![Span::styled(label, style), Span::raw(meaning)])
+            let mut line = ctx.build_status(status);
+            let as_of = Span::styled(format!("{as_of}: "), ctx.theme.status(status));
+            line.push_span(as_of);
+            for span in &mut line.spans {
+                span.style = span.style.add_modifier(Modifier::BOLD);
+            }
+            let meaning = ctx.truncate(meaning, width.saturating_sub(line.width()));
+            line.push_span(Span::raw(meaning));
+            line
         }
         HeaderLine::Gone(gone) => {
             let noticed = ctx.format_date_time(gone.noticed);
@@ -216,7 +222,7 @@ fn build_header_line<'a>(
         HeaderLine::Field(name, value) => labelled(name, value),
         HeaderLine::MoreFields(count) => {
             let text = format!("{} in the raw view", plural(*count as u64, "more field"));
-            build_labelled_line("", &text, Theme::chrome(), width, ctx)
+            build_labelled_line("", &text, ctx.theme.chrome(), width, ctx)
         }
         HeaderLine::ViewBar(hidden) => build_view_tabs(model, *hidden, width, ctx),
     }
@@ -237,7 +243,7 @@ fn build_labelled_line<'a>(
     };
     let value = ctx.truncate(value, width.saturating_sub(label.width()));
     Line::from(vec![
-        Span::styled(label, Theme::chrome()),
+        Span::styled(label, ctx.theme.chrome()),
         Span::styled(value, style),
     ])
 }
@@ -266,16 +272,16 @@ pub fn build_view_tabs<'a>(
     ctx: &RenderCtx,
 ) -> Line<'a> {
     let rule = ctx.glyphs.horizontal_rule;
-    let mut spans = vec![Span::styled(rule, Theme::chrome())];
+    let mut spans = vec![Span::styled(rule, ctx.theme.chrome())];
     let mut used = 1;
     for view in BodyView::ALL {
         let style = if view == model.reader.view {
             ctx.theme.accent()
         } else {
-            Theme::chrome()
+            ctx.theme.chrome()
         };
         spans.push(Span::styled(format!(" {} ", view.label()), style));
-        spans.push(Span::styled(rule, Theme::chrome()));
+        spans.push(Span::styled(rule, ctx.theme.chrome()));
         used += view.label().len() + 3;
     }
     let key = model
@@ -298,12 +304,12 @@ pub fn build_view_tabs<'a>(
         text = parts.join(&separator);
     }
     if parts.is_empty() {
-        spans.push(Span::styled(rule.repeat(rest), Theme::chrome()));
+        spans.push(Span::styled(rule.repeat(rest), ctx.theme.chrome()));
     } else {
         let left = rule.repeat(rest - text.width() - 3);
-        spans.push(Span::styled(left, Theme::chrome()));
+        spans.push(Span::styled(left, ctx.theme.chrome()));
         spans.push(Span::raw(format!(" {text} ")));
-        spans.push(Span::styled(rule, Theme::chrome()));
+        spans.push(Span::styled(rule, ctx.theme.chrome()));
     }
     Line::from(spans)
 }

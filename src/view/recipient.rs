@@ -5,10 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, draw_rule, inset};
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
 use super::status_bar::format_coverage;
+use super::theme::Theme;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
-use crate::mail::{ApiTime, NO_SUBJECT, Status};
+use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
@@ -47,7 +48,10 @@ fn build_lines<'a>(
     let Some(summary) = summary else {
         lines.push(match model.recipient_summary.error() {
             Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
-            None => Line::styled(format!("counting{}", ctx.glyphs.ellipsis), Theme::chrome()),
+            None => Line::styled(
+                format!("counting{}", ctx.glyphs.ellipsis),
+                ctx.theme.chrome(),
+            ),
         });
         return lines;
     };
@@ -145,7 +149,7 @@ fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: u
     let mut spans = Vec::new();
     let mut rest = width;
     for (nth, (status, count)) in summary.statuses.iter().enumerate() {
-        let label = build_status(status, ctx);
+        let label = ctx.build_status(status);
         let count = format!(" {}", group_digits(*count, ' '));
         let reserved = if nth + 1 < summary.statuses.len() {
             GAP.len() + ctx.glyphs.ellipsis.width()
@@ -158,7 +162,8 @@ fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: u
             break;
         }
         rest = rest.saturating_sub(columns + GAP.len());
-        spans.extend([label, Span::raw(count + GAP)]);
+        spans.extend(label.spans);
+        spans.push(Span::raw(count + GAP));
     }
     if spans.is_empty() {
         spans.push(Span::raw("no email to this address in the archive"));
@@ -190,9 +195,10 @@ fn build_problem<'a>(
         0 | 1 => format!(" {time}: {reason}"),
         _ => format!(" {} times, last {time}: {reason}", group_digits(count, ' ')),
     };
-    let label = build_status(&last.status, ctx);
-    let text = ctx.truncate(&text, width.saturating_sub(label.width()));
-    Line::from(vec![label, Span::raw(text)])
+    let mut line = ctx.build_status(&last.status);
+    let text = ctx.truncate(&text, width.saturating_sub(line.width()));
+    line.push_span(Span::raw(text));
+    line
 }
 
 /// Formats that there was no problem, as far as statuses were checked, and when they were.
@@ -233,20 +239,15 @@ fn build_latest<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: usize) -
     else {
         return Line::default();
     };
-    let lead = Span::styled("latest ", Theme::chrome());
-    let label = build_status(status, ctx);
+    let lead = Span::styled("latest ", ctx.theme.chrome());
+    let mut line = ctx.build_status(status);
     let subject = match &**subject {
         "" => NO_SUBJECT.into(),
         subject => secrets::mask_codes(subject),
     };
     let text = format!(" {}  {subject}", ctx.format_medium(created));
-    let text = ctx.truncate(&text, width.saturating_sub(lead.width() + label.width()));
-    Line::from(vec![lead, label, Span::raw(text)])
-}
-
-fn build_status<'a>(status: &Status, ctx: &RenderCtx) -> Span<'a> {
-    Span::styled(
-        format!("{} {}", ctx.glyphs.status(status), status.label()),
-        ctx.theme.status(status),
-    )
+    let text = ctx.truncate(&text, width.saturating_sub(lead.width() + line.width()));
+    line.spans.insert(0, lead);
+    line.push_span(Span::raw(text));
+    line
 }

@@ -3,12 +3,10 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
 
-use crate::config::Palette;
+use super::theme::Theme;
 use crate::mail::{ApiTime, Status};
-use crate::query;
-use crate::render::{SpanRole, SpanStyle};
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
 
@@ -58,6 +56,14 @@ impl RenderCtx {
         } else {
             self.truncate(local, rest) + domain
         }
+    }
+
+    /// Builds symbol and label of a status.
+    pub fn build_status<'a>(&self, status: &Status) -> Line<'a> {
+        Line::from(vec![
+            Span::styled(self.glyphs.status(status), self.theme.status_symbol(status)),
+            Span::styled(format!(" {}", status.label()), self.theme.status(status)),
+        ])
     }
 
     /// Formats in six columns: `09:41`, `Mon`, `3 May`, `May’25`.
@@ -174,134 +180,6 @@ impl RenderCtx {
     }
 }
 
-/// Styles by role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Theme {
-    /// Without colours, bold, underline and reverse show the role.
-    palette: Option<Palette>,
-}
-
-impl Theme {
-    pub const fn new(palette: Option<Palette>) -> Self {
-        Self { palette }
-    }
-
-    fn fg_style(self, role: impl FnOnce(Palette) -> Color) -> Style {
-        self.palette
-            .map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
-    }
-
-    /// Styles what surrounds the text: dividers, labels.
-    pub const fn chrome() -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    pub const fn title() -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    /// Styles the selection bar and keys in hints.
-    pub fn accent(self) -> Style {
-        self.fg_style(|palette| palette.accent)
-            .add_modifier(Modifier::BOLD)
-    }
-
-    /// Styles the recipient of the selected row.
-    pub const fn selected(focused: bool) -> Style {
-        Style::new().add_modifier(if focused {
-            Modifier::REVERSED
-        } else {
-            Modifier::BOLD
-        })
-    }
-
-    /// Styles matches of a filter or a search; `current` is the one last jumped to.
-    pub const fn highlight(current: bool) -> Style {
-        let style = Style::new().add_modifier(Modifier::UNDERLINED);
-        if current {
-            style.add_modifier(Modifier::REVERSED)
-        } else {
-            style
-        }
-    }
-
-    pub fn error(self) -> Style {
-        self.fg_style(|palette| palette.bad)
-            .add_modifier(Modifier::BOLD)
-    }
-
-    pub fn new_mail(self) -> Style {
-        self.fg_style(|palette| palette.good)
-            .add_modifier(Modifier::BOLD)
-    }
-
-    pub fn status(self, status: &Status) -> Style {
-        match status {
-            Status::Delivered => self.fg_style(|palette| palette.good),
-            Status::Opened | Status::Clicked => self.fg_style(|palette| palette.accent),
-            Status::Bounced | Status::Failed | Status::Suppressed => {
-                self.fg_style(|palette| palette.bad)
-            }
-            Status::Complained => self.fg_style(|palette| palette.apart),
-            Status::DeliveryDelayed => self.fg_style(|palette| palette.warning),
-            Status::Scheduled | Status::Queued | Status::Sent => {
-                self.fg_style(|palette| palette.pending)
-            }
-            Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
-        }
-    }
-
-    pub fn query_token(self, role: query::SyntaxRole) -> Style {
-        match role {
-            query::SyntaxRole::Operator => self.fg_style(|palette| palette.pending),
-            query::SyntaxRole::Value => self.fg_style(|palette| palette.good),
-            query::SyntaxRole::Word => Style::new(),
-            query::SyntaxRole::Keyword => self.fg_style(|palette| palette.apart),
-            query::SyntaxRole::Error => self
-                .fg_style(|palette| palette.bad)
-                .add_modifier(Modifier::UNDERLINED),
-        }
-    }
-
-    pub fn body_span(self, mark: &SpanStyle) -> Style {
-        let mut style = match mark.role {
-            SpanRole::Text | SpanRole::Literal | SpanRole::Indent => Style::new(),
-            SpanRole::Heading => Self::title(),
-            SpanRole::Link => self
-                .fg_style(|palette| palette.pending)
-                .add_modifier(Modifier::UNDERLINED),
-            SpanRole::Button => self
-                .fg_style(|palette| palette.pending)
-                .add_modifier(Modifier::BOLD),
-            SpanRole::Image if mark.link.is_some() => self
-                .fg_style(|palette| palette.pending)
-                .add_modifier(Modifier::UNDERLINED),
-            SpanRole::Image | SpanRole::Rule | SpanRole::Comment | SpanRole::Punctuation => {
-                Self::chrome()
-            }
-            SpanRole::Quote => self.fg_style(|palette| palette.good),
-            SpanRole::Code | SpanRole::Number => self.fg_style(|palette| palette.apart),
-            SpanRole::Notice => self
-                .fg_style(|palette| palette.warning)
-                .add_modifier(Modifier::ITALIC),
-            SpanRole::Tag | SpanRole::Key => self.fg_style(|palette| palette.pending),
-            SpanRole::Attribute => self.fg_style(|palette| palette.accent),
-            SpanRole::Value | SpanRole::String => self.fg_style(|palette| palette.good),
-        };
-        for (set, modifier) in [
-            (mark.bold, Modifier::BOLD),
-            (mark.italic, Modifier::ITALIC),
-            (mark.underline, Modifier::UNDERLINED),
-            (mark.strikethrough, Modifier::CROSSED_OUT),
-        ] {
-            if set {
-                style = style.add_modifier(modifier);
-            }
-        }
-        style
-    }
-}
-
 /// The characters that are drawn beside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
@@ -390,10 +268,11 @@ impl Glyphs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ThemeConfig;
 
     fn ctx() -> RenderCtx {
         RenderCtx {
-            theme: Theme::new(None),
+            theme: Theme::new(ThemeConfig::default(), None),
             glyphs: Glyphs::UNICODE,
             now: "2026-11-20T08:00:00Z".parse().unwrap(),
             zone: TimeZone::fixed(jiff::tz::offset(1)),

@@ -8,7 +8,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, inset};
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
+use super::theme::Theme;
 use crate::app::Focus;
 use crate::app::session::SetupInfo;
 use crate::app::start::{FormField, LoginForm, StartScreenKind};
@@ -54,7 +55,7 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
         StartScreenKind::Profiles(choices) => {
             let profiles = if choices.is_pending() {
                 let text = "reading the configuration";
-                Section::new(0, vec![Line::styled(text, Theme::chrome())])
+                Section::new(0, vec![Line::styled(text, ctx.theme.chrome())])
             } else {
                 menu(usize::from(area.width))
             };
@@ -210,7 +211,7 @@ impl<'a> StartView<'a> {
                 1 => "  1 character".to_owned(),
                 _ => format!("  {count} characters"),
             },
-            Theme::chrome(),
+            self.ctx.theme.chrome(),
         ));
         let (_, scroll) = form.cursor_columns(value_width);
         let url = width::skip_columns(form.base_url(), scroll);
@@ -331,7 +332,7 @@ impl<'a> StartView<'a> {
         let lines = wrap(text, self.columns.saturating_sub(LABEL_WIDTH));
         let lines = labels.zip(lines).map(|(label, line)| {
             Line::from(vec![
-                Span::styled(format!("{label:<LABEL_WIDTH$}"), Theme::chrome()),
+                Span::styled(format!("{label:<LABEL_WIDTH$}"), self.ctx.theme.chrome()),
                 Span::raw(line),
             ])
         });

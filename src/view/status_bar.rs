@@ -7,7 +7,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::render_ctx::{RenderCtx, Theme};
+use super::render_ctx::RenderCtx;
+use super::theme::Theme;
 use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::start::StartScreenKind;
@@ -111,7 +112,7 @@ fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<
     ];
     if view.is_some() && width >= MIN_DETAIL_WIDTH {
         let query = format!(" {} ", filter.text());
-        spans.push(Span::styled(query, Theme::chrome()));
+        spans.push(Span::styled(query, ctx.theme.chrome()));
     }
     spans
 }
@@ -151,7 +152,7 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             (None, None) if service.has_answered => build_liveness(model, ctx, width),
             (None, None) => Span::styled(
                 format!("connecting{}", ctx.glyphs.ellipsis),
-                Theme::chrome(),
+                ctx.theme.chrome(),
             ),
         },
     );
@@ -159,7 +160,7 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
         if n > 0 {
-            spans.push(Span::styled(dot.clone(), Theme::chrome()));
+            spans.push(Span::styled(dot.clone(), ctx.theme.chrome()));
         }
         spans.push(part);
     }

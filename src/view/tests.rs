@@ -8,7 +8,7 @@ use crate::api::wire;
 use crate::app::tests::env::{Mailbox, NOW, World, row_of, session};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, EmailRow};
-use crate::config::Palette;
+use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
 use crate::tui::tests::start_screens::setting_up;
@@ -20,7 +20,7 @@ use ratatui::layout::Size;
 
 fn render_ctx() -> RenderCtx {
     RenderCtx {
-        theme: Theme::new(Some(Palette::default())),
+        theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,
         now: NOW.parse().unwrap(),
         zone: TimeZone::UTC,
@@ -409,7 +409,7 @@ fn new_and_changed_emails_are_marked() {
 fn ascii_theme_has_no_colours() {
     let world = World::at_rest(80, 16, varied());
     let plain = RenderCtx {
-        theme: Theme::new(None),
+        theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::ASCII,
         ..render_ctx()
     };

@@ -11,7 +11,8 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, Env, Flags, HistorySpan, Palette, Rate, Settings, built_in_views,
+    ApiKey, BaseUrl, ColourDepth, Env, Flags, HistorySpan, Rate, Settings, ThemeBase,
+    built_in_views,
 };
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
@@ -201,7 +202,7 @@ impl TuiHarness {
         let (keyboard, events) = mpsc::unbounded_channel();
         let (start, clock) = (*now.borrow(), factory.clock.clone());
         let ctx = RenderCtx {
-            theme: Theme::new(Some(Palette::default())),
+            theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
             glyphs: Glyphs::UNICODE,
             now: start,
             zone: TimeZone::UTC,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use crate::config::Palette;
+use crate::config::{ColourDepth, ThemeBase};
 use crate::tui::CompactBackend;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use jiff::tz::TimeZone;
@@ -54,7 +54,8 @@ impl Screen {
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
         let ctx = RenderCtx {
-            theme: Theme::new(Some(Palette::default())),
+            // A slow line is one of SSH, which passes TERM on and not COLORTERM.
+            theme: Theme::fixed(ThemeBase::Dark, ColourDepth::Indexed256),
             glyphs: Glyphs::UNICODE,
             now: NOW.parse().unwrap(),
             zone: TimeZone::UTC,

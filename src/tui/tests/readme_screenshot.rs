@@ -93,14 +93,13 @@ fn run(out: &mut String, text: &str, x: u16, y: u16, columns: u16, cell: &Cell) 
             "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{}\" fill=\"{colour}\"/>",
             CELL.1
         );
-        colour = BACKGROUND;
+        BACKGROUND.clone_into(&mut colour);
     }
     let mut looks = String::new();
     for (modifier, attribute) in [
         (Modifier::BOLD, " font-weight=\"bold\""),
         (Modifier::ITALIC, " font-style=\"italic\""),
         (Modifier::UNDERLINED, " text-decoration=\"underline\""),
-        (Modifier::DIM, " opacity=\"0.6\""),
     ] {
         if cell.modifier.contains(modifier) {
             looks.push_str(attribute);
@@ -117,14 +116,9 @@ fn run(out: &mut String, text: &str, x: u16, y: u16, columns: u16, cell: &Cell) 
     );
 }
 
-const fn colour(colour: Color) -> &'static str {
+fn colour(colour: Color) -> String {
     match colour {
-        Color::Red => "#ef6b73",
-        Color::Green => "#8cc570",
-        Color::Yellow => "#e5c07b",
-        Color::Blue => "#6cb2f0",
-        Color::Magenta => "#c98ae0",
-        Color::Cyan => "#5cc3cc",
-        _ => FOREGROUND,
+        Color::Reset => FOREGROUND.to_owned(),
+        colour => colour.to_string().to_lowercase(),
     }
 }

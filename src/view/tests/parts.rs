@@ -5,7 +5,7 @@ use crate::api::{Priority, RateBudget};
 use crate::app::tests::env::{World, session};
 use crate::app::{Effect, Message, SyncUpdate};
 use crate::archive::{Coverage, MissingReason, MissingUpstream};
-use crate::config::HistorySpan;
+use crate::config::{HistorySpan, ThemeConfig};
 use crate::error::{Error, ErrorKind};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use ratatui::style::Modifier;
@@ -203,7 +203,7 @@ fn selected_row_is_reversed_without_colours() {
     let terminal = terminal(
         &world,
         &RenderCtx {
-            theme: Theme::new(None),
+            theme: Theme::new(ThemeConfig::default(), None),
             ..render_ctx()
         },
     );
