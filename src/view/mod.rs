@@ -47,6 +47,7 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     if !model.banner.is_empty() {
         overlays::draw_banner(&model.banner, layout.main, ctx, frame);
     }
+    ctx.glyphs.replace_symbols(frame.buffer_mut());
 }
 
 fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {

@@ -14,6 +14,9 @@ use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, wrap};
 
+/// The first line of the banner about the `[theme]`.
+const BANNER_TITLE: &str = "The configuration file has wrong colours, so default ones are used:";
+
 /// Columns of the keys in the help.
 const MAX_KEYS_WIDTH: usize = 22;
 
@@ -50,7 +53,7 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
 pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let columns = usize::from(area.width.saturating_sub(2));
     let mut lines = Vec::new();
-    for (text, style) in std::iter::once(("Default colours are used:", ctx.theme.error()))
+    for (text, style) in std::iter::once((BANNER_TITLE, ctx.theme.error()))
         .chain(errors.iter().map(|error| (error.as_str(), Style::new())))
         .chain([("Any key closes this.", Style::new())])
     {

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
@@ -234,6 +235,25 @@ impl Glyphs {
         arrow: ">",
         ascii: true,
     };
+
+    /// Replaces the symbols that lower modules write into bodies and cut or masked texts.
+    ///
+    /// An email may have them, too: a font without them has none of both.
+    pub fn replace_symbols(self, buffer: &mut Buffer) {
+        if !self.ascii {
+            return;
+        }
+        for cell in &mut buffer.content {
+            cell.set_symbol(match cell.symbol() {
+                "•" => self.mask,
+                "─" => self.horizontal_rule,
+                "…" => self.ellipsis,
+                "’" => "'",
+                "\u{FFFD}" => "?",
+                _ => continue,
+            });
+        }
+    }
 
     /// Returns the selection bar, or a space in a row that is not selected.
     pub const fn bar(self, selected: bool) -> &'static str {

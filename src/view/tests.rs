@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
+use ratatui::style::Modifier;
 
 fn render_ctx() -> RenderCtx {
     RenderCtx {
@@ -405,15 +406,89 @@ fn new_and_changed_emails_are_marked() {
     insta::assert_snapshot!(screen(&world));
 }
 
-#[test]
-fn ascii_theme_has_no_colours() {
-    let world = World::at_rest(80, 16, varied());
-    let plain = RenderCtx {
+/// Draws with ASCII symbols and without colours.
+fn plain_ctx() -> RenderCtx {
+    RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::ASCII,
         ..render_ctx()
+    }
+}
+
+#[test]
+fn ascii_symbols_are_on_every_screen() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 1;
+    mailbox.html = Some(
+        "<p>Your verification code is 482913.</p><hr><ul><li>one</li></ul><blockquote>two</blockquote>\
+         <p><a href='https://example.com/a'>a</a></p><table><tr><td>3</td><td>4</td></tr></table>\
+         <img src='https://example.com/i.png' alt='A picture with a text that goes on and on and on and on'>"
+            .into(),
+    );
+    for (width, height) in [(160, 45), (80, 24), (40, 12)] {
+        let mut world = World::at_rest(width, height, mailbox.clone());
+        for keys in [
+            "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G",
+            "/", "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",
+            "Enter o", "q", "P", "y", "Esc", "@", "Esc", "S", "x",
+        ] {
+            world.press(keys).settle();
+            let shown = text(&terminal(&world, &plain_ctx()));
+            assert!(shown.is_ascii(), "{keys} at {width}x{height}:\n{shown}");
+        }
+    }
+    let shown = text(&terminal(&setting_up(80, 24), &plain_ctx()));
+    assert!(shown.is_ascii(), "{shown}");
+}
+
+#[test]
+fn states_show_without_colours() {
+    let mut world = World::at_rest(160, 24, varied());
+    world.press("/").write("rece").press("Enter").settle();
+    let terminal = terminal(&world, &plain_ctx());
+    let cells = |modifier: Modifier| -> String {
+        let cells = terminal.backend().buffer().content.iter();
+        let cells = cells.filter(|cell| cell.modifier.contains(modifier));
+        cells.map(ratatui::buffer::Cell::symbol).collect()
     };
-    let terminal = terminal(&world, &plain);
+    assert_eq!(cells(Modifier::REVERSED), "ana.lopez@example.com");
+    assert!(cells(Modifier::UNDERLINED).contains("rece"));
+    let shown = text(&terminal);
+    assert!(shown.contains(">ok delivered"), "{shown}");
+}
+
+#[test]
+fn banner_names_file_and_line_until_a_key() {
+    let mut start = session();
+    start.theme_errors = vec![
+        "/home/ana/.config/sentbox/config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
+        "/home/ana/.config/sentbox/config.toml:4: good is a name such as \"light-blue\"".to_owned(),
+    ];
+    let mut world = World::start((80, 16), start, varied());
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+    let selected = world.model.list.selected().cloned();
+    world.press("j");
+    assert_eq!(world.model.banner, [""; 0]);
+    assert_eq!(world.model.list.selected(), selected.as_ref());
+    world.press("j");
+    assert_ne!(world.model.list.selected(), selected.as_ref());
+}
+
+#[test]
+fn quit_key_works_under_a_banner() {
+    let mut start = session();
+    start.theme_errors = vec!["config.toml:1: expected a table".to_owned()];
+    let mut world = World::start((40, 12), start, varied());
+    world.settle();
+    world.press("Ctrl-c");
+    assert!(world.exit.is_some());
+}
+
+#[test]
+fn ascii_theme_has_no_colours() {
+    let world = World::at_rest(80, 16, varied());
+    let terminal = terminal(&world, &plain_ctx());
     let buffer = terminal.backend().buffer();
     assert!(
         buffer
