@@ -1,6 +1,7 @@
 //! Opens the terminal UI: on a profile, or on the sample mailbox.
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::config::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::DEFAULT_EMAILS;
+use crate::text::sanitize::sanitize_line;
 use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
@@ -55,9 +57,16 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
 
 /// Loads the configuration file with its errors; an unreadable one is reported with the settings.
 fn load_config(env: &Env) -> ConfigFile {
-    Profiles::load_with_errors(env)
-        .map(|profiles| profiles.file)
-        .unwrap_or_default()
+    let Ok(Profiles { path, mut file, .. }) = Profiles::load_with_errors(env) else {
+        return ConfigFile::default();
+    };
+    // On the screen, the name is enough: a path would not fit.
+    let folder = path.parent().unwrap_or(Path::new("")).join("");
+    let folder = folder.display().to_string();
+    for error in &mut file.theme_errors {
+        *error = sanitize_line(error.strip_prefix(&folder).unwrap_or(error)).into_owned();
+    }
+    file
 }
 
 /// Builds the keymap; an error names everything that is wrong with the file.

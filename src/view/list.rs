@@ -114,7 +114,7 @@ fn draw_load_more_line(
         ctx.theme.chrome()
     };
     let mut writer = LineWriter::new(area, 0, frame);
-    writer.write(ctx.glyphs.bar(selected), ctx.theme.accent());
+    writer.write(ctx.glyphs.bar(selected), ctx.theme.bar(selected));
     writer.write(&ctx.truncate(&text, columns), style);
 }
 
@@ -192,7 +192,7 @@ impl RowContext<'_> {
         writer.write(&time, Style::new());
 
         let mut writer = LineWriter::new(area, 1, frame);
-        writer.write(ctx.glyphs.bar(self.selected), ctx.theme.accent());
+        writer.write(ctx.glyphs.bar(self.selected), ctx.theme.bar(self.selected));
         let rest = width.saturating_sub(2);
         let more = if summary.to.len() > 1 { 4 } else { 0 };
         let first = summary.to.first().map_or(8, |to| to.email.width());
@@ -250,7 +250,7 @@ impl RowContext<'_> {
     fn write_status(&self, writer: &mut LineWriter, label_width: usize) {
         let (glyphs, theme) = (self.ctx.glyphs, self.ctx.theme);
         let status = &self.row.summary.status;
-        writer.write(glyphs.bar(self.selected), theme.accent());
+        writer.write(glyphs.bar(self.selected), theme.bar(self.selected));
         writer.write(glyphs.status(status), theme.status_symbol(status));
         if self.row.missing.is_some() {
             writer.write(glyphs.deleted, Style::new());

@@ -14,8 +14,8 @@ use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, wrap};
 
-/// The first line of the banner about the `[theme]`.
-const BANNER_TITLE: &str = "The configuration file has wrong colours, so default ones are used:";
+/// The first line of the banner about the `[theme]`; on a low screen, it may be the only one.
+const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key closes this):";
 
 /// Columns of the keys in the help.
 const MAX_KEYS_WIDTH: usize = 22;
@@ -55,7 +55,6 @@ pub fn draw_banner(errors: &[String], area: Rect, ctx: &RenderCtx, frame: &mut F
     let mut lines = Vec::new();
     for (text, style) in std::iter::once((BANNER_TITLE, ctx.theme.error()))
         .chain(errors.iter().map(|error| (error.as_str(), Style::new())))
-        .chain([("Any key closes this.", Style::new())])
     {
         let wrapped = wrap(text, columns).into_iter();
         lines.extend(wrapped.map(|line| Line::styled(line, style)));

@@ -428,8 +428,8 @@ fn ascii_symbols_are_on_every_screen() {
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
         let mut world = World::at_rest(width, height, mailbox.clone());
         for keys in [
-            "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G",
-            "/", "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",
+            "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G", "/",
+            "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",
             "Enter o", "q", "P", "y", "Esc", "@", "Esc", "S", "x",
         ] {
             world.press(keys).settle();
@@ -461,8 +461,8 @@ fn states_show_without_colours() {
 fn banner_names_file_and_line_until_a_key() {
     let mut start = session();
     start.theme_errors = vec![
-        "/home/ana/.config/sentbox/config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
-        "/home/ana/.config/sentbox/config.toml:4: good is a name such as \"light-blue\"".to_owned(),
+        "config.toml:3: base is \"auto\", \"terminal\", \"light\" or \"dark\"".to_owned(),
+        "config.toml:4: good is a name such as \"light-blue\", a number from 0 to 255, or \"#rrggbb\"".to_owned(),
     ];
     let mut world = World::start((80, 16), start, varied());
     world.settle();

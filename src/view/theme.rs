@@ -182,9 +182,18 @@ impl Theme {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Styles the selection bar and keys in hints.
+    /// Styles keys in hints.
     pub fn accent(self) -> Style {
         self.text(Role::Accent).add_modifier(Modifier::BOLD)
+    }
+
+    /// Styles the selection bar; a space without style costs the terminal no byte.
+    pub fn bar(self, selected: bool) -> Style {
+        if selected {
+            self.accent()
+        } else {
+            Style::new()
+        }
     }
 
     /// Styles the recipient of the selected row.

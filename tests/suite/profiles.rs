@@ -269,7 +269,7 @@ fn config_file_is_found_edited_and_checked() {
     "#);
     assert_snapshot!(sentbox.transcript("demo"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
-    stderr:    hint: sentbox config check lists all errors, sentbox config edit opens the file
+    stderr:    hint: sentbox config edit
     exit code 8
     "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
@@ -289,6 +289,22 @@ fn config_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config check says it line by line; sentbox config edit
     exit code 8
     "#);
+    let with_key = format!("{wrong}[keys]\nx = \"filer\"\n");
+    std::fs::write(config(&sentbox).join("config.toml"), with_key).unwrap();
+    assert_snapshot!(sentbox.transcript(""), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"; [HOME]/.config/sentbox/config.toml:7: there is no command "filer"; did you mean filter?
+    stderr:    hint: sentbox config check says it line by line; sentbox config edit
+    exit code 8
+    "#);
+    let theme = "[theme]\nbase = \"black\"\nbad = 256\n[keys]\n\"Ctrl-s\" = \"filter\"\n";
+    std::fs::write(config(&sentbox).join("config.toml"), theme).unwrap();
+    assert_snapshot!(sentbox.transcript("config check"), @r##"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: base is "auto", "terminal", "light" or "dark"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: bad is a name such as "light-blue", a number from 0 to 255, or "#rrggbb"
+    exit code 0
+    "##);
+    std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
     let checked: Value =
         serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
     assert_eq!(

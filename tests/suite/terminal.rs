@@ -283,6 +283,70 @@ fn browse_open_resize_quit() {
 }
 
 #[test]
+fn reported_background_gives_colours_and_no_keys() {
+    let mut session = Session::demo(&[]);
+    let query = b"\x1b]11;?\x07";
+    let queries = session
+        .seen
+        .windows(query.len())
+        .filter(|bytes| bytes == query);
+    assert_eq!(queries.count(), 1);
+    let delivered = |session: &Session| {
+        let screen = session.screen.screen();
+        let cells = (0..40).filter_map(|row| screen.cell(row, 1));
+        let mut symbols = cells.filter(|cell| cell.contents() == "✓");
+        symbols.next().expect("a delivered email").fgcolor()
+    };
+    assert_eq!(delivered(&session), vt100::Color::Default);
+    for (report, colour) in [
+        ("\u{1b}]11;rgb:ffff/ffff/ffff\u{7}", 22),
+        ("\u{1b}]11;rgb:11/11/11\u{1b}\\", 114),
+    ] {
+        session.press(report);
+        session.press("j");
+        let position = if colour == 22 { "  2/" } else { "  3/" };
+        let text = session.until("the next row", |screen| screen.contains(position));
+        assert!(text.contains("demo ▸ all mail"), "{text}");
+        assert_eq!(delivered(&session), vt100::Color::Idx(colour));
+    }
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn terminals_without_answers_are_not_asked() {
+    for environment in [[("TERM", "linux")], [("NO_COLOR", "1")], [("STY", "1.pts")]] {
+        let mut session = Session::start(
+            SENTBOX,
+            &["demo", "--emails", "300"],
+            &environment,
+            (80, 24),
+        );
+        session.until("the list", |screen| screen.contains("Enter read"));
+        assert!(!session.seen.windows(3).any(|bytes| bytes == b"]11"));
+        session.press("q");
+        assert_eq!(session.end().0, 0);
+    }
+}
+
+#[test]
+fn wrong_colour_is_a_banner_on_the_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.toml");
+    std::fs::write(&path, "[theme]\naccent = \"blu\"\n").unwrap();
+    let mut session = Session::demo(&[("SENTBOX_CONFIG", path.to_str().unwrap())]);
+    session.until("the banner", |screen| {
+        screen.contains("\n c.toml:2: accent is a name such as")
+    });
+    session.press("x");
+    session.until("no banner", |screen| {
+        !screen.contains("any key closes this")
+    });
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
 fn control_c_is_a_quit() {
     let mut session = Session::demo(&[]);
     session.press("\u{3}");

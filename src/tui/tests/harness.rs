@@ -249,14 +249,19 @@ impl TuiHarness {
 
     /// Presses keys, written as in the key table, and waits until everything has come of them.
     pub async fn press(&mut self, keys: &str) {
+        self.send_keys(keys);
+        self.loop_exit = self.program.step().await.unwrap();
+        self.until_idle().await;
+    }
+
+    /// Sends keys, and leaves them to be read.
+    pub fn send_keys(&self, keys: &str) {
         for key in keys.split_whitespace() {
             let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
             self.keyboard
                 .send(Event::Key(KeyEvent::new(code, modifiers)))
                 .unwrap();
         }
-        self.loop_exit = self.program.step().await.unwrap();
-        self.until_idle().await;
     }
 
     /// Presses a key, and waits for refresh and reader, but not for a prefetch.

@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use ratatui::layout::Size;
 
 use crate::app::{Effect, ExitReason};
-use crate::config::Env;
+use crate::config::{Background, Env};
 use crate::server::sample::SampleMailbox;
 use crate::tui::LoopExit;
 use crate::tui::tests::harness::TuiHarness;
+use crate::tui::tests::program::LIGHT_REPORT;
 use crate::tui::tests::service::{KEY, Service};
 
 const SIZE: Size = Size {
@@ -134,9 +135,11 @@ async fn recorded_profile_switch_replays_to_the_same_model() {
     let (_home, env) = home([&teams[0], &teams[1]]);
     let mut it = TuiHarness::with_env(SIZE, env).await;
     it.press("j j Enter q").await;
+    it.press(LIGHT_REPORT).await;
     it.press("g p").await;
     it.press("j Enter").await;
     it.press("j j j").await;
+    assert_eq!(it.program.model().background, Some(Background::Light));
     let (mut model, messages) = *it.program.recording.clone();
     assert_eq!(model.session.profile, "acme");
     let mut switches = 0;

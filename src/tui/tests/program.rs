@@ -1,6 +1,7 @@
 //! Ring 3: the whole program by keys.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
@@ -19,6 +20,9 @@ const WIDE: Size = Size {
     width: 160,
     height: 45,
 };
+
+/// The longest wait; a passing test never reaches it.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn keys_list_open_page_and_quit() {
@@ -45,6 +49,21 @@ async fn keys_list_open_page_and_quit() {
 
     it.press("g g q").await;
     assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+}
+
+/// What crossterm makes of `ESC ]11;rgb:ff/ff/ff BEL`.
+pub const LIGHT_REPORT: &str = "Alt-] 1 1 ; r g b : f f / f f / f f Ctrl-g";
+
+#[tokio::test]
+async fn late_report_is_read_before_the_end() {
+    let mut it = TuiHarness::start(WIDE, 50).await;
+    it.press("q").await;
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+    assert_eq!(it.program.model().background, None);
+    it.send_keys(LIGHT_REPORT);
+    let started = tokio::time::Instant::now();
+    it.program.await_background(PATIENCE).await;
+    assert!(started.elapsed() < PATIENCE);
 }
 
 #[tokio::test]
