@@ -406,7 +406,7 @@ fn check_terminal(
     check_clipboard(env, term, checks);
 }
 
-/// Asks the terminal for its background, if there is one here.
+/// Queries the background of the terminal, if there is one here.
 fn query_background() -> Option<Background> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return None;

@@ -4,7 +4,7 @@
 //! least 3 (WCAG 2.2, 1.4.3 and 1.4.11); the tests compute it. Where a terminal's own sixteen colours do not
 //! reach that, the text keeps the default colour. Colour is never the only sign of a state.
 //!
-//! The background is known late: `tui` asks the terminal when it takes it, and draws without waiting. The
+//! The background is known late: `tui` sends the query when it takes the terminal, and does not wait. The
 //! answer arrives among the keys (`tui/input.rs`) as a message; then the frame is drawn again in the colours
 //! of the background.
 
