@@ -235,9 +235,12 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane
     let columns = usize::from(pane.width.saturating_sub(indent)).max(1);
     let mut rest = wrap(&rest, columns);
     join_last(&mut rest, pane.max_lines() - 1, " ");
-    lines.extend(rest.into_iter().map(|line| match pane.is_low() {
-        true => HeaderLine::Indented(line),
-        false => HeaderLine::Text("", line),
+    lines.extend(rest.into_iter().map(|line| {
+        if pane.is_low() {
+            HeaderLine::Indented(line)
+        } else {
+            HeaderLine::Text("", line)
+        }
     }));
 }
 

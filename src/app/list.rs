@@ -227,9 +227,11 @@ impl List {
         };
         while top > 0 {
             // The row above brings itself, and the heading of its day moves above it.
-            lines += 1 + match top == self.rows().len() {
-                true => heading,
-                false => usize::from(self.days.is_some() && self.starts_day(top)),
+            let starts_day = self.days.is_some() && self.starts_day(top);
+            lines += 1 + if top == self.rows().len() {
+                heading
+            } else {
+                usize::from(starts_day)
             };
             if lines > viewport.lines {
                 break;

@@ -358,7 +358,7 @@ mod tests {
         insta::assert_snapshot!(rows.iter().map(|row| layout(Some(80)).format(row, false)).collect::<Vec<_>>().join("\n"), @r"
         ✓ delivered  ana.lopez@example.com Your receipt #4821               20 Nov 09:41
         ✕ bounced    sato@example.jp +1    ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
-        ? teleporte…                                                        20 Nov 09:41
+        ? teleporte…                       (no subject)                     20 Nov 09:41
         ");
     }
 

@@ -164,9 +164,10 @@ impl RowContext<'_> {
             .map_or(0, |(_, last)| last - last.min(&MIN_WIDTH));
         let is_short = time_columns == SHORT_WIDTH;
         let time = self.format_time(is_short);
-        let time = match time.width() <= time_columns + spare {
-            true => time,
-            false => self.format_time(true),
+        let time = if time.width() <= time_columns + spare {
+            time
+        } else {
+            self.format_time(true)
         };
         let missing = time.width().saturating_sub(time_columns);
         if let Some((_, last)) = columns.last_mut() {
