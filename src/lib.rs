@@ -36,11 +36,12 @@
 //! | 3 | [`archive`] | the store: one writer, many readers, search index |
 //! | 4 | [`sync`] | stores pages of the service in the archive; the planner is pure |
 //! | 4 | [`server`] | the service's API over the sample mailbox or an archive |
-//! | 4 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
-//! | 5 | [`view`] | draws a model |
-//! | 6 | [`tui`] | event loop, effect runner, terminal guard |
-//! | 6 | [`cli`] | the commands; never uses `app` or `view` |
-//! | 7 | `run.rs` | hooks, arguments, dispatch, exit code; beside it `launch.rs`, `logging.rs`, `panic_hook.rs` |
+//! | 4 | [`export`] | one email or a set as files: eml, html, text, JSON, csv |
+//! | 5 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
+//! | 6 | [`view`] | draws a model |
+//! | 7 | [`tui`] | event loop, effect runner, terminal guard |
+//! | 7 | [`cli`] | the commands; never uses `app` or `view` |
+//! | 8 | `run.rs` | hooks, arguments, dispatch, exit code; beside it `launch.rs`, `logging.rs`, `panic_hook.rs` |
 //!
 //! # From a key press to the screen
 //!

@@ -1,7 +1,8 @@
-//! Escapes text and JSON for a stream, so that what they quote cannot command a terminal.
+//! Cleans text for a stream, so that what it quotes cannot command a terminal; and the `_sentbox` member.
+//!
+//! For JSON, [`crate::text::json`] escapes the same characters and keeps the data.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
@@ -62,38 +63,6 @@ fn hyperlink_len(text: &str) -> Option<usize> {
         .then_some(START.len() + end + 2)
 }
 
-/// Writes JSON on one line, with control and invisible characters as `\u` escapes.
-///
-/// The value stays equal: such characters occur only in strings, C0 only between tokens, and numbers
-/// are untouched.
-pub(super) fn escape_line(json: &str) -> Cow<'_, str> {
-    escape_chars(json, needs_escape)
-}
-
-/// Escapes documents of several lines, and keeps their newlines.
-pub(super) fn escape_lines(json: &str) -> Cow<'_, str> {
-    escape_chars(json, |c| c != '\n' && needs_escape(c))
-}
-
-fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
-    if !json.chars().any(is_foreign) {
-        return Cow::Borrowed(json);
-    }
-    let mut out = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if c < ' ' && is_foreign(c) {
-            // White space between tokens; a raw one in a string would not be JSON.
-        } else if is_foreign(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}").expect("a string takes what is written");
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
-}
-
 /// Adds the time at which the service confirmed the status to an email's JSON.
 pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
     let open = json.trim_end();
@@ -103,14 +72,9 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
     format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
 }
 
-fn needs_escape(c: char) -> bool {
-    !matches!(c, ' '..='~') && !sanitize::is_safe_char(c)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::Value;
 
     use super::*;
 
@@ -147,20 +111,6 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stay_verbatim_and_controls_are_escaped() {
-        let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
-        assert_eq!(
-            escape_line(json),
-            r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#
-        );
-        assert_eq!(
-            escape_line("\"pay\u{200b}pal \u{e0061}\""),
-            "\"pay\\u200bpal \\udb40\\udc61\""
-        );
-        assert!(matches!(escape_line("{\"a\":\"é\"}"), Cow::Borrowed(_)));
-    }
-
-    #[test]
     fn checked_at_is_the_last_member() {
         let at = "2026-11-21T20:41:00Z".parse().ok();
         assert_eq!(
@@ -171,16 +121,5 @@ mod tests {
             add_checked_at("{}", None),
             r#"{"_sentbox":{"checked_at":null}}"#
         );
-    }
-
-    proptest! {
-        #[test]
-        fn escaped_json_keeps_its_value_without_control_characters(text in any::<String>(), extra in "[\u{0}-\u{a0}\u{2000}-\u{206f}]{0,20}", pretty: bool) {
-            let value = Value::from(vec![text, extra]);
-            let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-            let guarded = escape_line(&json);
-            prop_assert!(!guarded.chars().any(needs_escape));
-            prop_assert_eq!(serde_json::from_str::<Value>(&guarded).unwrap(), value);
-        }
     }
 }

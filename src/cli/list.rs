@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::args::ListArgs;
-use super::escape::escape_line;
 use super::output::CommandExit;
 use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
+use crate::text::json::escape_line;
 
 /// Runs `list`.
 ///

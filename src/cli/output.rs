@@ -9,7 +9,7 @@ use super::args::{ColorMode, Global};
 use super::escape;
 use crate::config::Env;
 use crate::error::{Error, ErrorKind};
-use crate::text::sanitize;
+use crate::text::{json, sanitize};
 
 /// The reason why a command ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Output {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
         } else {
-            escape::escape_lines(text)
+            json::escape_lines(text)
         };
         self.write(&safe)
     }
@@ -282,7 +282,7 @@ impl Output {
         let line = if self.format == OutputFormat::Human {
             sanitize::sanitize_line(line)
         } else {
-            escape::escape_lines(line)
+            json::escape_lines(line)
         };
         let _ = writeln!(self.stderr, "{line}");
     }

@@ -4,16 +4,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{Column, SearchArgs};
-use super::escape::{add_checked_at, escape_line};
+use super::escape::add_checked_at;
 use super::format::{format_api_time, format_time};
 use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
-use super::table::{RowPrinter, csv_record};
+use super::table::RowPrinter;
 use super::{ProfileContext, block_on, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
+use crate::export::csv_record;
 use crate::mail::Finality;
 use crate::query::{ParseContext, Query, parse};
+use crate::text::json::escape_line;
 
 /// The columns of `--csv` without `--columns`.
 const DEFAULT_CSV_COLUMNS: [Column; 5] = [

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
-use super::escape::{add_checked_at, escape_line};
+use super::escape::add_checked_at;
 use super::format::{format_api_time_long, format_time, format_time_long};
 use super::freshness::{is_fresh, may_change};
 use super::output::{CommandExit, Output, OutputFormat};
@@ -18,6 +18,7 @@ use crate::archive::Archive;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, Email, EmailId};
 use crate::render::{Body, BodyView, ansi, lay_out, lay_out_html};
+use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;

@@ -1,6 +1,7 @@
 //! Text for people: sanitised, measured in columns, wrapped, with numbers and durations in words.
 
 pub(crate) mod format;
+pub(crate) mod json;
 pub(crate) mod sanitize;
 pub(crate) mod secrets;
 pub(crate) mod width;

@@ -1,7 +1,11 @@
 //! Writes an email as a file that other programs read: eml, html, text or JSON.
+//!
+//! Files are new and private: none is replaced.
+
+mod csv;
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -13,6 +17,8 @@ use mail_builder::headers::address::Address as EmlAddress;
 use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
+
+pub(crate) use csv::csv_record;
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView};
@@ -30,7 +36,7 @@ const NO_REMOTE_CONTENT: &str = "<meta http-equiv=\"Content-Security-Policy\" co
      style-src 'unsafe-inline'; img-src data:; font-src data:\">\n";
 
 /// The form of an exported email.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ExportFormat {
     /// A message of RFC 5322 with its MIME parts, as mail programs read it.
     Eml,
@@ -137,12 +143,22 @@ pub(crate) fn save_email(
     zone: &TimeZone,
 ) -> Result<(), String> {
     let contents = export_email(email, format, zone)?;
-    write_new_file(path, &contents).map_err(|error| match error.kind() {
+    write_new_file(path, &contents).map_err(|error| describe_write_error(path, &error))
+}
+
+fn describe_write_error(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::AlreadyExists => {
             format!("{} exists already; choose another name", path.display())
         }
         _ => format!("{}: {error}", path.display()),
-    })
+    }
+}
+
+/// Creates an empty file that only its owner can read.
+fn create_new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Writes a new file that only its owner can read.
@@ -151,11 +167,7 @@ pub(crate) fn save_email(
 ///
 /// If the file exists already or cannot be written; no part of it is left then.
 fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = create_new_file(path)?;
     let written = file.write_all(contents).and_then(|()| file.sync_all());
     if written.is_err() {
         // The first error is the one to report.
