@@ -18,12 +18,18 @@ fn keys() -> String {
         match line {
             // The signs explain themselves where they stand; the README has the keys.
             HelpLine::Title("Signs") => break,
-            HelpLine::Status(_) | HelpLine::Changed(_) | HelpLine::Gone(_) => {}
+            HelpLine::Status(_)
+            | HelpLine::Changed(_)
+            | HelpLine::Gone(_)
+            | HelpLine::Marked(_) => {}
             HelpLine::Title(title) => {
                 let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");
             }
             HelpLine::Keys(keys, spec) => {
-                let keys: Vec<String> = keys.split("  ").map(|key| format!("`{key}`")).collect();
+                let keys: Vec<String> = keys
+                    .split("  ")
+                    .map(|key| format!("`{}`", key.replace('|', "\\|")))
+                    .collect();
                 let name = if keys == ["`1..9`"] {
                     "view-1` ... `view-9"
                 } else {

@@ -57,7 +57,7 @@ impl Signals {
         let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
         let forward = sender.clone();
         spawn_thread("signals", move || {
-            let number = handlers.forever().next();
+            let number = handlers.forever().find(|number| !is_ignored(*number));
             if let Some(Ok(number)) = number.map(u8::try_from) {
                 begin_shutdown(number, &forward);
             }
@@ -89,6 +89,31 @@ impl Signals {
     pub(crate) fn try_recv(&mut self) -> Option<u8> {
         self.receiver.try_recv().ok()
     }
+}
+
+/// Whether Ctrl-C and Ctrl-\ are for a command that has the terminal.
+static IGNORES_INTERRUPTS: AtomicBool = AtomicBool::new(false);
+
+/// While it lives, the signals of Ctrl-C and Ctrl-\ do not end the process: the terminal sends them
+/// to the command that it runs, too.
+pub(crate) struct InterruptsIgnored(());
+
+impl InterruptsIgnored {
+    pub(crate) fn new() -> Self {
+        IGNORES_INTERRUPTS.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for InterruptsIgnored {
+    fn drop(&mut self) {
+        IGNORES_INTERRUPTS.store(false, Ordering::SeqCst);
+    }
+}
+
+fn is_ignored(number: i32) -> bool {
+    IGNORES_INTERRUPTS.load(Ordering::SeqCst)
+        && [Signal::INT.as_raw(), Signal::QUIT.as_raw()].contains(&number)
 }
 
 /// Whether the process is ending by a signal, so that no write may block.

@@ -78,6 +78,7 @@ impl Model {
             RequestKind::ConfirmStatuses => self.freshness.confirm_request.is_current(request),
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
             RequestKind::CheckStatuses => self.check_request.is_current(request),
+            RequestKind::Export => self.export.is_step_current(request),
         }
     }
 
@@ -90,8 +91,8 @@ impl Model {
     /// Allows a cancelled request to be made again.
     pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
         let pending = match kind {
-            // A newer request has replaced it already.
-            RequestKind::LoadEmail | RequestKind::Refresh => return,
+            // A newer request has replaced it already; an export ends by its progress.
+            RequestKind::LoadEmail | RequestKind::Refresh | RequestKind::Export => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,

@@ -1,9 +1,10 @@
-//! Lists over the mail from which one item is chosen: saved views, and the links of the email.
+//! Lists over the mail from which one item is chosen: saved views, links of the email, forms of an export.
 
 use super::commands::{Command, Direction};
 use super::effect::{ClipboardText, Effect, RequestId};
 use super::model::Model;
 use super::reader::ReaderState;
+use crate::export::SetFormat;
 use crate::render::{Body, Link, LinkFlag};
 
 /// The lines of the title above the items.
@@ -24,6 +25,12 @@ pub enum ChooserKind {
     Links,
     /// What to do with the link of this index.
     Link(usize),
+    /// The formats of an export.
+    ExportFormat,
+    /// Whether to export what is not masked, and what to retrieve for it.
+    ExportQuestion,
+    /// Whether to mask what a command gets.
+    PipeQuestion,
 }
 
 /// One line of a list.
@@ -36,7 +43,11 @@ pub struct ChooserItem {
 }
 
 impl ChooserItem {
-    fn new(lead: impl Into<String>, label: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub(super) fn new(
+        lead: impl Into<String>,
+        label: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
         Self {
             lead: lead.into(),
             label: label.into(),
@@ -59,6 +70,9 @@ impl Model {
             ChooserKind::Link(index) => self
                 .link(index)
                 .map_or_else(String::new, |link| self.shown_target(&link)),
+            ChooserKind::ExportFormat => self.export_title(),
+            ChooserKind::ExportQuestion => self.export_question_title(),
+            ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
         }
     }
 
@@ -91,6 +105,13 @@ impl Model {
                     ChooserItem::new("", "Back", "nothing is fetched"),
                 ]
             }
+            ChooserKind::ExportFormat => Self::export_format_items(),
+            ChooserKind::ExportQuestion => self.export_question_items(),
+            ChooserKind::PipeQuestion => vec![
+                ChooserItem::new("", "Masked", "the command gets what the screen shows"),
+                ChooserItem::new("", "Whole", "the command gets codes and links, too"),
+                ChooserItem::new("", "Back", "nothing is run"),
+            ],
         }
     }
 
@@ -204,11 +225,20 @@ impl Model {
                 1 => self.copy_link(index),
                 _ => self.close_chooser(),
             },
+            ChooserKind::ExportFormat => {
+                if let Some(format) = SetFormat::ALL.get(selected) {
+                    self.open_export_prompt(*format);
+                }
+            }
+            ChooserKind::ExportQuestion => self.answer_export_question(selected),
+            ChooserKind::PipeQuestion => self.answer_pipe_question(selected),
         }
     }
 
     /// Closes the list; a question about a link leads back to the links.
     pub(super) fn close_chooser(&mut self) {
+        self.export.drop_question();
+        self.pipe_question = None;
         self.chooser = match self.chooser {
             Some(Chooser {
                 kind: ChooserKind::Link(index),

@@ -266,6 +266,14 @@ commands! {
         if |m| m.check_undo(Direction::Right) => |m| m.undo(Direction::Right);
     LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
         if Model::check_load_older => Model::start_load_older;
+    Mark "mark" [PANES "x"] "mark" "mark the email, or unmark it, and go to the next one"
+        if Model::check_selected => Model::toggle_mark;
+    MarkRange "mark-range" [LIST "V"] "range" "begin a range here; again: mark the rows from there to here"
+        if Model::check_selected => Model::mark_range;
+    MarkAll "mark-all" [LIST "*"] "mark all" "mark everything that the filter shows"
+        if Model::check_selected => Model::mark_all;
+    ClearMarks "clear-marks" [PANES "X"] "unmark" "remove all marks"
+        if Model::check_marks => Model::clear_marks;
     NextEmail "next-email" [READER "J"] "next" "next email"
         => |m| m.step_email(Motion::Down);
     PreviousEmail "previous-email" [READER "K"] "previous" "previous email"
@@ -334,6 +342,10 @@ commands! {
         if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
     SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
         if Model::check_opened => Model::open_save_prompt;
+    Export "export" [PANES "E"] "export" "export the marked emails, or else all that the filter shows"
+        if Model::check_export => Model::open_export_formats;
+    Pipe "pipe" [PANES "|"] "pipe" "give the body in this view to a shell command"
+        if Model::check_opened => Model::open_pipe_prompt;
     Reveal "reveal" [PANES "R"] "reveal" "reveal masked codes and links until the email is left"
         if Model::check_selected => Model::toggle_reveal;
     Palette "palette" [PANES ":", LIST "Ctrl-p"] "commands" "run any command by its name"
@@ -348,8 +360,8 @@ commands! {
         => |m| m.move_divider(-2);
     LargerList "larger-list" [PANES ">"] "divider" "larger list"
         => |m| m.move_divider(2);
-    Stop "stop" [PANES "Ctrl-x"] "stop" "stop fetching older mail"
-        => Model::stop_fetching;
+    Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail"
+        => Model::stop_work;
     Refresh "refresh" [PANES "r, F5"] "refresh" "refresh now"
         => Model::refresh;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
@@ -419,10 +431,11 @@ commands! {
 /// Commands that the hint line names, most important first, by the state of the focused part.
 mod hints {
     use super::Command::{
-        self, Accept, Back, Cancel, CloseLayer, Confirm, CycleLayout, DeleteView, Filter, Find,
-        FullReader, FullTimes, Links, LoadOlder, NextBodyView, NextEmail, NextItem, NextMatch,
-        NextRow, Oldest, Open, Palette, PanRight, PreviousEmail, RecipientSummary, Refresh,
-        SaveEmail, SaveView, SavedViews, ScrollDown, ScrollToEnd, SwitchPane, Undo,
+        self, Accept, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout, DeleteView,
+        Export, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll, MarkRange,
+        NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, Palette, PanRight,
+        PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown,
+        ScrollToEnd, SwitchPane, Undo,
     };
 
     pub const LIST: &[Command] = &[
@@ -453,6 +466,9 @@ mod hints {
         Oldest,
         FullReader,
         SwitchPane,
+    ];
+    pub const MARKING: &[Command] = &[
+        Export, Mark, MarkRange, MarkAll, ClearMarks, Open, Filter, CloseLayer, NextRow, Palette,
     ];
     pub const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, Filter, Undo];
     pub const EMPTY_LIST: &[Command] = &[Refresh, Back];
@@ -504,6 +520,7 @@ impl Model {
         let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
         let commands = match focus {
+            Focus::List if self.marks.has_range() || !self.marks.is_empty() => hints::MARKING,
             Focus::List if self.recipient_card.is_some() => hints::RECIPIENT_LIST,
             Focus::List if filtered && empty => hints::NO_RESULTS,
             Focus::List if filtered => hints::FILTERED_LIST,

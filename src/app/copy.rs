@@ -1,4 +1,4 @@
-//! Takes the selected email along: copies a part of it, or saves it as a file.
+//! Takes the selected email along: copies a part of it, saves it as a file, gives it to a command.
 //!
 //! `commands.rs` calls the `check_*` method of a command before it runs it.
 
@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::chooser::{Chooser, ChooserKind};
 use super::commands::{Command, CopyField};
-use super::effect::{ClipboardText, Effect, LoopEffect, RequestId};
+use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
@@ -22,6 +23,7 @@ use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email};
 use crate::text::format::plural;
 use crate::text::secrets;
+use crate::text::width::truncate;
 
 /// The most bytes that are copied; base64 turns 74 kB into about 100 kB, and terminals drop longer
 /// sequences. It holds for programs too, because the terminal gets what they refuse.
@@ -242,10 +244,7 @@ impl Model {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
             return;
         };
-        let path = match (name.strip_prefix("~/"), &self.session.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(name),
-        };
+        let path = self.expand_home(name);
         let request = self.email_save.start();
         let zone = self.now.time_zone().clone();
         self.outbox.push(Effect::SaveEmail {
@@ -255,6 +254,14 @@ impl Model {
             email,
             zone,
         });
+    }
+
+    /// Returns the path of a typed name, where `~/` is the home folder.
+    pub(super) fn expand_home(&self, name: &str) -> PathBuf {
+        match (name.strip_prefix("~/"), &self.session.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(name),
+        }
     }
 
     pub(super) fn apply_email_saved(
@@ -268,6 +275,69 @@ impl Model {
                 Err(reason) => format!("not saved: {reason}"),
             });
         }
+    }
+}
+
+/// The email as the input of a shell command.
+impl Model {
+    pub(super) fn open_pipe_prompt(&mut self) {
+        self.prompt = Some(Prompt::new(PromptKind::Pipe, "", self.history_entry()));
+    }
+
+    /// Runs the command, or asks first what it gets if the body has secrets that are masked.
+    pub(super) fn pipe_email(&mut self, prompt: &Prompt) {
+        let command = prompt.text().trim().to_owned();
+        let ReaderState::Ready(opened, Some(body)) = self.reader_state() else {
+            return self.notify("the body is not loaded yet");
+        };
+        if command.is_empty() {
+            return;
+        }
+        let has_secrets = body.has_secrets;
+        let piped = PipedCommand {
+            command,
+            email: opened.email.clone(),
+            view: self.reader.view,
+            width: self.reader.width(),
+            masked: !self.reader.reveals_secrets,
+        };
+        if piped.masked && has_secrets {
+            self.pipe_question = Some(piped);
+            self.chooser = Some(Chooser {
+                kind: ChooserKind::PipeQuestion,
+                selected: 0,
+            });
+        } else {
+            self.emit(LoopEffect::RunCommand(piped));
+        }
+    }
+
+    pub(super) fn answer_pipe_question(&mut self, selected: usize) {
+        let piped = self.pipe_question.take();
+        self.chooser = None;
+        let Some(piped) = piped.filter(|_| selected < 2) else {
+            return;
+        };
+        self.emit(LoopEffect::RunCommand(PipedCommand {
+            masked: selected == 0,
+            ..piped
+        }));
+    }
+
+    pub(super) fn apply_command_ended(
+        &mut self,
+        command: &str,
+        input_len: u64,
+        result: Result<String, String>,
+    ) {
+        /// The start of a longer command is enough to know it.
+        const MAX_COLUMNS: usize = 30;
+        let command = truncate(command, MAX_COLUMNS, "...");
+        let input = plural(input_len, "character");
+        self.notify(match result {
+            Ok(status) => format!("{command}: {status}; its input was the body, {input}"),
+            Err(reason) => format!("{command}: {reason}"),
+        });
     }
 }
 

@@ -237,8 +237,10 @@ impl Model {
         {
             return true;
         }
-        if self.load_older.is_some() {
-            self.stop_fetching();
+        if self.marks.drop_range() {
+            self.notify("no range begins any more; the marks stay");
+        } else if self.load_older.is_some() {
+            self.stop_load_older();
         } else if self.recipient_card.is_some() {
             self.close_recipient_card();
         } else if !self.list.filter.is_empty() {

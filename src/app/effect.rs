@@ -20,7 +20,7 @@ use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{SavedView, SecretInput};
 use crate::error::Error;
-use crate::export::ExportFormat;
+use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
@@ -156,6 +156,22 @@ pub enum Effect {
         email: Arc<Email>,
         zone: TimeZone,
     },
+    /// Collect the ids of a query, or of the emails past the first key up to the second.
+    CollectIds {
+        request: RequestId,
+        query: Arc<Query>,
+        range: Option<(SortKey, SortKey)>,
+        /// The maximal number of ids.
+        limit: usize,
+    },
+    /// Count what an export would write and request; writes nothing.
+    PlanExport(RequestId, ExportJob),
+    /// Export the next emails; request the bodies of a few of them.
+    ExportBatch {
+        request: RequestId,
+        job: Arc<ExportJob>,
+        progress: Box<ExportProgress>,
+    },
     Timer {
         request: RequestId,
         kind: TimerKind,
@@ -181,6 +197,7 @@ pub enum RequestKind {
     ConfirmStatuses,
     CheckStatuses,
     RecheckStatuses,
+    Export,
 }
 
 /// What a timer is for.
@@ -212,7 +229,20 @@ pub enum LoopEffect {
         text: String,
         tmux: bool,
     },
+    /// Give the terminal to a command until it ends; answered by `CommandEnded`.
+    RunCommand(PipedCommand),
     Exit(ExitReason),
+}
+
+/// A shell command that reads the body of an email.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PipedCommand {
+    pub command: String,
+    pub email: Arc<Email>,
+    pub view: BodyView,
+    /// The width at which the body is laid out before its lines are joined again.
+    pub width: u16,
+    pub masked: bool,
 }
 
 /// Why the program ends.

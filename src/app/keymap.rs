@@ -313,6 +313,8 @@ pub enum HelpLine {
     Changed(&'static str),
     /// The meaning of the mark of a row that the service has deleted.
     Gone(&'static str),
+    /// The meaning of the mark of an email that is taken along.
+    Marked(&'static str),
     Blank,
 }
 
@@ -350,6 +352,9 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
     lines.extend(Status::KNOWN.map(HelpLine::Status));
     lines.push(HelpLine::Changed(
         "before a status: it changed since you last viewed the email",
+    ));
+    lines.push(HelpLine::Marked(
+        "at the start of a row: marked, and marked under the selection",
     ));
     lines.push(HelpLine::Gone(
         "before a status: deleted by the service; this is a copy (is:gone finds it)",

@@ -123,15 +123,25 @@ impl Model {
         self.outbox.extend(request);
     }
 
-    /// Stops the search of older mail, the status check or the backfill, in this order.
-    pub(super) fn stop_fetching(&mut self) {
-        if self.load_older.take().is_some() {
+    /// Stops the search of older mail; false if there is none.
+    pub(super) fn stop_load_older(&mut self) -> bool {
+        let was_running = self.load_older.take().is_some();
+        if was_running {
             self.notify_with(
                 "stopped searching older mail",
                 Command::LoadOlder,
                 "continues",
             );
-        } else if self.stop_status_check() {
+        }
+        was_running
+    }
+
+    /// Stops the export, the search of older mail, the status check or the backfill, in this order.
+    pub(super) fn stop_work(&mut self) {
+        if self.stop_export() || self.stop_load_older() {
+            return;
+        }
+        if self.stop_status_check() {
             self.notify_with(
                 "stopped checking statuses",
                 Command::Refresh,

@@ -17,6 +17,7 @@ use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
+use crate::export::{ExportJob, ExportPlan, ExportProgress};
 use crate::mail::{Email, EmailId};
 use crate::query::Completion;
 use crate::render::Body;
@@ -75,6 +76,17 @@ pub enum Message {
     UrlOpened(RequestId, Result<(), String>),
     /// With the file.
     EmailSaved(RequestId, Result<PathBuf, String>),
+    IdsCollected(RequestId, Result<CollectedIds, Error>),
+    ExportPlanned(RequestId, Result<(ExportJob, ExportPlan), Error>),
+    ExportAdvanced(RequestId, ExportProgress),
+    /// A command has given the terminal back.
+    CommandEnded {
+        command: String,
+        /// The number of characters that it was given.
+        input_len: u64,
+        /// Its exit status in words, or why it did not run.
+        result: Result<String, String>,
+    },
     TimerFired(RequestId, TimerKind),
     /// The request was cancelled before it was sent, because it was obsolete.
     RequestCancelled(RequestId, RequestKind),
@@ -116,6 +128,14 @@ pub struct ListCounts {
     pub bodies_known: Option<u64>,
     /// The position of the request, and the number of matches before it.
     pub rows_before: Option<(SortKey, u64)>,
+}
+
+/// Ids of some emails.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CollectedIds {
+    pub ids: Vec<EmailId>,
+    /// Whether there are more.
+    pub is_capped: bool,
 }
 
 /// An open email.

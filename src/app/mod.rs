@@ -12,12 +12,14 @@ mod copy;
 mod dispatch;
 mod effect;
 pub mod email_header;
+mod export;
 mod freshness;
 mod history;
 pub mod keymap;
 mod layout;
 mod list;
 mod load_older;
+mod marks;
 mod message;
 mod model;
 mod prompt;
@@ -35,13 +37,14 @@ mod text_match;
 
 pub use chooser::{Chooser, ChooserItem};
 pub use commands::{Command, Focus};
-pub use effect::{Effect, ExitReason, LoopEffect, RequestId, RequestKind, TimerKind};
+pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
 pub use message::{
-    ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
+    CollectedIds, ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep,
+    SyncUpdate,
 };
 pub use model::Model;
 pub use prompt::{Prompt, PromptKind, parse_date};

@@ -8,13 +8,15 @@ use ratatui::layout::Size;
 use super::background::Prefetch;
 use super::chooser::Chooser;
 use super::commands::Focus;
-use super::effect::{Effects, ExitReason, LoopEffect, Pending, TimerKind};
+use super::effect::{Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
+use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::LoadOlder;
+use super::marks::Marks;
 use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
@@ -90,6 +92,10 @@ pub struct Model {
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
     pub(super) count_request: Pending<()>,
+    pub marks: Marks,
+    pub export: ExportState,
+    /// The command about whose input the user is asked.
+    pub(super) pipe_question: Option<PipedCommand>,
     /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
     /// Whether the result of the running refresh is shown as a notice.
@@ -283,6 +289,16 @@ impl Model {
             } => self.apply_clipboard(request, program, copied, result),
             Message::UrlOpened(request, result) => self.apply_url_opened(request, result),
             Message::EmailSaved(request, result) => self.apply_email_saved(request, result),
+            Message::IdsCollected(request, result) => self.apply_collected_ids(request, result),
+            Message::ExportPlanned(request, result) => self.apply_export_plan(request, result),
+            Message::ExportAdvanced(request, progress) => {
+                self.apply_export_step(request, progress);
+            }
+            Message::CommandEnded {
+                command,
+                input_len,
+                result,
+            } => self.apply_command_ended(&command, input_len, result),
             Message::TimerFired(request, kind) => match kind {
                 TimerKind::Selection => {
                     // Without a key press, the first email is no request of the user.
@@ -348,6 +364,7 @@ impl Model {
         {
             self.outbox.extend(self.service.request_older());
         }
+        self.show_export_question();
         self.update_status_check();
         self.confirm_visible();
         self.schedule_background();

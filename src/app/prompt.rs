@@ -18,6 +18,7 @@ use super::search::Filter;
 use super::start::LoginForm;
 use crate::archive::Coverage;
 use crate::config::ListColumn;
+use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
 use crate::text::sanitize;
 
@@ -36,6 +37,10 @@ pub enum PromptKind {
     SaveView,
     /// The name of the file for the email.
     SaveEmail,
+    /// The name of the file or the folder for a set of emails.
+    Export(SetFormat),
+    /// The command that reads the email.
+    Pipe,
     /// The name of a command.
     Command,
 }
@@ -317,7 +322,9 @@ impl Model {
             PromptKind::Date
             | PromptKind::Columns
             | PromptKind::SaveView
-            | PromptKind::SaveEmail => {
+            | PromptKind::SaveEmail
+            | PromptKind::Export(_)
+            | PromptKind::Pipe => {
                 self.prompt = Some(prompt);
                 return;
             }
@@ -363,6 +370,8 @@ impl Model {
             PromptKind::Columns => return self.set_columns(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
             PromptKind::SaveEmail => return self.save_email(prompt),
+            PromptKind::Export(format) => return self.plan_export(&prompt, format),
+            PromptKind::Pipe => return self.pipe_email(&prompt),
             PromptKind::Command => return self.run_palette(prompt),
             PromptKind::Find => return,
             PromptKind::Filter => {}
@@ -439,7 +448,9 @@ impl Model {
             PromptKind::Date
             | PromptKind::Columns
             | PromptKind::SaveView
-            | PromptKind::SaveEmail => {}
+            | PromptKind::SaveEmail
+            | PromptKind::Export(_)
+            | PromptKind::Pipe => {}
         }
     }
 }

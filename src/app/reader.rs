@@ -264,6 +264,11 @@ impl Reader {
         found.map(|(_, _, scroll)| *scroll)
     }
 
+    /// The columns at which the body is laid out.
+    pub const fn width(&self) -> u16 {
+        self.width
+    }
+
     /// Scrolls the text.
     pub fn scroll_by(&mut self, motion: Motion, row: Option<&EmailRow>) {
         let page = usize::from(self.height.max(2)) - 1;

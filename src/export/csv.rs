@@ -1,5 +1,59 @@
 //! CSV: an email as one record, with masked codes and no formulas.
 
+use crate::mail::{Address, ApiTime, Summary};
+use crate::text::secrets;
+
+/// The names of the columns of an exported set.
+const COLUMNS: [&str; 11] = [
+    "id",
+    "created_at",
+    "last_event",
+    "to",
+    "cc",
+    "bcc",
+    "from",
+    "reply_to",
+    "subject",
+    "scheduled_at",
+    "message_id",
+];
+
+/// Returns the first line of an exported set.
+pub(super) fn csv_header() -> String {
+    csv_record(COLUMNS.map(str::to_owned)) + "\n"
+}
+
+/// Returns the line of an email, with statuses and names of columns as in the API, times in UTC.
+pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
+    let list = |list: &[Address]| {
+        let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+        list.join(", ")
+    };
+    let time = |time: &ApiTime| {
+        time.parsed
+            .map_or_else(|| time.raw.to_string(), |at| at.to_string())
+    };
+    let subject = if masks_codes {
+        secrets::mask_codes(&summary.subject).into_owned()
+    } else {
+        summary.subject.to_string()
+    };
+    let cells = [
+        summary.id.to_safe_text().to_string(),
+        time(&summary.created),
+        summary.status.api_name().to_owned(),
+        list(&summary.to),
+        list(&summary.cc),
+        list(&summary.bcc),
+        summary.from.to_string(),
+        list(&summary.reply_to),
+        subject,
+        summary.scheduled.as_ref().map(time).unwrap_or_default(),
+        summary.message_id.to_string(),
+    ];
+    csv_record(cells) + "\n"
+}
+
 /// Formats a record of a CSV file.
 pub(crate) fn csv_record(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|text| csv_field(&text)).collect();

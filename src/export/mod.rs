@@ -1,8 +1,9 @@
 //! Writes an email as a file that other programs read: eml, html, text or JSON.
 //!
-//! Files are new and private: none is replaced.
+//! Files are new and private: none is replaced. Sets of emails are in [`set`].
 
 mod csv;
+mod set;
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -19,6 +20,9 @@ use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
 
 pub(crate) use csv::csv_record;
+pub(crate) use set::{
+    ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep, SetFormat,
+};
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView};

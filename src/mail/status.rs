@@ -96,6 +96,15 @@ impl Status {
         }
     }
 
+    /// Returns the word of the API, for programs; empty if the service named no event.
+    pub(crate) fn api_name(&self) -> &str {
+        match self {
+            Self::DeliveryDelayed => "delivery_delayed",
+            Self::Unknown => "",
+            other => other.label(),
+        }
+    }
+
     /// Returns a symbol of one column; the shapes differ, so that colour is never needed.
     pub(crate) const fn symbol(&self) -> &'static str {
         self.info().1
@@ -192,6 +201,13 @@ mod tests {
             (of(Finality::MayChange, old), of(Finality::InProgress, old)),
             (String::new(), "scheduled queued sent delayed".to_owned())
         );
+    }
+
+    #[test]
+    fn api_name_is_parsed_back() {
+        for status in Status::KNOWN.into_iter().chain([Status::Unknown]) {
+            assert_eq!(Status::parse(status.api_name()), status);
+        }
     }
 
     #[test]

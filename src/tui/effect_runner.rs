@@ -10,9 +10,9 @@ use tokio_util::sync::DropGuard;
 
 use super::desktop;
 use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, load_changes, load_counts, load_email,
-    load_email_and_history, load_recipient_summary, no_key_error, renew, task_error,
-    to_sync_update,
+    CancellableSource, RenderCache, cancelled_error, collect_ids, export_batch, load_changes,
+    load_counts, load_email, load_email_and_history, load_recipient_summary, no_key_error, renew,
+    task_error, to_sync_update,
 };
 use super::session::{OpenedSession, Session, SessionOpener};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
@@ -70,6 +70,8 @@ pub struct EffectRunner<S: EmailApi> {
     recipient_guard: Option<DropGuard>,
     match_guard: Option<DropGuard>,
     suggestion_guard: Option<DropGuard>,
+    mark_guard: Option<DropGuard>,
+    export_guard: Option<DropGuard>,
     current_query: Arc<Query>,
     /// Work that the user waits for.
     interactive: JoinSet<Message>,
@@ -112,6 +114,8 @@ impl<S: EmailApi> EffectRunner<S> {
             recipient_guard: None,
             match_guard: None,
             suggestion_guard: None,
+            mark_guard: None,
+            export_guard: None,
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background,
@@ -397,6 +401,37 @@ impl<S: EmailApi> EffectRunner<S> {
                 let saved = export::save_email(&path, format, &email, &zone);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
+            Effect::CollectIds {
+                request,
+                query,
+                range,
+                limit,
+            } => {
+                let cancel = renew(&mut self.mark_guard);
+                self.spawn_blocking(move || {
+                    let collected = collect_ids(&archive, &query, range, limit, &cancel);
+                    Message::IdsCollected(request, collected)
+                });
+            }
+            Effect::PlanExport(request, job) => {
+                let cancel = renew(&mut self.export_guard);
+                self.spawn_blocking(move || {
+                    let plan = job.plan(&archive, &cancel);
+                    Message::ExportPlanned(request, plan.map(|plan| (job, plan)))
+                });
+            }
+            Effect::ExportBatch {
+                request,
+                job,
+                progress,
+            } => {
+                let kind = RequestKind::Export;
+                let (handle, engine) = self.start_request(kind, request, Priority::Backfill);
+                self.background.spawn(async move {
+                    let progress = export_batch(archive, engine, &handle, job, *progress).await;
+                    Message::ExportAdvanced(request, progress)
+                });
+            }
             Effect::Timer {
                 request,
                 kind,
@@ -427,12 +462,7 @@ impl<S: EmailApi> EffectRunner<S> {
     ) where
         F: Future<Output = Result<T, Error>> + Send,
     {
-        let handle = RequestHandle::new(priority);
-        self.requests.push((kind, request, handle.clone()));
-        let engine = match &self.session.engine {
-            Some(engine) => Ok(engine.with_priority(&handle)),
-            None => Err(no_key_error()),
-        };
+        let (handle, engine) = self.start_request(kind, request, priority);
         let tasks = match kind {
             RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,
             RequestKind::Refresh if !priority.is_background() => &mut self.interactive,
@@ -446,6 +476,22 @@ impl<S: EmailApi> EffectRunner<S> {
                 message(request, result)
             }
         });
+    }
+
+    /// Returns an engine for a request that can be cancelled by its kind and id.
+    fn start_request(
+        &mut self,
+        kind: RequestKind,
+        request: RequestId,
+        priority: Priority,
+    ) -> (RequestHandle, Result<Engine<S>, Error>) {
+        let handle = RequestHandle::new(priority);
+        self.requests.push((kind, request, handle.clone()));
+        let engine = match &self.session.engine {
+            Some(engine) => Ok(engine.with_priority(&handle)),
+            None => Err(no_key_error()),
+        };
+        (handle, engine)
     }
 
     fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {

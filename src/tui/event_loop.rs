@@ -16,7 +16,7 @@ use super::effect_runner::{EffectRunner, Environment};
 use super::input::Input;
 use super::session::Session;
 use crate::api::EmailApi;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model};
+use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, PipedCommand};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
@@ -60,6 +60,8 @@ pub enum LoopExit {
         text: String,
         tmux: bool,
     },
+    /// To give the terminal to a command.
+    RunCommand(PipedCommand),
     Ended(ExitReason),
     /// The input has ended.
     TerminalGone,
@@ -170,6 +172,17 @@ where
         Ok(self.pending_exit.take())
     }
 
+    /// Reads keys from another stream, or none while a command has the terminal.
+    pub fn replace_events(&mut self, events: Option<E>) {
+        self.input.replace_events(events);
+    }
+
+    /// Continues after a command that had the terminal; `ended` is its end.
+    pub fn resume_after(&mut self, ended: Message) -> Result<(), B::Error> {
+        self.handle_message(ended)?;
+        self.resume()
+    }
+
     /// Continues after a suspension: the terminal may have other content and another size.
     pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
@@ -234,6 +247,7 @@ where
             LoopEffect::Suspend => LoopExit::Suspend,
             LoopEffect::CaptureMouse(capture) => LoopExit::CaptureMouse(capture),
             LoopEffect::SetClipboard { text, tmux } => LoopExit::SetClipboard { text, tmux },
+            LoopEffect::RunCommand(piped) => LoopExit::RunCommand(piped),
             LoopEffect::Exit(reason) => LoopExit::Ended(reason),
         };
         // The first reason to end the program is the one that is reported.

@@ -32,7 +32,8 @@ const MAX_REPORT_LEN: usize = 32;
 
 /// The terminal's events as messages.
 pub struct Input<E> {
-    events: E,
+    /// `None` while a command has the terminal.
+    events: Option<E>,
     /// Keys that may be the start of a split sequence, and when to stop waiting for the rest.
     pending_keys: Vec<KeyEvent>,
     deadline: Option<Instant>,
@@ -42,11 +43,16 @@ pub struct Input<E> {
 impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     pub const fn new(events: E) -> Self {
         Self {
-            events,
+            events: Some(events),
             pending_keys: Vec::new(),
             deadline: None,
             ready: std::collections::VecDeque::new(),
         }
+    }
+
+    /// Reads the events of another stream, or none at all.
+    pub fn replace_events(&mut self, events: Option<E>) {
+        self.events = events;
     }
 
     /// The next message; `None` when the terminal is gone. Safe to cancel.
@@ -55,11 +61,14 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
             }
+            let Some(events) = &mut self.events else {
+                return std::future::pending().await;
+            };
             let event = match self.deadline {
-                None => self.events.next().await,
+                None => events.next().await,
                 Some(until) => tokio::select! {
                     biased;
-                    event = self.events.next() => event,
+                    event = events.next() => event,
                     () = sleep_until(until) => {
                         if parse_sequence(&self.pending_keys) == EscapeSequence::IncompleteReport {
                             self.pending_keys.clear();

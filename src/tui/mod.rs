@@ -6,6 +6,7 @@ mod disputed_rows;
 mod effect_runner;
 mod event_loop;
 mod input;
+mod piped_command;
 mod queries;
 mod session;
 mod sessions;
@@ -17,6 +18,7 @@ use std::io::{self, BufWriter, IsTerminal, Write as _};
 use std::time::Duration;
 
 use crossterm::event::EventStream;
+use futures_util::StreamExt as _;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
@@ -132,6 +134,29 @@ async fn run_in_terminal<S: EmailApi>(
                 guard = TerminalGuard::acquire(mouse)?;
                 program.resume()?;
             }
+            LoopExit::RunCommand(piped) => {
+                // Nothing here may read the keys of the command. A new stream waits until the old one
+                // has stopped reading, and reads nothing itself before it is polled.
+                program.replace_events(None);
+                let mut events = EventStream::new();
+                drop(guard);
+                program.process_lock().release();
+                let ended = tokio::select! {
+                    biased;
+                    number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
+                    ended = piped_command::run(piped) => ended,
+                };
+                let keys = TerminalGuard::acquire_keys()?;
+                TerminalWriter.write_all(b"\r\n[press a key to return to sentbox]")?;
+                tokio::select! {
+                    biased;
+                    number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
+                    () = wait_for_key(&mut events) => {}
+                }
+                guard = keys.enter_screen(mouse)?;
+                program.replace_events(Some(events));
+                program.resume_after(ended)?;
+            }
             LoopExit::Ended(ExitReason::Quit) => {
                 if query_sent.is_some_and(|sent| sent.elapsed() < LATE_REPORT) {
                     program.await_background(LAST_WAIT).await;
@@ -142,6 +167,15 @@ async fn run_in_terminal<S: EmailApi>(
             LoopExit::TerminalGone => {
                 return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));
             }
+        }
+    }
+}
+
+/// Waits for a key, or for the end of the terminal.
+async fn wait_for_key(events: &mut EventStream) {
+    while let Some(Ok(event)) = events.next().await {
+        if event.is_key_press() {
+            return;
         }
     }
 }

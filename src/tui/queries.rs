@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
-use crate::api::EmailApi;
-use crate::app::{ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
+use crate::api::{EmailApi, RequestHandle};
+use crate::app::{CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
+use crate::export::{ExportJob, ExportProgress, NextStep};
 use crate::mail::{Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
@@ -189,6 +190,84 @@ pub(super) async fn load_email<S: EmailApi>(
         // A damaged body is fetched again, and replaced.
         (Ok(None) | Err(_), Ok(engine)) => engine.fetch_email(id).await,
         (Ok(None), Err(error)) | (Err(error), Err(_)) => Err(error),
+    }
+}
+
+/// Collects the ids of the query, or of those past the first key of `range` up to the second.
+pub(super) fn collect_ids(
+    archive: &Archive,
+    query: &Query,
+    range: Option<(SortKey, SortKey)>,
+    limit: usize,
+    cancel: &CancellationToken,
+) -> Result<CollectedIds, Error> {
+    let mut collected = CollectedIds::default();
+    let is_in_range = |key: SortKey| match (range, query.sort) {
+        (None, _) => true,
+        (Some((_, end)), SortOrder::Newest) => key >= end,
+        (Some((_, end)), SortOrder::Oldest) => key <= end,
+    };
+    let start = range.map(|(start, _)| start);
+    archive.for_each_match_past(start, query, cancel, |row| {
+        let is_wanted = is_in_range(row.sort_key);
+        collected.is_capped = is_wanted && collected.ids.len() == limit;
+        if is_wanted && !collected.is_capped {
+            collected.ids.push(row.summary.id);
+        }
+        is_wanted && !collected.is_capped
+    })?;
+    Ok(collected)
+}
+
+/// Exports the next emails; requests the bodies of a few of them.
+pub(super) async fn export_batch<S: EmailApi>(
+    archive: Archive,
+    engine: Result<Engine<S>, Error>,
+    handle: &RequestHandle,
+    job: Arc<ExportJob>,
+    mut progress: ExportProgress,
+) -> ExportProgress {
+    /// Requests of one batch; the progress is shown after each batch.
+    const MAX_REQUESTS: usize = 2;
+    // The search ends with this task.
+    let cancel = CancellationToken::new();
+    let _guard = cancel.clone().drop_guard();
+    for _ in 0..MAX_REQUESTS {
+        let (batch, store, token) = (job.clone(), archive.clone(), cancel.clone());
+        let next;
+        (progress, next) = off_loop(move || {
+            let next = batch.write_batch(&store, &mut progress, &token);
+            (progress, next)
+        })
+        .await;
+        let NextStep::Retrieve(row) = next else {
+            break;
+        };
+        let retrieved = match &engine {
+            Ok(engine) => engine.fetch_email(&row.summary.id).await,
+            Err(error) => Err(error.clone()),
+        };
+        if retrieved.is_err() && handle.is_cancelled() {
+            break;
+        }
+        let (batch, store) = (job.clone(), archive.clone());
+        progress = off_loop(move || {
+            batch.write_retrieved(&store, &mut progress, &row, retrieved);
+            progress
+        })
+        .await;
+        if progress.error.is_some() {
+            break;
+        }
+    }
+    progress
+}
+
+/// Runs blocking work on a thread of its own; a panic in it is one of this task.
+async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

@@ -41,9 +41,19 @@ impl TerminalGuard {
     ///
     /// On an error, the terminal is restored.
     pub fn acquire(mouse: bool) -> io::Result<Self> {
+        Self::acquire_keys()?.enter_screen(mouse)
+    }
+
+    /// Takes the keys alone: raw mode on the screen as it is.
+    pub fn acquire_keys() -> io::Result<Self> {
         let guard = Self(());
         IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
+        Ok(guard)
+    }
+
+    /// Takes the screen after [`Self::acquire_keys`].
+    pub fn enter_screen(self, mouse: bool) -> io::Result<Self> {
         execute!(
             TerminalWriter,
             EnterAlternateScreen,
@@ -51,7 +61,7 @@ impl TerminalGuard {
             Hide
         )?;
         set_mouse_capture(mouse)?;
-        Ok(guard)
+        Ok(self)
     }
 }
 

@@ -56,6 +56,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             row,
             selected,
             focused: model.focus() == Focus::List,
+            marked: model.marks.contains(&row.summary.id),
             changed: model.list.has_changed(&row.summary.id),
             stale: is_stale(row, ctx.now),
             time_form: match () {
@@ -133,6 +134,7 @@ struct RowContext<'a> {
     row: &'a EmailRow,
     selected: bool,
     focused: bool,
+    marked: bool,
     changed: bool,
     stale: bool,
     time_form: TimeForm,
@@ -251,7 +253,8 @@ impl RowContext<'_> {
     fn write_status(&self, writer: &mut LineWriter, label_width: usize) {
         let (glyphs, theme) = (self.ctx.glyphs, self.ctx.theme);
         let status = &self.row.summary.status;
-        writer.write(glyphs.bar(self.selected), theme.bar(self.selected));
+        let start = glyphs.row_start(self.selected, self.marked);
+        writer.write(start, theme.bar(self.selected || self.marked));
         writer.write(glyphs.status(status), theme.status_symbol(status));
         if self.row.missing.is_some() {
             writer.write(glyphs.deleted, Style::new());

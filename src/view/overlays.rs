@@ -1,4 +1,4 @@
-//! Draws screens that cover the mail: help, details of an error, saved views.
+//! Draws screens that cover the mail: help, details of an error, lists to choose from.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -42,6 +42,7 @@ pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, fram
                 line
             }
             HelpLine::Changed(text) => line(glyphs.changed, theme.new_mail(), text),
+            HelpLine::Marked(text) => line(&glyphs.mark.join(" "), theme.accent(), text),
             HelpLine::Gone(text) => line(glyphs.deleted, Style::new(), text),
             HelpLine::Keys(keys, spec) => line(&keys, theme.accent(), spec.help),
         });

@@ -17,6 +17,7 @@ use crate::app::{
     Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
 };
 use crate::config::ListColumn;
+use crate::export::SetFormat;
 use crate::query::{Diagnostic, SyntaxRole, SyntaxSpan};
 use crate::text::width::DisplayWidth as _;
 
@@ -37,6 +38,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         PromptKind::Columns => (" columns ", Line::default()),
         PromptKind::SaveView => (" save as ", Line::default()),
         PromptKind::SaveEmail => (" save to ", Line::default()),
+        PromptKind::Export(_) => (" export to ", Line::default()),
+        PromptKind::Pipe => (" | ", Line::default()),
         PromptKind::Command => (" : ", Line::default()),
     };
     let label_width = u16::try_from(label.len()).unwrap_or(0);
@@ -184,6 +187,11 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
             "a new file ending in .eml, .html, .txt or .json; codes in it are not masked"
                 .to_owned(),
         ),
+        PromptKind::Export(SetFormat::Files(_)) => {
+            Some("a new folder, with one file for each email".to_owned())
+        }
+        PromptKind::Export(_) => Some("a new file".to_owned()),
+        PromptKind::Pipe => Some("a shell command that reads the body, such as less".to_owned()),
         PromptKind::SaveView => match parse_numbered_name(prompt.text()) {
             None if prompt.is_rejected => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),

@@ -185,6 +185,8 @@ impl RenderCtx {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
     pub selection_bar: &'static str,
+    /// Replaces the bar's space in a marked row, and the bar in one that is selected, too.
+    pub mark: [&'static str; 2],
     pub vertical_rule: &'static str,
     pub horizontal_rule: &'static str,
     /// Replaces text that does not fit.
@@ -209,6 +211,7 @@ pub struct Glyphs {
 impl Glyphs {
     pub const UNICODE: Self = Self {
         selection_bar: "▌",
+        mark: ["◆", "◈"],
         vertical_rule: "│",
         horizontal_rule: "─",
         ellipsis: "…",
@@ -223,6 +226,7 @@ impl Glyphs {
     };
     pub const ASCII: Self = Self {
         selection_bar: ">",
+        mark: ["#", "@"],
         vertical_rule: "|",
         horizontal_rule: "-",
         ellipsis: "~",
@@ -258,6 +262,15 @@ impl Glyphs {
     /// Returns the selection bar, or a space in a row that is not selected.
     pub const fn bar(self, selected: bool) -> &'static str {
         if selected { self.selection_bar } else { " " }
+    }
+
+    /// Returns the first cell of a row: bar, mark, both in one, or a space.
+    pub const fn row_start(self, selected: bool, marked: bool) -> &'static str {
+        if marked {
+            self.mark[selected as usize]
+        } else {
+            self.bar(selected)
+        }
     }
 
     /// Returns the symbol of a status: two columns in ASCII, one otherwise.

@@ -260,6 +260,7 @@ pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
 
 fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![Span::raw(format_position(model))];
+    spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     if let Some(activity) = build_activity(model, ctx, width) {
         spans.extend(activity);
         return spans;
@@ -310,6 +311,14 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
     if let Some(notice) = &model.notice {
         return Some(vec![Span::styled(notice.clone(), accent)]);
     }
+    if let Some(export) = &model.export.running {
+        let text = export.describe_progress();
+        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
+    }
+    if model.export.is_planning() {
+        let text = format!("counting the emails{}", ctx.glyphs.ellipsis);
+        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
+    }
     if let Some(load) = &model.load_older {
         let text = format_load_older(load.loaded, model, ctx, width);
         return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
@@ -343,6 +352,23 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         return Some(spans);
     }
     None
+}
+
+/// Formats `3 marked  `, and that a range has begun; nothing beside a notice.
+fn format_marks(model: &Model, width: u16) -> Option<String> {
+    if model.notice.is_some() || matches!(model.focus(), Focus::Help | Focus::Choice) {
+        return None;
+    }
+    let marked = match model.marks.len() as u64 {
+        0 if !model.marks.has_range() => return None,
+        count => format!("{} marked", group_digits(count, ' ')),
+    };
+    if !model.marks.has_range() || width < MIN_DETAIL_WIDTH {
+        return Some(format!("{marked}  "));
+    }
+    let hints = [(Command::MarkRange, "ends the range")];
+    let hint = key_hints(&model.session.keymap, model.focus(), hints);
+    Some(format!("{marked}, {hint}  "))
 }
 
 fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) -> String {

@@ -226,6 +226,42 @@ snapshot_at! {
     find_prompt: 80 x 24, "Enter / l i n e Space 4";
     find_matches: 80 x 24, "Enter / 4 Enter n n";
     find_matches_narrow: 40 x 12, "Enter / 4 Enter n n";
+    marked: 160 x 45, "x x j x k";
+    marked_small: 80 x 24, "x x j x k V j";
+    marked_narrow: 40 x 12, "x x k";
+    export_formats: 80 x 24, "x x E j";
+    export_formats_narrow: 40 x 12, "E";
+    export_prompt: 80 x 24, "E Enter";
+    pipe_prompt: 80 x 24, "Enter |";
+}
+
+#[test]
+fn question_before_an_export() {
+    for (name, width, height, format) in [
+        ("files", 100, 12, "Enter"),
+        ("json", 80, 12, "j j j Enter"),
+        ("narrow", 40, 12, "Enter"),
+    ] {
+        let mut mailbox = varied();
+        mailbox.without_body = 4;
+        let mut world = World::at_rest(width, height, mailbox);
+        world.press("E").press(format).press("Enter").settle();
+        insta::assert_snapshot!(format!("export_question_{name}"), screen(&world));
+    }
+}
+
+#[test]
+fn export_shows_its_progress() {
+    for (name, width) in [("wide", 120), ("narrow", 40)] {
+        let mut world = World::at_rest(width, 12, varied());
+        world.press("E Enter Enter").settle().press("Enter");
+        let is_export = |effect: &Effect| matches!(effect, Effect::ExportBatch { .. });
+        let n = world.pending.iter().position(is_export).unwrap();
+        world.answer(n);
+        let screen = screen(&world);
+        let bottom = screen.lines().last().unwrap();
+        insta::assert_snapshot!(format!("export_progress_{name}"), bottom);
+    }
 }
 
 #[test]
@@ -487,7 +523,8 @@ fn quit_key_works_under_a_banner() {
 
 #[test]
 fn ascii_theme_has_no_colours() {
-    let world = World::at_rest(80, 16, varied());
+    let mut world = World::at_rest(80, 16, varied());
+    world.press("x x k").settle();
     let terminal = terminal(&world, &plain_ctx());
     let buffer = terminal.backend().buffer();
     assert!(

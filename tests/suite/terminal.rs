@@ -375,6 +375,45 @@ fn suspend_restores_terminal_and_resume_takes_it() {
 }
 
 #[test]
+fn piped_command_has_terminal_keys_and_interrupt() {
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
+    ]));
+    let mut session = Session::start(
+        SENTBOX,
+        &["--base-url", &service.base()],
+        &[("SENTBOX_API_KEY", KEY)],
+        (100, 30),
+    );
+    session.until("the email", |screen| screen.contains("Thanks"));
+    session.press("|cat; echo; printf READY; read line </dev/tty; echo \"GOT $line\"\r");
+    session.until("the command", |screen| {
+        screen.contains("Thanks") && screen.contains("READY") && !screen.contains("ana@")
+    });
+    session.press("hello\r");
+    session.until("the end of the command", |screen| {
+        screen.contains("GOT hello") && screen.contains("press a key")
+    });
+    session.press("x");
+    let screen = session.until("the list", |screen| screen.contains("ana@"));
+    assert!(
+        !screen.contains("marked"),
+        "the key is for the prompt alone: {screen}"
+    );
+    session.until("the notice", |screen| {
+        screen.contains("exit status: 0; its input was the body, 7 characters")
+    });
+    session.press("|echo WAITING; sleep 1000\r");
+    session.until("another command", |screen| screen.contains("WAITING\n"));
+    session.press("\u{3}");
+    session.until("its end", |screen| screen.contains("press a key"));
+    session.press(" ");
+    session.until("the notice", |screen| screen.contains("signal: 2"));
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
 fn panic_anywhere_restores_terminal_and_writes_report() {
     for (position, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
         let mut session = Session::start(

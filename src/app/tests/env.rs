@@ -6,11 +6,13 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    ConfirmResult, Effect, ListCounts, Message, OpenedEmail, ProfileChoice, RecipientSummary,
-    SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate, find_matches,
+    CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail, ProfileChoice,
+    RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
+    find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{ClipboardRoute, built_in_views};
+use crate::export::{ExportPlan, ExportProgress, ExportScope};
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
@@ -51,6 +53,8 @@ pub struct Mailbox {
     pub next: i64,
     /// The time at which the service answers.
     pub clock: jiff::Timestamp,
+    /// Emails of an export without a stored body.
+    pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
     pub html: Option<Arc<str>>,
 }
@@ -65,6 +69,7 @@ impl Mailbox {
             older_pages: 0,
             next: count,
             clock: NOW.parse().unwrap(),
+            without_body: 0,
             html: None,
         }
     }
@@ -217,6 +222,44 @@ impl Mailbox {
             Effect::OpenSession { request, .. } => {
                 let opened = OpenOutcome::Opened(Box::new(session()));
                 Message::SessionOpened(*request, Ok(opened))
+            }
+            Effect::CollectIds {
+                request,
+                query,
+                range,
+                limit,
+            } => {
+                let found = self.found(query).into_iter();
+                let is_in = |row: &EmailRow| {
+                    range.is_none_or(|(first, last)| row.sort_key < first && row.sort_key >= last)
+                };
+                let mut ids: Vec<EmailId> = found.filter(is_in).map(|row| row.summary.id).collect();
+                let is_capped = ids.len() > *limit;
+                ids.truncate(*limit);
+                Message::IdsCollected(*request, Ok(CollectedIds { ids, is_capped }))
+            }
+            Effect::PlanExport(request, job) => {
+                let emails = match &job.scope {
+                    ExportScope::Emails(ids) => ids.len() as u64,
+                    ExportScope::Query(query) => self.found(query).len() as u64,
+                };
+                let plan = ExportPlan {
+                    scope: job.scope.clone(),
+                    emails,
+                    is_capped: false,
+                    without_body: self.without_body,
+                    retrievable: self.without_body,
+                };
+                Message::ExportPlanned(*request, Ok((job.clone(), plan)))
+            }
+            Effect::ExportBatch {
+                request, progress, ..
+            } => {
+                let mut progress = ExportProgress::clone(progress);
+                progress.is_done = progress.done > 0;
+                progress.done += 2;
+                progress.written += 2;
+                Message::ExportAdvanced(*request, progress)
             }
             Effect::Timer { request, kind, .. } => Message::TimerFired(*request, *kind),
         }

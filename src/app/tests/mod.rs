@@ -6,6 +6,7 @@ mod filter;
 mod freshness;
 mod keys;
 mod list;
+mod marks;
 mod reader;
 mod recipient;
 mod saved_views;

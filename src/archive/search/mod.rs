@@ -116,13 +116,25 @@ impl Archive {
         &self,
         query: &Query,
         cancel: &CancellationToken,
+        visit: impl FnMut(EmailRow) -> bool,
+    ) -> Result<bool, Error> {
+        self.for_each_match_past(None, query, cancel, visit)
+    }
+
+    /// The same for the matches past the position `from`, without it.
+    pub(crate) fn for_each_match_past(
+        &self,
+        from: Option<SortKey>,
+        query: &Query,
+        cancel: &CancellationToken,
         mut visit: impl FnMut(EmailRow) -> bool,
     ) -> Result<bool, Error> {
         let mut is_complete = true;
         let done = self.connections.read_cancellable(cancel, |connection| {
             let direction = forward_direction(query);
             let scan = Scan::new(connection, query)?;
-            scan.for_each_match(direction, direction.reverse().end(), |row| {
+            let from = from.unwrap_or(direction.reverse().end());
+            scan.for_each_match(direction, from, |row| {
                 is_complete = visit(row);
                 continue_while(is_complete)
             })?;

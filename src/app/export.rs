@@ -1,0 +1,382 @@
+//! Exports the marked emails, or what the filter shows: format, file, question, progress.
+//!
+//! The export runs batch by batch in the background ([`crate::export`] writes the files), so that it
+//! can be stopped after each. What is written whole is written after a question.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::commands::{Command, require};
+use super::effect::{Effect, Pending, RequestId};
+use super::model::Model;
+use super::prompt::{Prompt, PromptKind};
+use crate::error::Error;
+use crate::export::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, SetFormat};
+use crate::text::format::{format_pause, group_digits, plural};
+
+/// The most bodies that one export requests. More are the work of `sentbox sync --bodies`.
+const MAX_REQUESTS: u64 = 5_000;
+
+/// The export that is planned or running.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ExportState {
+    plan_request: Pending<()>,
+    /// What the user is asked about.
+    question: Option<(ExportJob, ExportPlan)>,
+    pub running: Option<RunningExport>,
+    step_request: Pending<()>,
+}
+
+/// An export that is being written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningExport {
+    job: Arc<ExportJob>,
+    emails: u64,
+    is_capped: bool,
+    progress: ExportProgress,
+    /// Whether it ends after the batch that is being written.
+    is_stopping: bool,
+}
+
+impl ExportState {
+    /// Whether the emails are being counted.
+    pub const fn is_planning(&self) -> bool {
+        self.plan_request.is_pending()
+    }
+
+    /// Whether the batch is still needed. A cancelled one ends before its next request.
+    pub fn is_step_current(&self, request: RequestId) -> bool {
+        self.step_request.is_current(request)
+            && self.running.as_ref().is_some_and(|run| !run.is_stopping)
+    }
+
+    /// Forgets the question, so that nothing is exported.
+    pub(super) fn drop_question(&mut self) {
+        self.question = None;
+    }
+}
+
+impl RunningExport {
+    /// Formats `exporting: 120 of 300 emails, 5 requests`.
+    pub fn describe_progress(&self) -> String {
+        let done = group_digits(self.progress.done, ' ');
+        let requests = match self.progress.requests {
+            0 => String::new(),
+            requests => format!(", {}", plural(requests, "request")),
+        };
+        format!("exporting: {done} of {}{requests}", self.total())
+    }
+
+    fn total(&self) -> String {
+        let more = if self.is_capped { "more than " } else { "" };
+        format!("{more}{}", plural(self.emails, "email"))
+    }
+
+    /// Formats what went where, and what did not.
+    fn describe_end(&self) -> String {
+        let ExportProgress {
+            written,
+            failed,
+            without_body,
+            first_failure,
+            error,
+            ..
+        } = &self.progress;
+        let path = self.job.path.display();
+        let is_whole = !self.is_stopping && *failed == 0 && error.is_none();
+        let count = if is_whole {
+            plural(*written, "email")
+        } else {
+            format!("{} of {}", group_digits(*written, ' '), self.total())
+        };
+        if let Some(error) = error {
+            return format!("export failed after {count}: {error}");
+        }
+        let mut parts = Vec::new();
+        if self.is_stopping {
+            parts.push("stopped".to_owned());
+        }
+        let masks = match self.job.format {
+            SetFormat::Csv if self.job.masks_codes => ", codes masked",
+            SetFormat::Csv => "",
+            _ => ", unmasked",
+        };
+        parts.push(match (self.job.format, *failed) {
+            // On a narrow screen, the failures are worth more than the folder.
+            (SetFormat::Files(_), 1..) => {
+                format!("exported {count}, {NOT_EXPORTED} lists {failed}, in {path}{masks}")
+            }
+            _ => format!("exported {count} to {path}{masks}"),
+        });
+        if *without_body > 0 {
+            let without = group_digits(*without_body, ' ');
+            parts.push(format!("{without} without body"));
+        }
+        match (self.job.format, *failed, first_failure) {
+            (SetFormat::Files(_), ..) | (_, 0, _) | (.., None) => {}
+            (_, 1, Some(failure)) => parts.push(format!("not {failure}")),
+            (_, _, Some(failure)) => parts.push(format!("{failed} not, first {failure}")),
+        }
+        parts.join("; ")
+    }
+}
+
+/// An answer to the question before an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Retrieve,
+    Export,
+    Back,
+}
+
+impl Model {
+    pub(super) fn check_export(&self) -> Result<(), String> {
+        if self.export.running.is_some() || self.export.is_planning() {
+            return Err(self.with_hint("an export is running", Command::Stop, "stops it"));
+        }
+        let is_any = !self.marks.is_empty() || !self.list.rows().is_empty();
+        require(is_any, "there is no email to export")
+    }
+
+    /// Shows the formats.
+    pub(super) fn open_export_formats(&mut self) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::ExportFormat,
+            selected: 0,
+        });
+    }
+
+    pub(super) fn export_title(&self) -> String {
+        let what = match self.marks.len() as u64 {
+            0 if self.list.filter.is_empty() => "all mail stored here".to_owned(),
+            0 => "what the filter shows".to_owned(),
+            marked => {
+                return format!("Export the marked emails ({})", group_digits(marked, ' '));
+            }
+        };
+        let more = if self.list.is_capped {
+            "more than "
+        } else {
+            ""
+        };
+        let count = self.list.total.map_or_else(String::new, |total| {
+            format!(" ({more}{})", group_digits(total, ' '))
+        });
+        format!("Export {what}{count}; nothing is marked")
+    }
+
+    pub(super) fn export_format_items() -> Vec<ChooserItem> {
+        let item = |format: SetFormat| {
+            let detail = match format {
+                SetFormat::Files(_) => "a new folder with one file for each email",
+                SetFormat::Json => "one file, a list with every field",
+                SetFormat::JsonLines => "one file, one email a line, as sentbox import reads it",
+                SetFormat::Csv => "one file without bodies, codes masked",
+            };
+            ChooserItem::new("", format.label(), detail)
+        };
+        SetFormat::ALL.map(item).to_vec()
+    }
+
+    /// Asks for the name of the file or the folder.
+    pub(super) fn open_export_prompt(&mut self, format: SetFormat) {
+        self.chooser = None;
+        let mut name = self.now.strftime("emails-%Y-%m-%d-%H%M%S").to_string();
+        if let Some(extension) = format.extension() {
+            name = format!("{name}.{extension}");
+        }
+        let kind = PromptKind::Export(format);
+        self.prompt = Some(Prompt::new(kind, &name, self.history_entry()));
+    }
+
+    /// Counts what is to be exported, before anything is written.
+    pub(super) fn plan_export(&mut self, prompt: &Prompt, format: SetFormat) {
+        let name = prompt.text().trim();
+        if name.is_empty() {
+            return;
+        }
+        let scope = if self.marks.is_empty() {
+            ExportScope::Query(self.list.filter.query().clone())
+        } else {
+            ExportScope::Emails(self.marks.ids().cloned().collect())
+        };
+        let job = ExportJob {
+            scope,
+            format,
+            path: self.expand_home(name),
+            zone: self.now.time_zone().clone(),
+            masks_codes: !self.session.reveal,
+            retrieves: false,
+        };
+        let request = self.export.plan_request.start();
+        self.outbox.push(Effect::PlanExport(request, job));
+    }
+
+    /// Starts the export, or asks first if it is whole.
+    pub(super) fn apply_export_plan(
+        &mut self,
+        request: RequestId,
+        result: Result<(ExportJob, ExportPlan), Error>,
+    ) {
+        if !self.export.plan_request.finish(request) {
+            return;
+        }
+        match result {
+            Err(error) => self.notify(format!("not exported: {}", error.message)),
+            Ok((_, plan)) if plan.emails == 0 => self.notify("there is no email to export"),
+            Ok((job, plan)) if !job.format.has_bodies() => self.start_export(job, &plan),
+            Ok(planned) => self.export.question = Some(planned),
+        }
+    }
+
+    /// Shows the question before an export, as soon as nothing else is being typed or chosen.
+    pub(super) fn show_export_question(&mut self) {
+        let is_free =
+            self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none();
+        if is_free && self.export.question.is_some() {
+            self.chooser = Some(Chooser {
+                kind: ChooserKind::ExportQuestion,
+                selected: 0,
+            });
+        }
+    }
+
+    pub(super) fn export_question_title(&self) -> String {
+        let Some((job, plan)) = &self.export.question else {
+            return String::new();
+        };
+        let more = if plan.is_capped { "more than " } else { "" };
+        let count = plural(plan.emails, "email");
+        let format = job.format.label();
+        format!("Export {more}{count} as {format}, codes unmasked?")
+    }
+
+    pub(super) fn export_question_items(&self) -> Vec<ChooserItem> {
+        let items = self.export_answers().into_iter();
+        items.map(|(_, item)| item).collect()
+    }
+
+    fn export_answers(&self) -> Vec<(Answer, ChooserItem)> {
+        let Some((job, plan)) = &self.export.question else {
+            return Vec::new();
+        };
+        let mut answers = Vec::new();
+        let requests = plan.retrievable;
+        let can_retrieve = self.service.unavailable.is_none();
+        if can_retrieve && (1..=MAX_REQUESTS).contains(&requests) {
+            let time = self.rate_budget.map_or_else(String::new, |budget| {
+                let seconds = f64::from(u32::try_from(requests).unwrap_or(u32::MAX))
+                    / budget.background.max(0.01);
+                format!(", about {}", format_pause(Duration::from_secs_f64(seconds)))
+            });
+            let requests = plural(requests, "request");
+            let detail = format!("{requests} for bodies that are not stored{time}");
+            answers.push((
+                Answer::Retrieve,
+                ChooserItem::new("", "Retrieve and export", detail),
+            ));
+        }
+        let without = group_digits(plan.without_body, ' ');
+        let all = group_digits(plan.emails, ' ');
+        let mut detail = match (plan.without_body, job.format) {
+            (0, _) => format!("to {}", job.path.display()),
+            (_, SetFormat::Files(_)) => {
+                format!("without {without} of {all}, whose bodies are not stored")
+            }
+            _ => format!("{without} of {all} without bodies, which are not stored"),
+        };
+        if can_retrieve && requests > MAX_REQUESTS {
+            detail += "; sentbox sync --bodies retrieves them";
+        }
+        let label = match plan.without_body {
+            0 => "Export",
+            _ => "Export what is stored",
+        };
+        answers.push((Answer::Export, ChooserItem::new("", label, detail)));
+        answers.push((
+            Answer::Back,
+            ChooserItem::new("", "Back", "nothing is written"),
+        ));
+        answers
+    }
+
+    pub(super) fn answer_export_question(&mut self, selected: usize) {
+        let answer = self
+            .export_answers()
+            .get(selected)
+            .map_or(Answer::Back, |(answer, _)| *answer);
+        self.chooser = None;
+        let Some((job, plan)) = self.export.question.take() else {
+            return;
+        };
+        let retrieves = match answer {
+            Answer::Back => return self.notify("nothing is exported"),
+            Answer::Retrieve => true,
+            Answer::Export => false,
+        };
+        self.start_export(ExportJob { retrieves, ..job }, &plan);
+    }
+
+    fn start_export(&mut self, job: ExportJob, plan: &ExportPlan) {
+        self.export.running = Some(RunningExport {
+            job: Arc::new(ExportJob {
+                scope: plan.scope.clone(),
+                ..job
+            }),
+            emails: plan.emails,
+            is_capped: plan.is_capped,
+            progress: ExportProgress::default(),
+            is_stopping: false,
+        });
+        self.request_export_step();
+    }
+
+    fn request_export_step(&mut self) {
+        let Some(running) = &self.export.running else {
+            return;
+        };
+        self.outbox.push(Effect::ExportBatch {
+            request: self.export.step_request.start(),
+            job: running.job.clone(),
+            progress: Box::new(running.progress.clone()),
+        });
+    }
+
+    pub(super) fn apply_export_step(&mut self, request: RequestId, progress: ExportProgress) {
+        if !self.export.step_request.finish(request) {
+            return;
+        }
+        let Some(running) = &mut self.export.running else {
+            return;
+        };
+        running.progress = progress;
+        if !running.progress.is_done && running.progress.error.is_none() && !running.is_stopping {
+            return self.request_export_step();
+        }
+        // A stop that came after the last batch has stopped nothing.
+        running.is_stopping &= !running.progress.is_done;
+        let text = running.describe_end();
+        if running.progress.requests > 0 {
+            // The rows have bodies now.
+            self.outbox.extend(self.list.reload());
+        }
+        self.export.running = None;
+        self.notify(text);
+    }
+
+    /// Stops an export after the emails that it is writing; false if there is none.
+    pub(super) fn stop_export(&mut self) -> bool {
+        if self.export.is_planning() {
+            self.export.plan_request.reset();
+            self.notify("nothing is exported");
+            return true;
+        }
+        let Some(running) = &mut self.export.running else {
+            return false;
+        };
+        running.is_stopping = true;
+        self.notify("stopping the export");
+        true
+    }
+}

@@ -1,0 +1,172 @@
+//! Marks: a set of emails that the user gathers, over several filters, to take it along.
+//!
+//! Marks are ids and no rows, so that they outlive a filter and cost little; there is a limit of
+//! [`MAX_MARKS`]. What is marked is exported by [`super::export`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::commands::{Command, Motion};
+use super::effect::{Effect, Pending, RequestId};
+use super::message::CollectedIds;
+use super::model::Model;
+use crate::archive::{EmailRow, SortKey};
+use crate::error::Error;
+use crate::mail::EmailId;
+use crate::query::{Query, SortOrder};
+use crate::text::format::plural;
+
+/// The most marks. Without marks, an export takes all that the filter shows, however much it is.
+pub const MAX_MARKS: usize = 50_000;
+
+/// The marked emails, and where a range begins.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Marks {
+    ids: BTreeSet<EmailId>,
+    range_start: Option<(EmailId, SortKey)>,
+    request: Pending<()>,
+}
+
+impl Marks {
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub fn contains(&self, id: &EmailId) -> bool {
+        self.ids.contains(id)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = &EmailId> {
+        self.ids.iter()
+    }
+
+    /// Whether a range has begun.
+    pub const fn has_range(&self) -> bool {
+        self.range_start.is_some()
+    }
+
+    /// Forgets where the range begins; returns whether there was one.
+    pub fn drop_range(&mut self) -> bool {
+        self.range_start.take().is_some()
+    }
+
+    /// Requests the ids of a query, or of those past `from` up to `to`.
+    fn collect(&mut self, query: &Arc<Query>, range: Option<(SortKey, SortKey)>) -> Effect {
+        Effect::CollectIds {
+            request: self.request.start(),
+            query: Arc::clone(query),
+            range,
+            limit: MAX_MARKS - self.ids.len().min(MAX_MARKS),
+        }
+    }
+}
+
+impl Model {
+    fn selected_position(&self) -> Option<(EmailId, SortKey)> {
+        let row: &EmailRow = self.list.selected()?;
+        Some((row.summary.id.clone(), row.sort_key))
+    }
+
+    /// Marks or unmarks the selected email, and selects the next one.
+    pub(super) fn toggle_mark(&mut self) {
+        let Some((id, _)) = self.selected_position() else {
+            return;
+        };
+        if !self.marks.ids.remove(&id) {
+            if self.marks.len() >= MAX_MARKS {
+                return self.notify_mark_limit();
+            }
+            self.marks.ids.insert(id);
+        }
+        if self.reader_open {
+            self.step_email(Motion::Down);
+        } else {
+            self.move_selection(Motion::Down);
+        }
+    }
+
+    /// Begins a range at the selected row, or marks the rows from there to the selected one.
+    pub(super) fn mark_range(&mut self) {
+        let Some((id, position)) = self.selected_position() else {
+            return;
+        };
+        let Some((start_id, start)) = self.marks.range_start.take() else {
+            self.marks.range_start = Some((id, position));
+            let text = "a range begins at this row";
+            return self.notify_with(text, Command::MarkRange, "at another row marks it");
+        };
+        self.marks.ids.extend([start_id, id]);
+        let query = self.list.filter.query().clone();
+        let is_downwards = match query.sort {
+            SortOrder::Newest => position <= start,
+            SortOrder::Oldest => position >= start,
+        };
+        let range = if is_downwards {
+            (start, position)
+        } else {
+            (position, start)
+        };
+        let effect = self.marks.collect(&query, Some(range));
+        self.outbox.push(effect);
+    }
+
+    /// Marks everything that the filter shows, on the screen or not.
+    pub(super) fn mark_all(&mut self) {
+        let query = self.list.filter.query().clone();
+        let effect = self.marks.collect(&query, None);
+        self.outbox.push(effect);
+        self.notify("marking");
+    }
+
+    pub(super) fn check_marks(&self) -> Result<(), String> {
+        if self.marks.is_empty() && !self.marks.has_range() {
+            return Err(self.with_hint("no email is marked", Command::Mark, "marks one"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn clear_marks(&mut self) {
+        let count = self.marks.len() as u64;
+        self.marks = Marks {
+            request: std::mem::take(&mut self.marks.request),
+            ..Marks::default()
+        };
+        self.marks.request.reset();
+        self.notify(format!("unmarked {}", plural(count, "email")));
+    }
+
+    pub(super) fn apply_collected_ids(
+        &mut self,
+        request: RequestId,
+        result: Result<CollectedIds, Error>,
+    ) {
+        if !self.marks.request.finish(request) {
+            return;
+        }
+        match result {
+            Ok(collected) => {
+                self.marks.ids.extend(collected.ids);
+                if collected.is_capped {
+                    self.notify_mark_limit();
+                } else {
+                    let count = plural(self.marks.len() as u64, "email");
+                    self.notify_with(&format!("marked {count}"), Command::Export, "exports them");
+                }
+            }
+            Err(error) => self.notify(format!("not marked: {}", error.message)),
+        }
+    }
+
+    fn notify_mark_limit(&mut self) {
+        let count = plural(self.marks.len() as u64, "email");
+        self.notify_with(
+            &format!("marked {count}, which is the limit; there are more"),
+            Command::Export,
+            "without marks exports all that is shown",
+        );
+    }
+}

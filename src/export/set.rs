@@ -1,0 +1,576 @@
+//! Exports a set of emails, batch by batch: a folder with one file each, or one file with all.
+//!
+//! What must hold: nothing is overwritten, every email of the set is counted as written or as failed,
+//! and the files are complete after each batch, so that an export may end after any of them.
+
+use std::cmp::Reverse;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+
+use super::csv::{csv_header, csv_line};
+use super::{ExportFormat, create_new_file, describe_write_error, export_email, file_name};
+use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
+use crate::error::{Error, ErrorKind};
+use crate::mail::{Email, EmailId, Summary};
+use crate::query::Query;
+use crate::text::json::escape_line;
+
+/// Emails of one batch.
+const BATCH_LEN: usize = 200;
+/// The most emails that are counted beforehand, and the most files of one folder.
+const MAX_COUNTED: u64 = 100_000;
+
+/// The file of a folder that lists what was not exported, and why.
+pub(crate) const NOT_EXPORTED: &str = "not-exported.txt";
+
+/// The end of a JSON document. The next batch replaces it.
+const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
+
+/// Why an email has no file.
+const NO_BODY: &str = "its body is not stored";
+
+fn gone_error() -> String {
+    "it is no longer in the archive".to_owned()
+}
+
+/// The form of an exported set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SetFormat {
+    /// One file for each email in a new folder.
+    Files(ExportFormat),
+    /// One JSON document, in the envelope of the service's list.
+    Json,
+    /// One JSON object a line, as `sentbox import` reads it.
+    JsonLines,
+    /// One record a line, with masked codes and without bodies.
+    Csv,
+}
+
+impl SetFormat {
+    /// All formats; the first is the default.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Files(ExportFormat::Eml),
+        Self::Files(ExportFormat::Html),
+        Self::Files(ExportFormat::Text),
+        Self::Json,
+        Self::JsonLines,
+        Self::Csv,
+    ];
+
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Files(ExportFormat::Eml) => "eml",
+            Self::Files(ExportFormat::Html) => "html",
+            Self::Files(ExportFormat::Text) => "text",
+            Self::Files(ExportFormat::Json) | Self::Json => "JSON",
+            Self::JsonLines => "JSON lines",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// Returns the ending of the file, without the dot; a folder has none.
+    pub(crate) const fn extension(self) -> Option<&'static str> {
+        match self {
+            Self::Files(_) => None,
+            Self::Json => Some("json"),
+            Self::JsonLines => Some("jsonl"),
+            Self::Csv => Some("csv"),
+        }
+    }
+
+    /// Whether the bodies are exported.
+    pub(crate) fn has_bodies(self) -> bool {
+        self != Self::Csv
+    }
+}
+
+/// Which emails are exported.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ExportScope {
+    /// These, in this order.
+    Emails(Arc<[EmailId]>),
+    /// The matches of a query, in its order.
+    Query(Arc<Query>),
+}
+
+/// An export of several emails.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ExportJob {
+    pub(crate) scope: ExportScope,
+    pub(crate) format: SetFormat,
+    /// The new file or folder.
+    pub(crate) path: PathBuf,
+    /// The zone of dates in names and in text.
+    pub(crate) zone: TimeZone,
+    /// Whether csv masks one-time codes; all other formats are whole.
+    pub(crate) masks_codes: bool,
+    /// Whether bodies that are not stored are requested from the service.
+    pub(crate) retrieves: bool,
+}
+
+/// What an export will do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ExportPlan {
+    /// The scope, with single emails in the order of the list.
+    pub(crate) scope: ExportScope,
+    pub(crate) emails: u64,
+    /// Whether there are more emails than were counted.
+    pub(crate) is_capped: bool,
+    /// Emails whose bodies are not stored.
+    pub(crate) without_body: u64,
+    /// Those of them that the service still has; each takes one request.
+    pub(crate) retrievable: u64,
+}
+
+impl ExportPlan {
+    fn count(&mut self, row: &EmailRow) {
+        if !row.has_body {
+            self.without_body += 1;
+            self.retrievable += u64::from(row.missing.is_none());
+        }
+    }
+}
+
+/// How far an export has come.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ExportProgress {
+    /// Whether the file or the folder was created.
+    has_started: bool,
+    /// Emails written or failed.
+    pub(crate) done: u64,
+    pub(crate) written: u64,
+    /// Emails written without a body, because it is not stored.
+    pub(crate) without_body: u64,
+    /// Emails that were not written.
+    pub(crate) failed: u64,
+    /// The first of them, and why.
+    pub(crate) first_failure: Option<String>,
+    /// Emails requested from the service.
+    pub(crate) requests: u64,
+    /// The position of the last email, if the scope is a query.
+    last: Option<SortKey>,
+    pub(crate) is_done: bool,
+    /// Why the service is not asked for any further body.
+    service_error: Option<String>,
+    /// Why the export has ended early.
+    pub(crate) error: Option<String>,
+}
+
+/// What comes after a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum NextStep {
+    /// The next batch, unless the export is done.
+    Continue,
+    /// The body of this email must be retrieved first.
+    Retrieve(Box<EmailRow>),
+}
+
+impl ExportJob {
+    /// Counts the emails and those without a stored body.
+    ///
+    /// # Errors
+    ///
+    /// If the file or the folder exists, a folder would get too many files, or the archive cannot be
+    /// read.
+    pub(crate) fn plan(
+        &self,
+        archive: &Archive,
+        cancel: &CancellationToken,
+    ) -> Result<ExportPlan, Error> {
+        let path = &self.path;
+        if path.symlink_metadata().is_ok() {
+            let exists = io::ErrorKind::AlreadyExists.into();
+            return Err(Error::new(
+                ErrorKind::Io,
+                describe_write_error(path, &exists),
+            ));
+        }
+        let mut plan = ExportPlan {
+            scope: self.scope.clone(),
+            emails: 0,
+            is_capped: false,
+            without_body: 0,
+            retrievable: 0,
+        };
+        match &self.scope {
+            ExportScope::Emails(ids) => {
+                let mut found = Vec::with_capacity(ids.len());
+                for id in &**ids {
+                    let row = archive.row(id)?;
+                    plan.emails += 1;
+                    // Those that the archive has no more come last.
+                    let key = row.map(|row| {
+                        plan.count(&row);
+                        row.sort_key
+                    });
+                    found.push((key.is_none(), Reverse(key), id.clone()));
+                }
+                found.sort();
+                plan.scope = ExportScope::Emails(found.into_iter().map(|(.., id)| id).collect());
+            }
+            ExportScope::Query(query) => {
+                archive.for_each_match(query, cancel, |row| {
+                    plan.is_capped = plan.emails == MAX_COUNTED;
+                    if !plan.is_capped {
+                        plan.emails += 1;
+                        plan.count(&row);
+                    }
+                    !plan.is_capped
+                })?;
+            }
+        }
+        if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "more than 100 000 files for one folder; JSON lines make one file",
+            ));
+        }
+        Ok(plan)
+    }
+
+    /// Writes the next emails, up to a batch or up to an email whose body must be retrieved.
+    ///
+    /// An error that ends the export is in `progress`.
+    pub(crate) fn write_batch(
+        &self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        cancel: &CancellationToken,
+    ) -> NextStep {
+        let written = self.write_next_rows(archive, progress, cancel);
+        written.unwrap_or_else(|error| {
+            progress.error = Some(error);
+            NextStep::Continue
+        })
+    }
+
+    /// Writes the email that [`Self::write_batch`] has stopped at, or notes why it was not retrieved.
+    pub(crate) fn write_retrieved(
+        &self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        retrieved: Result<Email, Error>,
+    ) {
+        progress.requests += 1;
+        let written = Target::open(self, progress).and_then(|mut target| {
+            match retrieved {
+                Ok(email) => target.write(archive, progress, row, Some(&email))?,
+                Err(error) => {
+                    let is_of_this_email = matches!(
+                        error.kind,
+                        ErrorKind::NotFound | ErrorKind::NotTheApi | ErrorKind::InvalidRequest
+                    );
+                    if !is_of_this_email {
+                        progress.service_error = Some(error.message.clone());
+                    }
+                    target.write_without_body(archive, progress, row, &error.message)?;
+                }
+            }
+            target.finish()
+        });
+        progress.error = written.err();
+    }
+
+    fn write_next_rows(
+        &self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        cancel: &CancellationToken,
+    ) -> Result<NextStep, String> {
+        let mut target = Target::open(self, progress)?;
+        let batch = self.load_batch(archive, progress, cancel)?;
+        for (id, row) in batch {
+            let row = match row {
+                Ok(row) => row,
+                Err(reason) => {
+                    target.fail(progress, &id, &reason)?;
+                    continue;
+                }
+            };
+            let stored = if self.format.has_bodies() {
+                archive.email(&id)
+            } else {
+                Ok(None)
+            };
+            match (stored, &progress.service_error) {
+                (Ok(None), _) if !self.format.has_bodies() => {
+                    target.write(archive, progress, &row, None)?;
+                }
+                (Ok(Some(email)), _) => target.write(archive, progress, &row, Some(&email))?,
+                // A damaged body is retrieved again, too.
+                (Ok(None) | Err(_), None) if self.retrieves && row.missing.is_none() => {
+                    target.finish()?;
+                    return Ok(NextStep::Retrieve(Box::new(row)));
+                }
+                (Ok(None), None) => {
+                    target.write_without_body(archive, progress, &row, NO_BODY)?;
+                }
+                (Ok(None), Some(reason)) => {
+                    let reason = reason.clone();
+                    target.write_without_body(archive, progress, &row, &reason)?;
+                }
+                (Err(error), _) => {
+                    target.write_without_body(archive, progress, &row, &error.message)?;
+                }
+            }
+        }
+        target.finish()?;
+        Ok(NextStep::Continue)
+    }
+
+    /// Loads the next emails; after the last ones, the export is done.
+    fn load_batch(
+        &self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<BatchItem>, String> {
+        let mut batch = Vec::new();
+        let loaded = match &self.scope {
+            ExportScope::Emails(ids) => {
+                let done = usize::try_from(progress.done).unwrap_or(usize::MAX);
+                batch.extend(ids.iter().skip(done).take(BATCH_LEN).map(|id| {
+                    let row = archive.row(id).map_err(|error| error.message);
+                    (id.clone(), row.and_then(|row| row.ok_or_else(gone_error)))
+                }));
+                Ok(())
+            }
+            ExportScope::Query(query) => archive
+                .for_each_match_past(progress.last, query, cancel, |row| {
+                    batch.push((row.summary.id.clone(), Ok(row)));
+                    batch.len() < BATCH_LEN
+                })
+                .map(drop),
+        };
+        match loaded {
+            // The others could be read: those that could not are no reason to leave them out.
+            Err(error) if !batch.is_empty() => progress.note_failure(error.message),
+            Err(error) => return Err(error.message),
+            Ok(()) => {}
+        }
+        progress.is_done = batch.is_empty() && !cancel.is_cancelled();
+        Ok(batch)
+    }
+}
+
+/// An email of a batch, or why it has no row.
+type BatchItem = (EmailId, Result<EmailRow, String>);
+
+impl ExportProgress {
+    fn note_failure(&mut self, text: String) {
+        self.failed += 1;
+        self.first_failure.get_or_insert(text);
+    }
+
+    fn pass(&mut self, row: &EmailRow) {
+        self.done += 1;
+        self.last = Some(row.sort_key);
+    }
+}
+
+/// What a batch is written to.
+struct Target<'a> {
+    job: &'a ExportJob,
+    /// The one file, or the list of what was not exported.
+    file: Option<BufWriter<File>>,
+    /// Whether no email was written to the one file yet.
+    is_first: bool,
+}
+
+impl<'a> Target<'a> {
+    /// Creates the file or the folder, or continues it; the error is a sentence.
+    fn open(job: &'a ExportJob, progress: &mut ExportProgress) -> Result<Self, String> {
+        let open = || -> io::Result<Option<BufWriter<File>>> {
+            if let SetFormat::Files(_) = job.format {
+                if !progress.has_started {
+                    DirBuilder::new().mode(0o700).create(&job.path)?;
+                }
+                return Ok(None);
+            }
+            if progress.has_started {
+                let mut file = OpenOptions::new().write(true).open(&job.path)?;
+                let end = if job.format == SetFormat::Json {
+                    DOCUMENT_END.len()
+                } else {
+                    0
+                };
+                file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
+                return Ok(Some(BufWriter::new(file)));
+            }
+            let mut file = BufWriter::new(create_new_file(&job.path)?);
+            match job.format {
+                SetFormat::Files(_) | SetFormat::JsonLines => {}
+                SetFormat::Json => file.write_all(b"{\"object\":\"list\",\"data\":[")?,
+                SetFormat::Csv => file.write_all(csv_header().as_bytes())?,
+            }
+            Ok(Some(file))
+        };
+        let file = open().map_err(|error| describe_write_error(&job.path, &error))?;
+        progress.has_started = true;
+        Ok(Self {
+            job,
+            file,
+            is_first: progress.written == 0,
+        })
+    }
+
+    /// Writes an email, and counts it.
+    fn write(
+        &mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        email: Option<&Email>,
+    ) -> Result<(), String> {
+        let summary = &row.summary;
+        let text = match (self.job.format, email) {
+            (SetFormat::Files(format), Some(email)) => {
+                return match export_email(email, format, &self.job.zone) {
+                    Ok(contents) => {
+                        self.write_to_folder(summary, format, &contents)?;
+                        progress.written += 1;
+                        progress.pass(row);
+                        Ok(())
+                    }
+                    Err(reason) => self.fail_row(progress, row, reason),
+                };
+            }
+            (SetFormat::Files(_), None) => {
+                return self.fail_row(progress, row, NO_BODY);
+            }
+            (SetFormat::Csv, _) => csv_line(summary, self.job.masks_codes),
+            (SetFormat::Json | SetFormat::JsonLines, _) => {
+                let stored = match email {
+                    Some(email) => Ok(Some(email.json.to_string())),
+                    None => archive.summary_json(&summary.id),
+                };
+                match stored {
+                    Ok(Some(json)) => self.json_item(&json),
+                    Ok(None) => return self.fail_row(progress, row, &gone_error()),
+                    Err(error) => return self.fail_row(progress, row, &error.message),
+                }
+            }
+        };
+        self.append(&text)?;
+        self.is_first = false;
+        progress.written += 1;
+        progress.pass(row);
+        Ok(())
+    }
+
+    /// Writes what a file can have of an email without its body, or notes that it has no file.
+    fn write_without_body(
+        &mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        reason: &str,
+    ) -> Result<(), String> {
+        if let SetFormat::Files(_) = self.job.format {
+            return self.fail_row(progress, row, reason);
+        }
+        let before = progress.written;
+        self.write(archive, progress, row, None)?;
+        progress.without_body += progress.written - before;
+        Ok(())
+    }
+
+    /// Formats an email for the one file.
+    fn json_item(&self, json: &str) -> String {
+        let json = escape_line(json.trim());
+        match self.job.format {
+            SetFormat::Json if self.is_first => format!("\n{json}"),
+            SetFormat::Json => format!(",\n{json}"),
+            SetFormat::Files(_) | SetFormat::JsonLines | SetFormat::Csv => format!("{json}\n"),
+        }
+    }
+
+    /// Writes a file of the folder; two emails may have the same name.
+    fn write_to_folder(
+        &self,
+        summary: &Summary,
+        format: ExportFormat,
+        contents: &[u8],
+    ) -> Result<(), String> {
+        let name = file_name(summary, &self.job.zone, format);
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let mut path = self.job.path.join(&name);
+        let mut number = 1;
+        loop {
+            let written =
+                create_new_file(&path).and_then(|mut file| Write::write_all(&mut file, contents));
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    number += 1;
+                    path = self.job.path.join(format!("{stem}-{number}.{extension}"));
+                }
+                written => return written.map_err(|error| describe_write_error(&path, &error)),
+            }
+        }
+    }
+
+    fn fail_row(
+        &mut self,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        reason: &str,
+    ) -> Result<(), String> {
+        progress.last = Some(row.sort_key);
+        self.fail(progress, &row.summary.id, reason)
+    }
+
+    /// Counts an email that is not exported, and adds it to the list in the folder.
+    fn fail(
+        &mut self,
+        progress: &mut ExportProgress,
+        id: &EmailId,
+        reason: &str,
+    ) -> Result<(), String> {
+        let line = format!("{}: {reason}", id.to_safe_text());
+        if let SetFormat::Files(_) = self.job.format {
+            if self.file.is_none() {
+                let path = self.job.path.join(NOT_EXPORTED);
+                let list = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .mode(0o600)
+                    .open(&path);
+                let list = list.map_err(|error| describe_write_error(&path, &error))?;
+                self.file = Some(BufWriter::new(list));
+            }
+            self.append(&format!("{line}\n"))?;
+        }
+        progress.done += 1;
+        progress.note_failure(line);
+        Ok(())
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), String> {
+        let path = &self.job.path;
+        let file = self.file.as_mut().expect("the file was opened");
+        file.write_all(text.as_bytes())
+            .map_err(|error| describe_write_error(path, &error))
+    }
+
+    /// Completes the file of the batch.
+    fn finish(mut self) -> Result<(), String> {
+        if self.job.format == SetFormat::Json {
+            self.append(DOCUMENT_END)?;
+        }
+        let path = &self.job.path;
+        self.file.as_mut().map_or(Ok(()), |file| {
+            file.flush()
+                .map_err(|error| describe_write_error(path, &error))
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "set_tests.rs"]
+mod tests;

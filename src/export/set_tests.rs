@@ -1,0 +1,285 @@
+//! Exports of sets into real files.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::archive::ArchiveLocation;
+use crate::query::{ParseContext, parse};
+
+/// An archive of five emails: the bodies of the first three are stored.
+fn archive() -> Archive {
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let lines: Vec<String> = (0..5)
+        .map(|n| {
+            let mut email = serde_json::json!({
+                "id": format!("49a3999c-{n}"),
+                "to": ["ana@example.com"],
+                "from": "Acme <hello@acme.example>",
+                "created_at": format!("2026-11-20T08:0{n}:00Z"),
+                "subject": "482913 is your code",
+                "last_event": "delivery_delayed",
+            });
+            if n < 3 {
+                email["text"] = "Your code is 482913\u{9b}".into();
+                email["html"] = serde_json::Value::Null;
+                email["tags"] = serde_json::json!([]);
+            }
+            email.to_string()
+        })
+        .collect();
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    let report = archive.import(lines.join("\n").as_bytes(), now, |_| {});
+    assert_eq!(report.unwrap().new, 5);
+    archive
+}
+
+fn everything() -> ExportScope {
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    let parsed = parse("", &ParseContext::new(now, TimeZone::UTC));
+    ExportScope::Query(Arc::new(parsed.query))
+}
+
+fn job(folder: &TempDir, format: SetFormat) -> ExportJob {
+    ExportJob {
+        scope: everything(),
+        format,
+        path: folder.path().join("out"),
+        zone: TimeZone::UTC,
+        masks_codes: true,
+        retrieves: false,
+    }
+}
+
+/// Runs the export as the program does; `answer` is the service.
+fn run_with(
+    job: &ExportJob,
+    archive: &Archive,
+    answer: impl Fn(&EmailRow) -> Result<Email, Error>,
+) -> ExportProgress {
+    let mut progress = ExportProgress::default();
+    while !progress.is_done && progress.error.is_none() {
+        let cancel = CancellationToken::new();
+        if let NextStep::Retrieve(row) = job.write_batch(archive, &mut progress, &cancel) {
+            job.write_retrieved(archive, &mut progress, &row, answer(&row));
+        }
+    }
+    progress
+}
+
+fn run(job: &ExportJob, archive: &Archive) -> ExportProgress {
+    run_with(job, archive, |_| unreachable!("nothing is retrieved"))
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+const EML: SetFormat = SetFormat::Files(ExportFormat::Eml);
+
+#[test]
+fn folder_has_one_file_for_each_stored_body() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, EML);
+    let plan = job.plan(&archive, &CancellationToken::new()).unwrap();
+    assert_eq!(
+        (plan.emails, plan.without_body, plan.retrievable),
+        (5, 2, 2)
+    );
+    let progress = run(&job, &archive);
+    assert_eq!(
+        (progress.done, progress.written, progress.failed),
+        (5, 3, 2)
+    );
+    // All have the same date, subject and start of the id.
+    let stem = "2026-11-20-is-your-code-49a3999c";
+    let expected = ["", "-2", "-3"].map(|number| format!("{stem}{number}.eml"));
+    let expected = expected.into_iter().chain([NOT_EXPORTED.to_owned()]);
+    assert_eq!(names(&job.path), expected.collect());
+    assert_eq!(
+        read(&job.path.join(NOT_EXPORTED)),
+        "49a3999c-4: its body is not stored\n49a3999c-3: its body is not stored\n"
+    );
+    let eml = read(&job.path.join(format!("{stem}.eml")));
+    assert!(eml.contains("Subject: 482913 is your code"), "{eml}");
+}
+
+#[test]
+fn files_and_folders_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, EML);
+    run(&job, &archive);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&job.path), 0o700);
+    for name in names(&job.path) {
+        assert_eq!(mode(&job.path.join(name)), 0o600);
+    }
+}
+
+#[test]
+fn missing_bodies_are_retrieved_or_listed() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = ExportJob {
+        retrieves: true,
+        ..job(&folder, EML)
+    };
+    let progress = run_with(&job, &archive, |row| {
+        if row.summary.id.as_str().ends_with('3') {
+            return Err(Error::new(ErrorKind::NotFound, "no such email"));
+        }
+        let mut email = archive.email(&EmailId::new("49a3999c-0")).unwrap().unwrap();
+        email.summary = row.summary.clone();
+        Ok(email)
+    });
+    assert_eq!((progress.written, progress.requests), (4, 2));
+    assert_eq!(
+        progress.first_failure.as_deref(),
+        Some("49a3999c-3: no such email")
+    );
+}
+
+#[test]
+fn failing_service_is_asked_once() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = ExportJob {
+        retrieves: true,
+        ..job(&folder, EML)
+    };
+    let progress = run_with(&job, &archive, |_| {
+        Err(Error::new(ErrorKind::Unreachable, "connection refused"))
+    });
+    assert_eq!((progress.written, progress.failed), (3, 2));
+    assert_eq!(progress.requests, 1);
+    let list = read(&job.path.join(NOT_EXPORTED));
+    assert_eq!(list.matches("connection refused").count(), 2, "{list}");
+}
+
+#[test]
+fn json_document_is_complete_after_each_batch() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let mut job = job(&folder, SetFormat::Json);
+    job.retrieves = true;
+    let mut progress = ExportProgress::default();
+    let mut lengths = Vec::new();
+    while !progress.is_done {
+        let next = job.write_batch(&archive, &mut progress, &CancellationToken::new());
+        let text = read(&job.path);
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(!text.contains('\u{9b}'), "{text}");
+        lengths.push(document["data"].as_array().unwrap().len());
+        if let NextStep::Retrieve(row) = next {
+            let gone = Err(Error::new(ErrorKind::NotFound, "no such email"));
+            job.write_retrieved(&archive, &mut progress, &row, gone);
+        }
+    }
+    assert_eq!(lengths, [0, 1, 5, 5]);
+    assert_eq!((progress.written, progress.without_body), (5, 2));
+}
+
+#[test]
+fn json_lines_are_imported_back() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, SetFormat::JsonLines);
+    let progress = run(&job, &archive);
+    assert_eq!((progress.written, progress.without_body), (5, 2));
+    let other = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    let text = read(&job.path);
+    let report = other.import(text.as_bytes(), now, |_| {}).unwrap();
+    assert_eq!((report.new, report.invalid), (5, 0), "{text}");
+    let id = EmailId::new("49a3999c-0");
+    assert_eq!(
+        other.email(&id).unwrap().unwrap().text,
+        archive.email(&id).unwrap().unwrap().text
+    );
+}
+
+#[test]
+fn csv_has_masks_and_words_of_the_api() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let mut job = job(&folder, SetFormat::Csv);
+    job.scope = ExportScope::Emails([EmailId::new("49a3999c-3")].into());
+    let progress = run(&job, &archive);
+    assert_eq!((progress.written, progress.without_body), (1, 0));
+    insta::assert_snapshot!(read(&job.path), @r"
+    id,created_at,last_event,to,cc,bcc,from,reply_to,subject,scheduled_at,message_id
+    49a3999c-3,2026-11-20T08:03:00Z,delivery_delayed,ana@example.com,,,Acme <hello@acme.example>,,•••••• is your code,,
+    ");
+}
+
+#[test]
+fn marked_emails_are_exported_in_list_order() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let mut job = job(&folder, SetFormat::JsonLines);
+    let ids = ["49a3999c-0", "49a3999c-4", "unknown"].map(EmailId::new);
+    job.scope = ExportScope::Emails(ids.into());
+    let plan = job.plan(&archive, &CancellationToken::new()).unwrap();
+    job.scope = plan.scope;
+    let progress = run(&job, &archive);
+    let text = read(&job.path);
+    let first = text.find("49a3999c-4").unwrap();
+    assert!(first < text.find("49a3999c-0").unwrap(), "{text}");
+    assert_eq!((progress.written, progress.failed), (2, 1));
+    assert_eq!(
+        progress.first_failure.as_deref(),
+        Some("unknown: it is no longer in the archive")
+    );
+}
+
+#[test]
+fn existing_file_is_refused_before_anything_is_counted() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
+    let job = job(&folder, SetFormat::Csv);
+    std::fs::write(&job.path, "mine").unwrap();
+    let error = job.plan(&archive, &CancellationToken::new()).unwrap_err();
+    assert!(error.message.ends_with("choose another name"), "{error:?}");
+    // One that appears after the plan stays, too.
+    let progress = run(&job, &archive);
+    assert!(progress.error.is_some());
+    assert_eq!(read(&job.path), "mine");
+}
+
+#[test]
+fn batches_are_joined_without_gap_or_repetition() {
+    let (folder, archive) = (
+        tempfile::tempdir().unwrap(),
+        Archive::open(&ArchiveLocation::Memory).unwrap(),
+    );
+    let count = BATCH_LEN * 2 + 7;
+    let lines: Vec<String> = (0..count)
+        .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#))
+        .collect();
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    archive
+        .import(lines.join("\n").as_bytes(), now, |_| {})
+        .unwrap();
+    for scope in [
+        everything(),
+        ExportScope::Emails(
+            (0..count)
+                .map(|n| EmailId::new(format!("id-{n}")))
+                .collect(),
+        ),
+    ] {
+        let job = ExportJob {
+            scope,
+            ..job(&folder, SetFormat::JsonLines)
+        };
+        let progress = run(&job, &archive);
+        assert_eq!(progress.written, count as u64);
+        let text = read(&job.path);
+        let distinct: BTreeSet<&str> = text.lines().collect();
+        assert_eq!((text.lines().count(), distinct.len()), (count, count));
+        std::fs::remove_file(&job.path).unwrap();
+    }
+}

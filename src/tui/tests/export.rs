@@ -1,0 +1,120 @@
+//! Ring 3: sets of emails marked and exported by keys, into real files.
+
+use std::path::Path;
+
+use ratatui::layout::Size;
+
+use crate::export::NOT_EXPORTED;
+use crate::tui::LoopExit;
+use crate::tui::tests::harness::TuiHarness;
+
+const WIDE: Size = Size {
+    width: 160,
+    height: 45,
+};
+
+/// Presses `E`, chooses the format after `moves`, and types the destination.
+async fn export_to(it: &mut TuiHarness, moves: &str, path: &Path) {
+    it.press(&format!("E {moves} Enter Ctrl-u")).await;
+    it.paste(path.to_str().unwrap()).await;
+    it.press("Enter").await;
+}
+
+fn count_files(folder: &Path, extension: &str) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries
+        .filter(|entry| {
+            let path = entry.as_ref().unwrap().path();
+            path.extension().is_some_and(|found| found == extension)
+        })
+        .count()
+}
+
+fn notice(it: &TuiHarness) -> String {
+    it.program.model().notice.clone().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn marked_emails_become_files_with_retrieved_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let mut it = TuiHarness::start(WIDE, 60).await;
+    it.press("x j j V j j j V").await;
+    assert!(
+        it.screen().contains("5 marked") || notice(&it).contains("marked 5"),
+        "{}",
+        it.screen()
+    );
+    export_to(&mut it, "", &path).await;
+    assert!(
+        it.screen().contains("Retrieve and export"),
+        "{}",
+        it.screen()
+    );
+    assert!(!path.exists(), "nothing is written before the question");
+    it.press("Enter").await;
+    it.until(|model| model.export.running.is_none()).await;
+    assert_eq!(count_files(&path, "eml"), 5, "{}", notice(&it));
+    assert!(
+        notice(&it).starts_with("exported 5 emails to "),
+        "{}",
+        notice(&it)
+    );
+    assert!(!path.join(NOT_EXPORTED).exists());
+}
+
+#[tokio::test]
+async fn filter_becomes_lines_and_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut it = TuiHarness::start(WIDE, 60).await;
+    let lines = folder.path().join("out.jsonl");
+    export_to(&mut it, "j j j j", &lines).await;
+    it.press("k k k j Enter").await;
+    it.until(|model| model.export.running.is_none()).await;
+    let text = std::fs::read_to_string(&lines).unwrap();
+    assert_eq!(text.lines().count(), 60, "{}", notice(&it));
+
+    let records = folder.path().join("out.csv");
+    export_to(&mut it, "j j j j j", &records).await;
+    it.until(|model| model.export.running.is_none()).await;
+    let text = std::fs::read_to_string(&records).unwrap();
+    assert_eq!(text.lines().count(), 61, "{}", notice(&it));
+}
+
+#[tokio::test]
+async fn unreachable_service_leaves_a_list_of_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    let mut it = TuiHarness::start(WIDE, 20).await;
+    it.press("*").await;
+    it.unplug().await;
+    export_to(&mut it, "", &path).await;
+    it.press("Enter").await;
+    it.until(|model| model.export.running.is_none()).await;
+    let written = count_files(&path, "eml");
+    let list = std::fs::read_to_string(path.join(NOT_EXPORTED)).unwrap();
+    assert_eq!(written + list.lines().count(), 20, "{list}");
+    assert!(notice(&it).contains("not-exported.txt"), "{}", notice(&it));
+}
+
+#[tokio::test]
+async fn existing_destination_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut it = TuiHarness::start(WIDE, 20).await;
+    export_to(&mut it, "j", folder.path()).await;
+    assert!(notice(&it).contains("exists already"), "{}", notice(&it));
+}
+
+#[tokio::test]
+async fn piped_email_leaves_the_loop_for_the_command() {
+    let mut it = TuiHarness::start(WIDE, 20).await;
+    it.press("Enter").await;
+    it.press("|").await;
+    it.paste("wc -l").await;
+    it.press("Enter").await;
+    let Some(LoopExit::RunCommand(piped)) = &it.loop_exit else {
+        panic!("the command gets the terminal: {}", it.screen());
+    };
+    assert_eq!(piped.command, "wc -l");
+    assert_eq!(piped.email.summary.id.as_str(), it.selected());
+}
