@@ -1,7 +1,6 @@
 //! `EffectRunner`: turns each effect into exactly one later message.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use super::queries::{
     load_counts, load_email, load_email_and_history, load_recipient_summary, no_key_error, renew,
     task_error, to_sync_update,
 };
-use super::session::{OpenedSession, Session, SessionOpener};
+use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{
@@ -23,36 +22,10 @@ use crate::app::{
 };
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::export;
 use crate::query::{Query, complete};
 use crate::sync::Engine;
-
-/// What the program uses of the outside, in every session.
-pub struct Environment<S: EmailApi> {
-    pub opener: Arc<dyn SessionOpener<S>>,
-    pub timer: TimerFn,
-    pub clock: Clock,
-    /// Where a debug build panics, for tests.
-    pub panic_at: Option<FaultPoint>,
-}
-
-/// Waits until a timer fires. Tests pass one that they fire themselves.
-pub type TimerFn =
-    Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
-
-/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
-/// requests of several users are not sent at the same moment.
-pub fn system_timer() -> TimerFn {
-    Arc::new(|kind, pause| {
-        let pause = match kind {
-            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
-            TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
-        };
-        Box::pin(tokio::time::sleep(pause))
-    })
-}
 
 /// The shortest time between two reads of what other processes store, so that the screen does not
 /// follow a sync page by page.
@@ -149,10 +122,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &cancel);
-                    Message::WindowLoaded(
-                        request,
-                        found.and_then(|found| found.ok_or_else(cancelled_error)),
-                    )
+                    let window = found.and_then(|found| found.ok_or_else(cancelled_error));
+                    Message::WindowLoaded(request, window)
                 });
             }
             Effect::CountEmails {
@@ -416,8 +387,8 @@ impl<S: EmailApi> EffectRunner<S> {
             Effect::PlanExport(request, job) => {
                 let cancel = renew(&mut self.export_guard);
                 self.spawn_blocking(move || {
-                    let plan = job.plan(&archive, &cancel);
-                    Message::ExportPlanned(request, plan.map(|plan| (job, plan)))
+                    let plan = job.plan(&archive, &cancel).map(|plan| (job, plan));
+                    Message::ExportPlanned(request, plan)
                 });
             }
             Effect::ExportBatch {

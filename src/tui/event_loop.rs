@@ -12,9 +12,9 @@ use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
 use super::disputed_rows::DisputedRows;
-use super::effect_runner::{EffectRunner, Environment};
+use super::effect_runner::EffectRunner;
 use super::input::Input;
-use super::session::Session;
+use super::session::{Environment, Session};
 use crate::api::EmailApi;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, PipedCommand};
 use crate::archive::ProcessLock;

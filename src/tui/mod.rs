@@ -26,9 +26,9 @@ use rustix::process::{Signal, kill_current_process_group};
 use tokio::time::Instant;
 
 pub use compact_backend::CompactBackend;
-pub use effect_runner::{Environment, system_timer};
+
 pub use event_loop::{EventLoop, LoopExit};
-pub use session::Session;
+pub use session::{Environment, Session, system_timer};
 pub use sessions::SessionFactory;
 
 use crate::api::EmailApi;

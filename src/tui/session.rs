@@ -1,4 +1,4 @@
-//! `Session`: an open profile with everything that is closed when it is left.
+//! `Session`: an open profile with everything that is closed when it is left; and `Environment`, which stays.
 
 use std::fs::{self, OpenOptions};
 use std::future::Future;
@@ -6,14 +6,17 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
 use crate::api::EmailApi;
 use crate::app::session::{ConfirmAnswer, ConfirmDialog};
-use crate::app::{ProfileChoice, SessionInfo, SessionTarget};
+use crate::app::{ProfileChoice, SessionInfo, SessionTarget, TimerKind};
 use crate::archive::Archive;
-use crate::config::{SecretInput, ViewStore};
+use crate::config::clock::Clock;
+use crate::config::{FaultPoint, SecretInput, ViewStore};
 use crate::error::Error;
 use crate::sync::Engine;
 
@@ -52,6 +55,31 @@ impl<S: EmailApi> Session<S> {
             _background_tasks: JoinSet::new(),
         }
     }
+}
+
+/// What the program uses of the outside, in every session.
+pub struct Environment<S: EmailApi> {
+    pub opener: Arc<dyn SessionOpener<S>>,
+    pub timer: TimerFn,
+    pub clock: Clock,
+    /// Where a debug build panics, for tests.
+    pub panic_at: Option<FaultPoint>,
+}
+
+/// Waits until a timer fires. Tests pass one that they fire themselves.
+pub type TimerFn =
+    Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
+/// requests of several users are not sent at the same moment.
+pub fn system_timer() -> TimerFn {
+    Arc::new(|kind, pause| {
+        let pause = match kind {
+            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
+            TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
+        };
+        Box::pin(tokio::time::sleep(pause))
+    })
 }
 
 /// Opens sessions. Its methods block, except the check of a key.

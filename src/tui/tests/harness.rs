@@ -16,7 +16,7 @@ use crate::config::{
 };
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
-use crate::tui::effect_runner::TimerFn;
+use crate::tui::session::TimerFn;
 use crate::tui::{Environment, EventLoop, LoopExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
