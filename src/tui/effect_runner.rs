@@ -10,8 +10,8 @@ use tokio_util::sync::DropGuard;
 use super::desktop;
 use super::queries::{
     CancellableSource, RenderCache, cancelled_error, collect_ids, export_batch, load_changes,
-    load_counts, load_email, load_email_and_history, load_recipient_summary, no_key_error, renew,
-    task_error, to_sync_update,
+    load_counts, load_email, load_email_and_history, load_recipient_summary, message_of_joined,
+    no_key_error, renew, to_sync_update,
 };
 use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
@@ -594,8 +594,4 @@ impl<S: EmailApi> Drop for EffectRunner<S> {
     fn drop(&mut self) {
         self.process_lock().release();
     }
-}
-
-fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
-    joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
 }

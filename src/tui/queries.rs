@@ -292,6 +292,10 @@ pub(super) fn task_error(error: &JoinError) -> Error {
     Error::new(ErrorKind::Internal, message)
 }
 
+pub(super) fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
+    joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
+}
+
 /// The most bodies in the cache: a screenful of neighbours in one view.
 const MAX_BODIES: usize = 24;
 /// The most lines in the cache. An ordinary email has a hundred, a hostile one fifty thousand.

@@ -54,10 +54,10 @@ fn next_and_previous_email_while_reading() {
 #[test]
 fn unbound_key_is_reported_and_prefix_waits() {
     let mut world = World::at_rest(120, 40, Mailbox::of(50));
-    world.press("x");
+    world.press("Q");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("x does nothing here; ? shows the keys")
+        Some("Q does nothing here; ? shows the keys")
     );
     world.press("j g");
     assert_eq!(
