@@ -34,7 +34,7 @@ pub use sessions::SessionFactory;
 use crate::api::EmailApi;
 use crate::app::ExitReason;
 use crate::error::{Error, ErrorKind};
-use crate::signals::{self, Signals};
+use crate::signals::{self, InterruptsIgnored, Signals};
 use crate::view::RenderCtx;
 use terminal::{TerminalGuard, TerminalWriter};
 
@@ -141,6 +141,9 @@ async fn run_in_terminal<S: EmailApi>(
                 let mut events = EventStream::new();
                 drop(guard);
                 program.process_lock().release();
+                // Ctrl-C is for the command. Its signal may be read after the end of the command, so
+                // it is ignored until the next key.
+                let _ignored = InterruptsIgnored::new();
                 let ended = tokio::select! {
                     biased;
                     number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
@@ -153,6 +156,8 @@ async fn run_in_terminal<S: EmailApi>(
                     number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
                     () = wait_for_key(&mut events) => {}
                 }
+                // The output of the next command begins on a line of its own.
+                TerminalWriter.write_all(b"\r\n")?;
                 guard = keys.enter_screen(mouse)?;
                 program.replace_events(Some(events));
                 program.resume_after(ended)?;

@@ -11,13 +11,9 @@ use tokio::process::Command;
 
 use crate::app::{Message, PipedCommand};
 use crate::render;
-use crate::signals::InterruptsIgnored;
 
 /// Runs the command; returns its end as a message.
-///
-/// Ctrl-C and Ctrl-\ end the command and not this program, as in a shell.
 pub(super) async fn run(piped: PipedCommand) -> Message {
-    let _ignored = InterruptsIgnored::new();
     let PipedCommand {
         command,
         email,
@@ -35,7 +31,8 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
     let modes = tcgetattr(rustix::stdio::stdin());
     let ended = run_shell(&command, &input).await;
     if let Ok(modes) = modes {
-        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes);
+        // `Flush` drops keys that the command did not read.
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &modes);
     }
     Message::CommandEnded {
         command,
