@@ -144,6 +144,15 @@ impl Model {
         });
     }
 
+    /// Chooses a link as Enter does in the list of links.
+    pub(super) fn choose_link(&mut self, index: usize) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Links,
+            selected: index,
+        });
+        self.confirm_chooser();
+    }
+
     pub(super) fn check_links(&self) -> Result<(), String> {
         self.check_selected()?;
         match self.body() {

@@ -515,7 +515,7 @@ impl Model {
     }
 
     /// The keys for the hint line with what they do, most important first, the key of the help last.
-    pub fn key_hints(&self) -> Vec<(String, &'static str)> {
+    pub fn key_hints(&self) -> Vec<(String, Command)> {
         let focus = self.focus();
         let filtered = !self.list.filter.is_empty();
         let empty = self.list.rows().is_empty();
@@ -541,7 +541,7 @@ impl Model {
             .filter(possible)
             .filter_map(|command| {
                 let key = self.session.keymap.key_for(focus, *command)?;
-                Some((key, command.spec().hint))
+                Some((key, *command))
             })
             .collect()
     }

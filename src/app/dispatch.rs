@@ -7,7 +7,7 @@ use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::{Arrangement, Layout, PaneSettings};
-use super::message::MouseInput;
+use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
 use super::reader::ReaderState;
 use super::search::Filter;
@@ -409,6 +409,15 @@ impl Model {
                     }
                 }
             }
+        }
+    }
+
+    pub(super) fn handle_click(&mut self, target: ClickTarget) {
+        self.notice = None;
+        self.user_acted = true;
+        match target {
+            ClickTarget::Command(command) => self.dispatch(command),
+            ClickTarget::Link(index) => self.choose_link(index),
         }
     }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
-#[cfg(test)]
 use super::commands::Command;
 use super::effect::{ClipboardText, RequestId, RequestKind, TimerKind};
 use super::keymap::Key;
@@ -34,6 +33,7 @@ pub enum Message {
     /// The text is a secret: it may be an API key.
     Pasted(SecretInput),
     Mouse(MouseInput),
+    Clicked(ClickTarget),
     /// A command without a key, for tests.
     #[cfg(test)]
     Command(Command),
@@ -113,6 +113,15 @@ pub enum MouseInput {
         at: Position,
         down: bool,
     },
+}
+
+/// What a press of the mouse hits beside rows and panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClickTarget {
+    /// A tab, or the key of a command in the hint line.
+    Command(Command),
+    /// A link of the open email, by its index.
+    Link(usize),
 }
 
 /// Counts of a list.

@@ -178,6 +178,7 @@ impl Model {
             Message::KeyPressed(key) => self.handle_key(key),
             Message::Pasted(text) => self.insert_text(text.expose()),
             Message::Mouse(pointer) => self.handle_mouse(pointer),
+            Message::Clicked(target) => self.handle_click(target),
             #[cfg(test)]
             Message::Command(command) => self.dispatch(command),
             Message::Resized(size) => {

@@ -16,7 +16,7 @@ use super::effect_runner::EffectRunner;
 use super::input::Input;
 use super::session::{Environment, Session};
 use crate::api::EmailApi;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, PipedCommand};
+use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, MouseInput, PipedCommand};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
@@ -217,6 +217,12 @@ where
                 }
                 Err(error) => Message::Fatal(error),
             },
+            Message::Mouse(MouseInput::Pressed(at)) => {
+                match view::click_target(&self.model, &self.ctx, at) {
+                    Some(target) => Message::Clicked(target),
+                    None => message,
+                }
+            }
             message => message,
         };
         if let Message::KeyPressed(_) = message {

@@ -18,8 +18,9 @@ pub use render_ctx::{Glyphs, RenderCtx};
 pub use theme::Theme;
 
 use ratatui::Frame;
+use ratatui::layout::Position;
 
-use crate::app::{Arrangement, Layout, Model};
+use crate::app::{Arrangement, ClickTarget, Focus, Layout, Model};
 
 /// Draws the whole screen.
 pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
@@ -48,6 +49,21 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         overlays::draw_banner(&model.banner, layout.main, ctx, frame);
     }
     ctx.glyphs.replace_symbols(frame.buffer_mut());
+}
+
+/// Returns what a press of the mouse hits: a key hint, a tab, a link. Rows and panes are known to the
+/// model itself.
+pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
+    let layout = model.layout();
+    if model.focus() == Focus::Prompt {
+        None
+    } else if layout.bottom.contains(at) {
+        status_bar::command_at(model, &layout, ctx, at.x).map(ClickTarget::Command)
+    } else if matches!(model.focus(), Focus::List | Focus::Reader) {
+        reader::target_at(model, &layout, at)
+    } else {
+        None
+    }
 }
 
 fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {

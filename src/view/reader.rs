@@ -1,7 +1,7 @@
 //! Draws the reader: header, tabs of the body views, body.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -12,7 +12,7 @@ use super::theme::Theme;
 use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Layout, MARGIN, Model, ReaderState, line_width};
+use crate::app::{ClickTarget, Command, Layout, MARGIN, Model, ReaderState, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
@@ -94,6 +94,53 @@ pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut F
     };
     let tabs = build_view_tabs(model, hidden, area.width.into(), ctx);
     draw_lines([&tabs], area, frame);
+}
+
+/// Returns what is at this position of the reader or of the divider: a tab or a link.
+pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTarget> {
+    let tab = |column: u16| {
+        let mut end = 1;
+        let commands = [
+            Command::ShowRendered,
+            Command::ShowText,
+            Command::ShowSource,
+            Command::ShowRaw,
+        ];
+        BodyView::ALL
+            .into_iter()
+            .zip(commands)
+            .find_map(|(view, command)| {
+                let start = end;
+                end += view.label().len() + 3;
+                let label = start..end - 1;
+                label
+                    .contains(&usize::from(column))
+                    .then_some(ClickTarget::Command(command))
+            })
+    };
+    if layout.has_tabs_in_divider() && layout.divider.contains(at) {
+        return tab(at.x - layout.divider.x);
+    }
+    let area = inset(layout.reader, MARGIN, MARGIN);
+    let row = model.list.selected().filter(|_| area.contains(at))?;
+    let header = model.reader.header(row);
+    let line = usize::from(at.y - area.y) + model.reader.scroll;
+    if let Some(line) = header.get(line) {
+        let is_tabs = matches!(line, HeaderLine::ViewBar(_));
+        return tab(at.x - area.x).filter(|_| is_tabs);
+    }
+    let ReaderState::Ready(_, Some(body)) = model.reader_state() else {
+        return None;
+    };
+    let line = body.lines.get(line - header.len())?;
+    let pan = if line.wide { model.reader.pan } else { 0 };
+    let mut end = 0;
+    let span = line.spans.iter().find(|span| {
+        end += span.text.width();
+        end > usize::from(at.x - area.x + pan)
+    });
+    let link = span?.style.link?;
+    Some(ClickTarget::Link(link.into()))
 }
 
 /// Returns the screen row of a line of the email, if it is visible.

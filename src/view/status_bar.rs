@@ -42,6 +42,33 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         // The prompt is drawn here, with its own keys.
         return;
     }
+    let (left, right) = build_bottom(model, layout, ctx);
+    draw_bar(left, right, layout.bottom, ctx, frame);
+}
+
+/// Returns the command whose key or hint is drawn in this column of the status bar.
+pub fn command_at(model: &Model, layout: &Layout, ctx: &RenderCtx, column: u16) -> Option<Command> {
+    let (left, _) = build_bottom(model, layout, ctx);
+    let hints = model.key_hints();
+    let mut end = 0;
+    let mut last = None;
+    for span in &left {
+        let hint = hints.iter().find(|(key, _)| *key == span.content);
+        last = hint.map(|(_, command)| *command).or(last);
+        end += span.width();
+        if usize::from(column) < end {
+            return last;
+        }
+    }
+    None
+}
+
+/// The spans at the left and the right end of the status bar.
+fn build_bottom<'a>(
+    model: &Model,
+    layout: &Layout,
+    ctx: &RenderCtx,
+) -> (Vec<Span<'a>>, Vec<Span<'a>>) {
     let columns = layout.bottom.width;
     // On a narrow screen, the key that goes back is worth more than information.
     let share = if columns < 60 { 5 } else { 2 };
@@ -53,8 +80,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     };
     let used = right.iter().map(Span::width).sum::<usize>().max(reserved);
     let rest = columns.saturating_sub(u16::try_from(used).unwrap_or(u16::MAX));
-    let left = build_bottom_left(model, ctx, rest);
-    draw_bar(left, right, layout.bottom, ctx, frame);
+    (build_bottom_left(model, ctx, rest), right)
 }
 
 /// Draws `left` and `right` at the ends of `area`; cuts the left one if both do not fit.
@@ -441,7 +467,8 @@ fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: 
     let mut rest = usize::from(width).saturating_sub(used);
     let hints = model.key_hints();
     let last = hints.len().saturating_sub(1);
-    for (n, (key, hint)) in hints.into_iter().enumerate() {
+    for (n, (key, command)) in hints.into_iter().enumerate() {
+        let hint = command.spec().hint;
         let gap = if n == last { "" } else { "  " };
         let hint = format!(" {hint}{gap}");
         let columns = key.width() + hint.trim_end().width() + 2;

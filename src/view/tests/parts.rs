@@ -3,11 +3,13 @@
 use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::env::{World, session};
-use crate::app::{Effect, Message, SyncUpdate};
+use crate::app::{ClickTarget, Command, Effect, LoopEffect, Message, SyncUpdate};
 use crate::archive::{Coverage, MissingReason, MissingUpstream};
 use crate::config::{HistorySpan, ThemeConfig};
 use crate::error::{Error, ErrorKind};
-use crate::view::{Glyphs, RenderCtx, Theme};
+use crate::text::width::DisplayWidth as _;
+use crate::view::{Glyphs, RenderCtx, Theme, click_target};
+use ratatui::layout::Position;
 use ratatui::style::Modifier;
 use std::time::Duration;
 
@@ -262,5 +264,50 @@ fn every_size_draws_without_control_characters() {
                 );
             }
         }
+    }
+}
+
+/// Returns where this text is drawn first.
+fn position_of(world: &World, text: &str) -> Position {
+    let shown = screen(world);
+    let found = shown.lines().zip(0..).find_map(|(line, y)| {
+        let before = &line[..line.find(text)?];
+        Some(Position::new(u16::try_from(before.width()).unwrap(), y))
+    });
+    found.unwrap_or_else(|| panic!("no {text}:\n{shown}"))
+}
+
+#[test]
+fn tabs_hints_and_links_can_be_clicked() {
+    let mut mailbox = varied();
+    let html = "<p>Hello, <a href='https://example.com/order'>your order</a> came.";
+    mailbox.html = Some(html.into());
+    for (width, height) in [(160, 45), (80, 24)] {
+        let mut world = World::at_rest(width, height, mailbox.clone());
+        let target = |world: &World, text: &str| {
+            let Position { x, y } = position_of(world, text);
+            click_target(&world.model, &render_ctx(), Position::new(x + 1, y))
+        };
+        let command = |command| Some(ClickTarget::Command(command));
+        assert_eq!(target(&world, "source"), command(Command::ShowSource));
+        assert_eq!(target(&world, "rendered"), command(Command::ShowRendered));
+        assert_eq!(target(&world, "Enter read"), command(Command::Open));
+        assert_eq!(target(&world, "? help"), command(Command::Help));
+        assert_eq!(target(&world, "Hello"), None);
+        assert_eq!(
+            target(&world, "ana.lopez"),
+            None,
+            "rows belong to the model"
+        );
+        let link = target(&world, "your order").unwrap();
+        assert_eq!(link, ClickTarget::Link(0));
+        world.happen(Message::Clicked(link));
+        assert!(
+            world.asked.iter().any(|effect| matches!(
+                effect,
+                Effect::Loop(LoopEffect::SetClipboard { text, .. }) if text == "https://example.com/order"
+            )),
+            "without a browser, the link is copied"
+        );
     }
 }
