@@ -115,6 +115,7 @@ fn print_matches(
     let mut oldest = OldestConfirmation::default();
     let mut exit = None;
     let mut has_more = false;
+    let reveal = printer.layout.reveal;
     let result = archive.for_each_match(query, &CancellationToken::default(), |row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
@@ -124,7 +125,7 @@ fn print_matches(
         {
             oldest.add(row.confirmed_at);
         }
-        let cells = || columns.iter().map(|column| column.value(&row));
+        let cells = || columns.iter().map(|column| column.value(&row, reveal));
         let printed = printer.print(
             |layout| match columns {
                 _ if search.csv => csv_record(cells()),

@@ -12,12 +12,13 @@ use super::escape::add_checked_at;
 use super::format::{format_api_time_long, format_time, format_time_long};
 use super::freshness::{is_fresh, may_change};
 use super::output::{CommandExit, Output, OutputFormat};
+use super::table::shown_subject;
 use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, Email, EmailId};
-use crate::render::{Body, BodyView, ansi, lay_out, lay_out_html};
+use crate::render::{Body, BodyView, ansi, lay_out, lay_out_html, lay_out_masked};
 use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
@@ -57,7 +58,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             ctx.out
                 .note(&format!("{age}; without --offline the service is asked"));
         }
-        return print_email(&copy, show, zone, ctx.out);
+        return print_email(&copy, show, zone, ctx);
     }
     let archive = open_archive::open_or_note(ctx);
     let load_copy = || archive.as_ref().map_or(Ok(None), load_copy);
@@ -68,7 +69,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     });
     let has_copy = !show.fresh && copy.is_some();
     let error = match retrieve(&id, archive.as_ref(), has_copy, ctx)? {
-        Ok(email) => return print_email(&email, show, zone, ctx.out),
+        Ok(email) => return print_email(&email, show, zone, ctx),
         Err(error) => error,
     };
     // A copy without its body has no other form than text for people.
@@ -88,7 +89,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
         ctx.out.note(&format!("{}; {age}", error.message));
     }
-    print_email(&copy, show, zone, ctx.out)
+    print_email(&copy, show, zone, ctx)
 }
 
 /// Retrieves the email and stores it; with a copy at hand, retries are few.
@@ -191,8 +192,10 @@ fn print_email(
     shown: &ShownEmail,
     show: &ShowArgs,
     zone: &TimeZone,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
+    let reveal = ctx.settings.reveal;
+    let out = &mut *ctx.out;
     let email = &shown.email;
     let view = match effective_form(show, out) {
         ShowForm::Json => {
@@ -223,7 +226,7 @@ fn print_email(
             BodyView::Text
         }
         ShowForm::Rendered => {
-            out.write_data(&format_header(shown, zone))?;
+            out.write_data(&format_header(shown, zone, reveal))?;
             if !shown.has_body {
                 out.write_data("the body was never fetched\n")?;
                 return out.flush();
@@ -232,7 +235,15 @@ fn print_email(
         }
     };
     let width = layout_width(show.width, out);
-    write_body(&lay_out(email, view, width), false, out)
+    if reveal || view == BodyView::Source {
+        return write_body(&lay_out(email, view, width), false, out);
+    }
+    let body = lay_out_masked(email, view, width);
+    write_body(&body, false, out)?;
+    if body.has_secrets {
+        out.note("codes and links that work once are masked; --reveal shows them");
+    }
+    Ok(())
 }
 
 /// Returns the part, or an error that names a form which the email has.
@@ -244,7 +255,7 @@ fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Resu
 }
 
 /// Formats what is known beside the body, a line each, and a blank line.
-fn format_header(shown: &ShownEmail, zone: &TimeZone) -> String {
+fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
     let Email { summary, tags, .. } = &shown.email;
     let status = &summary.status;
     let confirmed = match shown.confirmed_at {
@@ -267,7 +278,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone) -> String {
         ("bcc", format_recipients(&summary.bcc)),
         ("from", summary.from.to_string()),
         ("reply-to", format_recipients(&summary.reply_to)),
-        ("subject", summary.subject.to_string()),
+        ("subject", shown_subject(summary, reveal).into_owned()),
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
         ("tags", tags.join(" ")),

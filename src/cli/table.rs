@@ -1,5 +1,7 @@
 //! An email as one line: fields between tabs for programs, aligned columns for people.
 
+use std::borrow::Cow;
+
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,6 +13,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status, Summary};
+use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
 
@@ -37,6 +40,7 @@ impl<'a> RowPrinter<'a> {
             layout: RowLayout {
                 columns: ctx.out.columns,
                 colour: ctx.out.colour,
+                reveal: ctx.settings.reveal,
                 zone: ctx.settings.zone.clone(),
                 now: ctx.now(),
             },
@@ -84,6 +88,8 @@ pub(super) struct RowLayout {
     /// Width of the terminal; without one, fields are separated by tabs.
     pub(super) columns: Option<u16>,
     pub(super) colour: bool,
+    /// Whether codes in subjects are shown.
+    pub(super) reveal: bool,
     pub(super) zone: TimeZone,
     /// The present; a time of another year is shown as a date.
     pub(super) now: Timestamp,
@@ -96,8 +102,20 @@ impl RowLayout {
     pub(super) fn format(&self, summary: &Summary, is_gone: bool) -> String {
         match self.columns {
             Some(width) => self.format_columns(summary, is_gone, width.into()),
-            None => tab_separated(summary),
+            None => self.format_tab_separated(summary),
         }
+    }
+
+    /// Formats time (UTC), status, recipients, subject and id, separated by tabs.
+    fn format_tab_separated(&self, summary: &Summary) -> String {
+        [
+            &*format_utc(&summary.created),
+            summary.status.label(),
+            &join(&summary.to, ",", |address| address.email.to_string()),
+            &shown_subject(summary, self.reveal),
+            &summary.id.to_safe_text(),
+        ]
+        .join("\t")
     }
 
     /// Formats status, recipient, subject, time and, if it fits, the id.
@@ -120,15 +138,15 @@ impl RowLayout {
             summary.status.symbol(),
             summary.status.label()
         );
-        let subject = match &*summary.subject {
-            "" => NO_SUBJECT,
+        let subject = match shown_subject(summary, self.reveal) {
+            subject if subject.is_empty() => NO_SUBJECT.into(),
             subject => subject,
         };
         let mut row = format!(
             "{} {} {} {:>TIME_WIDTH$}",
             self.colour_status(fit_width(&status, STATUS_WIDTH), &summary.status),
             fit_width(&to, to_width),
-            fit_width(subject, subject_width),
+            fit_width(&subject, subject_width),
             self.format_time(&summary.created)
         );
         if with_id {
@@ -174,16 +192,13 @@ impl RowLayout {
     }
 }
 
-/// Formats time (UTC), status, recipients, subject and id, separated by tabs.
-fn tab_separated(summary: &Summary) -> String {
-    [
-        &*format_utc(&summary.created),
-        summary.status.label(),
-        &join(&summary.to, ",", |address| address.email.to_string()),
-        &summary.subject,
-        &summary.id.to_safe_text(),
-    ]
-    .join("\t")
+/// Returns the subject, with its codes masked unless `reveal`.
+pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
+    if reveal {
+        Cow::Borrowed(&summary.subject)
+    } else {
+        secrets::mask_codes(&summary.subject)
+    }
 }
 
 fn fit_width(text: &str, width: usize) -> String {
@@ -250,7 +265,7 @@ impl Column {
     }
 
     /// Returns the value of an email; it has no tab or newline.
-    pub(super) fn value(self, row: &EmailRow) -> String {
+    pub(super) fn value(self, row: &EmailRow, reveal: bool) -> String {
         let mail = &row.summary;
         let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
         let utc = |time: Option<Timestamp>| time.map(|at| at.to_string()).unwrap_or_default();
@@ -265,7 +280,7 @@ impl Column {
             Self::Bcc => addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
             Self::ReplyTo => addresses(&mail.reply_to),
-            Self::Subject => mail.subject.to_string(),
+            Self::Subject => shown_subject(mail, reveal).into_owned(),
             Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
             Self::Id => mail.id.to_safe_text().to_string(),
             Self::MessageId => mail.message_id.to_string(),
@@ -289,11 +304,23 @@ mod tests {
         })
     }
 
+    #[test]
+    fn codes_in_subjects_are_masked_unless_revealed() {
+        let mail = summary(&["ana@example.com"], "482913 is your code", "delivered");
+        for columns in [None, Some(80)] {
+            let mut layout = layout(columns);
+            assert!(!layout.format(&mail, false).contains("482913"));
+            layout.reveal = true;
+            assert!(layout.format(&mail, false).contains("482913 is your code"));
+        }
+    }
+
     fn layout(columns: Option<u16>) -> RowLayout {
         let zone = TimeZone::get("Europe/Madrid").unwrap_or(TimeZone::fixed(jiff::tz::offset(1)));
         RowLayout {
             columns,
             colour: false,
+            reveal: false,
             zone,
             now: "2026-11-20T12:00:00Z".parse().unwrap(),
         }

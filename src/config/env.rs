@@ -159,6 +159,8 @@ pub(crate) struct Flags {
     pub(crate) base_url: Option<String>,
     /// Whether nothing may be kept on disk.
     pub(crate) in_memory: bool,
+    /// Whether secrets are shown unmasked.
+    pub(crate) reveal: bool,
     /// Requests a second.
     pub(crate) rate: Option<f64>,
     /// Certificates to trust beside the system's.

@@ -88,7 +88,7 @@ impl Settings {
             views: file.views.unwrap_or_else(built_in_views),
             clipboard: file.clipboard,
             columns: file.columns.clone(),
-            reveal: profile.reveal,
+            reveal: flags.reveal || profile.reveal,
             warnings: file.warnings,
         })
     }

@@ -69,6 +69,9 @@ pub struct Global {
     /// Keep nothing on disk
     #[arg(long, global = true)]
     pub in_memory: bool,
+    /// Show one-time codes and links that work once
+    #[arg(long, global = true)]
+    pub reveal: bool,
     /// Requests a second, shared with what your team sends
     #[arg(long, global = true, value_name = "N")]
     pub rate: Option<f64>,
@@ -221,6 +224,7 @@ impl Global {
             profile,
             base_url,
             in_memory,
+            reveal,
             rate,
             ca_file,
             utc,
@@ -231,6 +235,7 @@ impl Global {
             profile: profile.clone(),
             base_url: base_url.clone(),
             in_memory: *in_memory,
+            reveal: *reveal,
             rate: *rate,
             ca_file: ca_file.clone(),
             prompting: Prompting::Allowed,
