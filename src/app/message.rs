@@ -59,8 +59,7 @@ pub enum Message {
     /// With the update by one page, if one was due, and the number of statuses still due.
     StatusesRechecked(RequestId, Result<(Option<SyncUpdate>, u64), Error>),
     OlderLoaded(RequestId, Result<SyncUpdate, Error>),
-    /// `None` if another process does the backfill.
-    Backfilled(RequestId, Result<Option<SyncUpdate>, Error>),
+    Backfilled(RequestId, Result<BackfillUpdate, Error>),
     Refreshed(RequestId, Result<SyncUpdate, Error>),
     ProfilesLoaded(RequestId, Result<Vec<ProfileChoice>, Error>),
     /// An error if the service does not accept the key or the key may not read.
@@ -170,6 +169,16 @@ pub struct SyncUpdate {
     pub unreadable: u64,
     /// When any process last requested the newest page; `None` means now.
     pub head_at: Option<Timestamp>,
+}
+
+/// The result of one step of the backfill.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BackfillUpdate {
+    Loaded(SyncUpdate),
+    /// Another process does it.
+    OtherProcess,
+    /// The requests of the day are used up.
+    DayLimit,
 }
 
 /// The result of confirming some emails.

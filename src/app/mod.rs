@@ -43,8 +43,8 @@ pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
 pub use message::{
-    ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail,
-    StatusCheckStep, SyncUpdate,
+    BackfillUpdate, ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message, MouseInput,
+    OpenedEmail, StatusCheckStep, SyncUpdate,
 };
 pub use model::Model;
 pub use prompt::{Prompt, PromptKind, parse_date};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::message::SyncUpdate;
+use super::message::{BackfillUpdate, SyncUpdate};
 use super::model::Model;
 use super::reader::ReaderState;
 use super::session::{SessionInfo, StorageMode};
@@ -66,8 +66,11 @@ pub(super) struct BackfillState {
     pub(super) request: Pending<()>,
     /// Whether there is more to fetch.
     is_active: bool,
-    /// Paused until the next refresh: the service failed, or another process does the backfill.
+    /// Paused until the next refresh: the service failed, another process does the backfill, or the
+    /// requests of the day are used up.
     is_paused: bool,
+    /// Whether the requests of the day were used up at the last step.
+    is_day_used_up: bool,
 }
 
 impl ServiceStatus {
@@ -100,7 +103,7 @@ impl ServiceStatus {
 
     /// Whether older emails are loading in the background.
     pub const fn is_backfilling(&self) -> bool {
-        self.backfill.is_active
+        self.backfill.is_active && !self.backfill.is_day_used_up
     }
 
     /// Whether the service has older emails than the archive, and a request is possible.
@@ -268,6 +271,7 @@ impl ServiceStatus {
                 .parsed
                 .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
         };
+        backfill.is_day_used_up &= backfill.is_active;
         backfill
             .is_active
             .then(|| Effect::Backfill(backfill.request.start()))
@@ -277,15 +281,19 @@ impl ServiceStatus {
     pub fn apply_backfill(
         &mut self,
         request: RequestId,
-        result: Result<Option<SyncUpdate>, Error>,
+        result: Result<BackfillUpdate, Error>,
         now: Timestamp,
     ) -> Option<SyncUpdate> {
         if !self.backfill.request.finish(request) {
             return None;
         }
         let before = self.reach.clone();
-        let result = result.transpose();
-        let update = result.and_then(|result| self.apply_result(result, now));
+        self.backfill.is_day_used_up = matches!(result, Ok(BackfillUpdate::DayLimit));
+        let update = match result {
+            Ok(BackfillUpdate::Loaded(update)) => self.apply_result(Ok(update), now),
+            Ok(BackfillUpdate::OtherProcess | BackfillUpdate::DayLimit) => None,
+            Err(error) => self.apply_result(Err(error), now),
+        };
         match &update {
             Some(update) => self.exhausted = update.new == 0 && self.reach == before,
             None => self.pause_backfill(),
@@ -298,6 +306,11 @@ impl ServiceStatus {
         self.backfill.request.is_current(request)
             && self.backfill.is_active
             && !self.older_request.is_pending()
+    }
+
+    /// Whether the backfill continues tomorrow: the requests of today are used up.
+    pub fn is_backfill_used_up(&self) -> bool {
+        self.backfill.is_day_used_up && self.backfill.setting != HistorySpan::Off
     }
 
     const fn pause_backfill(&mut self) {

@@ -90,7 +90,9 @@ CREATE TABLE listing (
     cutoff INTEGER,                              -- mail before this time was purged and is not stored again
     bodies_stored INTEGER NOT NULL DEFAULT 0,    -- how many bodies were deflated: dictionaries are made from some
     last_request_seq INTEGER NOT NULL DEFAULT 0, -- number of the latest request; see listing/mod.rs
-    head_requested_at INTEGER                    -- when the latest answered request for the newest page was sent
+    head_requested_at INTEGER,                   -- when the latest answered request for the newest page was sent
+    backfill_day INTEGER NOT NULL DEFAULT 0,     -- day of the latest backfill, in days since 1970, UTC
+    backfill_requests INTEGER NOT NULL DEFAULT 0 -- how many requests the backfill has sent on that day
 ) STRICT;
 INSERT INTO listing (id) VALUES (1);
 

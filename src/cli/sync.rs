@@ -17,7 +17,7 @@ use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
-use crate::sync::{Engine, RecheckScope, StopReason, SyncDepth};
+use crate::sync::{BackfillStep, Engine, RecheckScope, StopReason, SyncDepth};
 use crate::text::format::{group_digits, plural};
 
 /// Time between two refreshes of the newest emails.
@@ -333,7 +333,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
         while Instant::now() < until && !self.is_backfilled()? {
-            let Ok(Some(report)) = self.engine.backfill().await else {
+            let Ok(BackfillStep::Loaded(report)) = self.engine.backfill().await else {
                 break;
             };
             let before = self.totals.coverage.clone();

@@ -53,8 +53,8 @@ pub(super) struct ProfileConfig {
     pub(super) in_memory: bool,
     /// The age at which mail is removed; `None` is never.
     pub(super) retention: Option<SignedDuration>,
-    /// The mail that is fetched in the background.
-    pub(super) backfill: HistorySpan,
+    /// The mail that is fetched in the background; [`HistorySpan::DEFAULT_BACKFILL`] if `None`.
+    pub(super) backfill: Option<HistorySpan>,
     pub(super) rate: Option<Rate>,
     /// Certificates to trust beside the system's.
     pub(super) ca_file: Option<PathBuf>,
@@ -338,7 +338,7 @@ impl ConfigReader<'_> {
                             .filter(|span| *span != HistorySpan::Last(SignedDuration::ZERO))
                             .ok_or_else(|| format!("backfill is {}", HistorySpan::SYNTAX))
                     });
-                    profile.backfill = self.check(span, backfill).unwrap_or_default();
+                    profile.backfill = self.check(span, backfill);
                 }
                 "rate" => {
                     let integer = item.as_integer().and_then(|number| i32::try_from(number).ok());

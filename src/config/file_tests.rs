@@ -33,9 +33,9 @@ fn a_whole_file() {
     assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
     assert_eq!(
         acme.backfill,
-        HistorySpan::Last(SignedDuration::from_hours(720))
+        Some(HistorySpan::Last(SignedDuration::from_hours(720)))
     );
-    assert_eq!(file.profiles["other"].backfill, HistorySpan::Off);
+    assert_eq!(file.profiles["other"].backfill, None);
     assert_eq!(
         acme.retention,
         Some(SignedDuration::from_hours(26 * 7 * 24))
@@ -291,7 +291,7 @@ fn example_shows_the_defaults() {
     let file = parse(&example()).unwrap();
     let acme = &file.profiles["acme"];
     assert_eq!(acme.base_url, Some(BaseUrl::resend()));
-    assert_eq!(acme.backfill, HistorySpan::default());
+    assert_eq!(acme.backfill, Some(HistorySpan::DEFAULT_BACKFILL));
     assert_eq!(
         acme.rate.map(|rate| rate.per_second),
         Some(Rate::default().per_second)

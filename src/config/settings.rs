@@ -80,7 +80,7 @@ impl Settings {
             archive,
             in_memory,
             retention: profile.retention,
-            backfill: profile.backfill,
+            backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),
             no_home,
             rate: resolve_rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),

@@ -157,6 +157,9 @@ impl HistorySpan {
     pub(crate) const SYNTAX: &str =
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
+    /// The `backfill` of a profile that names none: what common plans of the service list.
+    pub(crate) const DEFAULT_BACKFILL: Self = Self::Last(SignedDuration::from_hours(30 * 24));
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Self::Off),

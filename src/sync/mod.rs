@@ -39,6 +39,8 @@ pub(crate) struct Engine<S> {
     clock: Clock,
     change_feed: Arc<Mutex<ChangeFeed>>,
     failed_pages: Arc<Mutex<FailedPages>>,
+    /// Requests of the backfill a day, of all processes on the archive.
+    backfill_limit: u64,
 }
 
 /// Releases a process lock when it is dropped.
@@ -61,6 +63,20 @@ const BATCH_SIZE: u32 = 100;
 
 /// Most invalid responses in a row; more are the service's fault, not that of single emails.
 const MAX_INVALID_IN_A_ROW: u32 = 4;
+
+/// Requests that the backfill of all processes on an archive may send a day: as many pages as 30 000 emails
+/// have, and little beside what a team sends.
+const BACKFILL_REQUESTS_A_DAY: u64 = 300;
+
+/// The result of one step of the backfill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BackfillStep {
+    Loaded(SyncReport),
+    /// No request was sent: another process refreshes or loads older mail.
+    OtherProcess,
+    /// No request was sent: those of the day are used up.
+    DayLimit,
+}
 
 /// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -88,7 +104,14 @@ impl<S: EmailApi> Engine<S> {
             clock,
             change_feed: Arc::default(),
             failed_pages: Arc::default(),
+            backfill_limit: BACKFILL_REQUESTS_A_DAY,
         }
+    }
+
+    /// Removes the limit of the backfill, for a service of this process's own.
+    pub(crate) const fn with_unlimited_backfill(mut self) -> Self {
+        self.backfill_limit = u64::MAX;
+        self
     }
 
     /// Returns a clone whose requests have the priority of `handle`, and end when it is canceled.
@@ -159,19 +182,33 @@ impl<S: EmailApi> Engine<S> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
 
-    /// Loads older mail in the background. `None`, without a request, if another process on the same
-    /// archive does this or refreshes.
-    pub(crate) async fn backfill(&self) -> Result<Option<SyncReport>> {
+    /// Loads older mail in the background: one page, unless another process on the same archive does
+    /// this or refreshes, or the requests of the day are used up.
+    pub(crate) async fn backfill(&self) -> Result<BackfillStep> {
         let now = (self.clock)();
         let is_locked = self.run_blocking(move |archive| {
             Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
         });
         if !is_locked.await? {
-            return Ok(None);
+            return Ok(BackfillStep::OtherProcess);
         }
         // For one page only: a full sync in another process need not wait for this one.
         let _guard = LockGuard(self.archive.backfill_lock());
-        self.load_older().await.map(Some)
+        let limit = self.backfill_limit;
+        // Counted before it is sent, so that a service that fails is not asked without end.
+        if !self
+            .run_blocking(move |archive| archive.count_backfill(now, 1, limit))
+            .await?
+        {
+            return Ok(BackfillStep::DayLimit);
+        }
+        let report = self.load_older().await?;
+        let more = report.requests.saturating_sub(1);
+        if more > 0 {
+            self.run_blocking(move |archive| archive.count_backfill(now, more, u64::MAX))
+                .await?;
+        }
+        Ok(BackfillStep::Loaded(report))
     }
 
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.

@@ -25,6 +25,8 @@ pub(crate) struct SyncReport {
     pub(crate) changed_ids: Vec<EmailId>,
     /// Number of merged pages.
     pub(crate) pages: u64,
+    /// Number of requests for pages in a run.
+    pub(crate) requests: u64,
     /// Number of items without a readable id.
     pub(crate) unreadable: u64,
     /// How far back the archive is complete.
@@ -43,6 +45,7 @@ impl SyncReport {
             changes: 0,
             changed_ids: Vec::new(),
             pages: 0,
+            requests: 0,
             unreadable: 0,
             coverage: Coverage::Unknown,
             refreshed_at: None,
@@ -72,6 +75,7 @@ impl SyncReport {
             changes,
             changed_ids,
             pages,
+            requests,
             unreadable,
             coverage,
             refreshed_at,
@@ -82,6 +86,7 @@ impl SyncReport {
         self.changed_ids.extend(changed_ids);
         self.changed_ids.truncate(MAX_CHANGED_IDS);
         self.pages += pages;
+        self.requests += requests;
         self.unreadable += unreadable;
         (self.coverage, self.refreshed_at) = (coverage, refreshed_at);
     }

@@ -55,6 +55,7 @@ impl SyncRun {
         sent_at: RequestTime,
     ) -> Result<RunStep> {
         self.requested_at = Some(sent_at);
+        self.report.requests += 1;
         let outcome = match response {
             Ok(page) => self.merge_page(page, sent_at)?,
             Err(error) if self.request != PageRequest::First && is_cursor_error(&error) => {

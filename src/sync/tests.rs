@@ -246,6 +246,23 @@ fn gap_is_known_and_closed() {
 }
 
 #[test]
+fn backfill_sends_no_more_than_the_day_allows() {
+    let mut env = SyncEnv::new(Dates::Distinct, 900);
+    env.engine.backfill_limit = 3;
+    env.refresh();
+    let steps: Vec<_> = std::iter::repeat_with(|| {
+        let step = env.runtime.block_on(env.engine.backfill()).unwrap();
+        matches!(step, BackfillStep::Loaded(_))
+    })
+    .take(5)
+    .collect();
+    assert_eq!(steps, [true, true, true, false, false]);
+    assert_eq!(env.engine.archive().query_count().unwrap(), 400);
+    env.load_older();
+    assert_eq!(env.engine.archive().query_count().unwrap(), 500, "by hand");
+}
+
+#[test]
 fn load_older_reads_one_page_until_end() {
     let env = SyncEnv::new(Dates::Ties, 350);
     env.refresh();

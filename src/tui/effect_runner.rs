@@ -11,7 +11,7 @@ use super::desktop;
 use super::queries::{
     CancellableSource, RenderCache, cancelled_error, collect_ids, export_batch, load_changes,
     load_counts, load_email, load_email_and_history, load_recipient_summary, message_of_joined,
-    no_key_error, renew, to_sync_update,
+    no_key_error, renew, to_backfill_update, to_sync_update,
 };
 use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
@@ -271,7 +271,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 RequestKind::Backfill,
                 request,
                 Priority::Backfill,
-                async |engine| Ok(engine?.backfill().await?.map(to_sync_update)),
+                async |engine| Ok(to_backfill_update(engine?.backfill().await?)),
                 Message::Backfilled,
             ),
             Effect::Refresh(request, priority) => self.request_service(

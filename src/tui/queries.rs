@@ -8,7 +8,7 @@ use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
 use crate::api::{EmailApi, RequestHandle};
-use crate::app::{CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
+use crate::app::{BackfillUpdate, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportJob, ExportProgress, NextStep};
@@ -17,7 +17,7 @@ use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
 use crate::render::{self, Body, BodyView};
-use crate::sync::{Engine, StopReason, SyncReport};
+use crate::sync::{BackfillStep, Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
 pub(super) fn renew(guard: &mut Option<DropGuard>) -> CancellationToken {
@@ -279,6 +279,14 @@ pub(super) fn to_sync_update(report: SyncReport) -> SyncUpdate {
         reach: report.coverage,
         head_at: report.refreshed_at,
         unreadable: report.unreadable,
+    }
+}
+
+pub(super) fn to_backfill_update(step: BackfillStep) -> BackfillUpdate {
+    match step {
+        BackfillStep::Loaded(report) => BackfillUpdate::Loaded(to_sync_update(report)),
+        BackfillStep::OtherProcess => BackfillUpdate::OtherProcess,
+        BackfillStep::DayLimit => BackfillUpdate::DayLimit,
     }
 }
 

@@ -16,8 +16,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput,
-    Settings, ViewStore, built_in_views, find_browser,
+    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
+    SecretInput, Settings, ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -299,10 +299,12 @@ impl SessionFactory {
         let archive = Archive::open(&ArchiveLocation::Memory)?;
         let client = Client::new(config, RetryPolicy::TUI, self.clock.clone());
         let engine = Engine::new(client, archive.clone(), self.clock.clone());
+        let engine = engine.with_unlimited_backfill();
         let info = SessionInfo {
             profile: "demo".to_owned(),
             target: SessionTarget::Demo,
             refresh: DEMO_REFRESH_INTERVAL,
+            backfill: HistorySpan::All,
             keymap: self.keymap.clone(),
             saved_views: built_in_views(),
             base_url: format!("http://{address}"),

@@ -17,6 +17,7 @@ use crate::app::{
     StorageMode,
 };
 use crate::archive::{Coverage, EmailRow};
+use crate::mail::ApiTime;
 use crate::text::format::{group_digits, plural};
 use crate::text::width::DisplayWidth as _;
 
@@ -325,6 +326,12 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         ));
     } else if model.service.is_backfilling() && model.focus() == Focus::List {
         spans.extend(build_backfill(model, ctx, width));
+    } else if model.service.is_backfill_used_up()
+        && model.focus() == Focus::List
+        && width >= MIN_RETRY_NOTE_WIDTH
+    {
+        let reached = format_mirrored(model, ctx);
+        spans.push(Span::raw(format!("{reached}; goes on tomorrow  ")));
     }
     push_key_hints(model, ctx, &mut spans, width);
     spans
@@ -426,7 +433,7 @@ fn format_pause(model: &Model) -> Option<String> {
     Some(format!("rate limited: retrying in {left}  "))
 }
 
-/// Builds the rate of the backfill, and the key that stops it.
+/// Builds how far the backfill is, its rate, and the key that stops it.
 fn build_backfill<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let rate = model
         .rate_budget()
@@ -434,16 +441,19 @@ fn build_backfill<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a
         .map_or_else(String::new, |budget| {
             format!(", {:.1}/s", budget.background)
         });
-    let text = if width >= MIN_DETAIL_WIDTH {
-        "fetching older mail"
-    } else {
-        "older mail"
-    };
+    let reached = format_mirrored(model, ctx);
     let stop = format_stop_hint(model, Focus::List);
-    vec![
-        Span::styled(format!("{text}{rate}"), ctx.theme.accent()),
-        Span::raw(format!("{stop}  ")),
-    ]
+    vec![Span::raw(format!("{reached}{rate}{stop}  "))]
+}
+
+/// Formats how far back the backfill is: `mirrored to 3 May`.
+fn format_mirrored(model: &Model, ctx: &RenderCtx) -> String {
+    match &model.service.reach {
+        Some(Coverage::Since(ApiTime {
+            parsed: Some(at), ..
+        })) => format!("mirrored to {}", ctx.format_date(*at)),
+        _ => "fetching older mail".to_owned(),
+    }
 }
 
 /// Formats position and total: ` 1/48 310   `; its width does not change as the position grows.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::api::{Priority, RateBudget};
-use crate::app::{Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
+use crate::app::{BackfillUpdate, Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
 use crate::archive::Coverage;
 use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
@@ -308,7 +308,10 @@ fn backfill_pauses_for_other_process_or_error() {
     world
         .pending
         .retain(|effect| !matches!(effect, Effect::Backfill(_)));
-    world.happen(Message::Backfilled(request, Ok(None)));
+    world.happen(Message::Backfilled(
+        request,
+        Ok(BackfillUpdate::OtherProcess),
+    ));
     world.settle();
     assert_eq!(
         (backfills(&world), world.model.service.is_backfilling()),
@@ -316,6 +319,28 @@ fn backfill_pauses_for_other_process_or_error() {
     );
     world.wait_for_refresh();
     assert!(backfills(&world) > 1, "it looks again after each refresh");
+}
+
+#[test]
+fn used_up_day_pauses_backfill_until_next_refresh() {
+    let mut world = with_backfill(HistorySpan::All, deep(9));
+    while backfills(&world) == 0 {
+        world.answer(0);
+    }
+    let request = running_backfill(&world);
+    world
+        .pending
+        .retain(|effect| !matches!(effect, Effect::Backfill(_)));
+    world.happen(Message::Backfilled(request, Ok(BackfillUpdate::DayLimit)));
+    world.settle();
+    let state = |world: &World| {
+        let service = &world.model.service;
+        (service.is_backfilling(), service.is_backfill_used_up())
+    };
+    assert_eq!((backfills(&world), state(&world)), (1, (false, true)));
+    world.wait_for_refresh();
+    assert_eq!(state(&world), (false, false), "another day: all is loaded");
+    assert!(backfills(&world) > 1);
 }
 
 #[test]

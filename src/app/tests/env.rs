@@ -6,7 +6,7 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail, ProfileChoice,
+    BackfillUpdate, CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail, ProfileChoice,
     RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
     find_matches,
 };
@@ -216,7 +216,9 @@ impl Mailbox {
             }
             Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
             Effect::LoadOlder(request) => Message::OlderLoaded(*request, Ok(self.older())),
-            Effect::Backfill(request) => Message::Backfilled(*request, Ok(Some(self.older()))),
+            Effect::Backfill(request) => {
+                Message::Backfilled(*request, Ok(BackfillUpdate::Loaded(self.older())))
+            }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
             Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
             Effect::OpenSession { request, .. } => {

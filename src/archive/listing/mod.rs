@@ -159,6 +159,19 @@ impl Archive {
         let seq = self.write(|tx| sql::value(tx, query, [now.as_microsecond()]))?;
         Ok(RequestTime { at: now, seq })
     }
+
+    /// Adds requests to those that the backfill of any process has sent on the day (UTC) of `now`, unless
+    /// there are then more than `limit`; returns whether it did.
+    pub(crate) fn count_backfill(&self, now: Timestamp, requests: u64, limit: u64) -> Result<bool> {
+        let query = "UPDATE listing SET backfill_requests = iif(backfill_day = ?1, backfill_requests, 0) + ?2, backfill_day = ?1 \
+             WHERE iif(backfill_day = ?1, backfill_requests, 0) + ?2 <= ?3 RETURNING 1";
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let day = now.as_second().div_euclid(24 * 60 * 60);
+        let params = [day, number(requests), number(limit)];
+        let counted =
+            self.write(|tx| sql::optional(tx, query, params, |row| row.get::<_, i64>(0)))?;
+        Ok(counted.is_some())
+    }
 }
 
 #[cfg(test)]
@@ -175,5 +188,26 @@ mod tests {
             .into();
         assert!(orders.is_sorted_by(|one, other| one < other), "{orders:?}");
         assert_eq!(orders[1], 200_000_000);
+    }
+
+    #[test]
+    fn backfill_requests_are_counted_by_day_in_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
+        let open = || Archive::open(&location).unwrap();
+        let evening = "2026-11-20T23:00:00Z".parse().unwrap();
+        let morning = "2026-11-21T00:00:00Z".parse().unwrap();
+        let other = open();
+        assert!(open().count_backfill(evening, 2, 3).unwrap());
+        assert!(
+            !open().count_backfill(evening, 2, 3).unwrap(),
+            "after a restart"
+        );
+        assert!(
+            other.count_backfill(evening, 1, 3).unwrap(),
+            "another process"
+        );
+        assert!(!other.count_backfill(evening, 1, 3).unwrap());
+        assert!(other.count_backfill(morning, 3, 3).unwrap(), "the next day");
     }
 }

@@ -77,7 +77,7 @@ fn backfill_and_pause_are_shown_in_bar() {
     world.set_rate_budget(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
     assert!(
-        bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
+        bottom(&world).contains("mirrored to 20 Nov, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
         bottom(&world)
     );
