@@ -1,9 +1,13 @@
-//! Lists over the mail from which one item is chosen: saved views, links of the email, forms of an export.
+//! Lists over the mail from which one item is chosen: saved views, links of the email, forms of an export,
+//! the answers to a question.
+
+use jiff::Timestamp;
 
 use super::commands::{Command, Direction};
 use super::effect::{ClipboardText, Effect, RequestId};
 use super::model::Model;
 use super::reader::ReaderState;
+use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::render::{Body, Link, LinkFlag};
 
@@ -31,6 +35,15 @@ pub enum ChooserKind {
     ExportQuestion,
     /// Whether to mask what a command gets.
     PipeQuestion,
+    /// Whether to do what takes many requests; the first answer does it.
+    Question(Question),
+}
+
+/// What the user is asked before requests are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
+    LoadSince { start: Timestamp, jump_to: i64 },
 }
 
 /// One line of a list.
@@ -73,6 +86,7 @@ impl Model {
             ChooserKind::ExportFormat => self.export_title(),
             ChooserKind::ExportQuestion => self.export_question_title(),
             ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
+            ChooserKind::Question(question) => self.question_title(question),
         }
     }
 
@@ -112,6 +126,61 @@ impl Model {
                 ChooserItem::new("", "Whole", "the command gets codes and links, too"),
                 ChooserItem::new("", "Back", "nothing is run"),
             ],
+            ChooserKind::Question(question) => {
+                let answers = match question {
+                    Question::LoadSince { .. } => {
+                        ["Load it, then go there", "Go to the oldest loaded email"]
+                    }
+                };
+                answers
+                    .map(|answer| ChooserItem::new("", answer, ""))
+                    .into()
+            }
+        }
+    }
+
+    /// Asks a question; the first answer is selected.
+    pub(super) fn ask(&mut self, question: Question) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Question(question),
+            selected: 0,
+        });
+    }
+
+    /// Returns what a question is about, in the line below the title; empty for another list.
+    pub fn chooser_note(&self, chooser: Chooser) -> String {
+        match chooser.kind {
+            ChooserKind::Question(Question::LoadSince { start, .. }) => {
+                self.estimate_requests_since(start).map_or_else(
+                    || "it is not known how many requests this takes".to_owned(),
+                    |requests| {
+                        let effort = self.format_effort(requests, Priority::Interactive);
+                        format!("about {effort}")
+                    },
+                )
+            }
+            ChooserKind::SavedViews
+            | ChooserKind::Links
+            | ChooserKind::Link(_)
+            | ChooserKind::ExportFormat
+            | ChooserKind::ExportQuestion
+            | ChooserKind::PipeQuestion => String::new(),
+        }
+    }
+
+    fn question_title(&self, question: Question) -> String {
+        match question {
+            Question::LoadSince { start, .. } => {
+                format!("Load mail back to {}?", self.format_day(start))
+            }
+        }
+    }
+
+    fn answer_question(&mut self, question: Question, is_first: bool) {
+        self.chooser = None;
+        match (question, is_first) {
+            (Question::LoadSince { start, jump_to }, true) => self.start_load_since(start, jump_to),
+            (Question::LoadSince { jump_to, .. }, false) => self.jump_to_time(jump_to),
         }
     }
 
@@ -241,6 +310,7 @@ impl Model {
             }
             ChooserKind::ExportQuestion => self.answer_export_question(selected),
             ChooserKind::PipeQuestion => self.answer_pipe_question(selected),
+            ChooserKind::Question(question) => self.answer_question(question, selected == 0),
         }
     }
 

@@ -24,6 +24,7 @@ impl Model {
         }
         self.notice = None;
         self.user_acted = true;
+        self.automatic_search.delay();
         self.freshness.record_activity(self.now.timestamp());
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
             self.insert_text(letter.encode_utf8(&mut [0; 4]));
@@ -115,6 +116,7 @@ impl Model {
         if matches!(motion, Motion::First | Motion::Last) {
             self.history.push(self.history_entry());
         }
+        self.stop_automatic_search();
         let viewport = self.list_viewport();
         self.outbox
             .extend(self.list.move_selection(motion, &viewport));
@@ -290,6 +292,7 @@ impl Model {
     }
 
     pub(super) fn step_email(&mut self, motion: Motion) {
+        self.stop_automatic_search();
         let viewport = self.list_viewport();
         let selected = |model: &Self| model.list.selected().map(|row| row.summary.id.clone());
         let before = selected(self);
@@ -355,6 +358,7 @@ impl Model {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
         self.user_acted = true;
+        self.automatic_search.delay();
         let layout = self.layout();
         let viewport = self.list_viewport();
         if self.help.is_some() {
@@ -386,6 +390,7 @@ impl Model {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 let is_double = self.is_double_click(at);
                 self.reader_open = false;
+                self.stop_automatic_search();
                 let line = usize::from((at.y - layout.list.y) / layout.row_height);
                 self.outbox.extend(self.list.select_line(line, &viewport));
                 if is_double {

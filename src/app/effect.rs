@@ -115,7 +115,7 @@ pub enum Effect {
         pattern: SearchPattern,
     },
     /// Fetch the page below the covered range at the top.
-    LoadOlder(RequestId),
+    LoadOlder(RequestId, Priority),
     /// The same in the background, unless another process does it.
     Backfill(RequestId),
     /// Fetch the newest page.
@@ -209,6 +209,8 @@ pub enum TimerKind {
     Refresh,
     /// Older mail may be requested again after an error.
     LoadOlder,
+    /// The user rests: a filter with few matches searches older mail.
+    AutomaticSearch,
     /// A visible row must be confirmed, or is stale from now on.
     Freshness,
     /// One second of the countdown of a rate limit pause.

@@ -1,20 +1,66 @@
-//! The search of older mail: loads page after page until enough emails match.
+//! The search of older mail: loads page after page until enough emails match, or back to a date.
+//!
+//! A filter with fewer matches than rows on the screen begins it by itself, once the user rests, with a
+//! limited number of background requests. Nothing is requested that cannot match: the search ends where
+//! the dates of the filter end.
 //!
 //! `OlderLoaded` calls `apply_older_page`, `Counted` calls `continue_load_older`, which requests the next
 //! page.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::chooser::Question;
 use super::commands::Command;
+use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::SyncUpdate;
 use super::model::Model;
+use crate::api::{MAX_LIMIT, Priority};
 use crate::archive::Coverage;
+use crate::query::Query;
+use crate::text::format::{format_pause, plural};
+
+/// Requests until a search without a key press pauses.
+pub const MAX_AUTOMATIC_REQUESTS: u32 = 100;
+/// How long the user rests before a search begins without a key press.
+const AUTOMATIC_DELAY: Duration = Duration::from_secs(1);
 
 /// A running search of older mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOlder {
-    /// The number of matching emails at which it ends; unknown until they are counted first.
-    target_total: Option<u64>,
+    pub goal: LoadOlderGoal,
     /// The number of loaded emails, matching or not.
     pub loaded: u64,
+    /// The number of responses.
+    pub requests: u32,
+}
+
+/// When a search of older mail ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadOlderGoal {
+    /// At so many matching emails; unknown until they are counted first.
+    Matches(Option<u64>),
+    /// At a screen of matching emails, or [`MAX_AUTOMATIC_REQUESTS`]: the user pressed no key for it.
+    FullScreen,
+    /// At this time. Then the list goes to `jump_to`, in microseconds since 1970.
+    Since { start: Timestamp, jump_to: i64 },
+}
+
+/// The search that begins without a key press.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct AutomaticSearch {
+    timer: Pending<()>,
+    /// The filter that it has begun for, so that it begins once.
+    begun_for: Option<Arc<Query>>,
+}
+
+impl AutomaticSearch {
+    /// Starts the rest again: the user has pressed a key.
+    pub(super) fn delay(&mut self) {
+        self.timer.reset();
+    }
 }
 
 impl Model {
@@ -25,18 +71,22 @@ impl Model {
 
     /// Whether the service has older mail that may match.
     pub fn can_load_older(&self) -> bool {
-        self.service.has_older() && !self.covers_filter()
+        self.service.has_older() && self.covered_filter_start().is_none()
     }
 
-    /// Whether the archive is complete since the oldest time that the filter matches.
-    fn covers_filter(&self) -> bool {
-        let Some(Coverage::Since(reach)) = &self.service.reach else {
-            return false;
-        };
-        let oldest = self.list.filter.query().time_bounds().oldest;
-        oldest
-            .zip(reach.parsed)
-            .is_some_and(|(oldest, reach)| reach < oldest)
+    /// The oldest time that the filter matches, if the archive is complete since then.
+    pub fn covered_filter_start(&self) -> Option<Timestamp> {
+        let oldest = self.list.filter.query().time_bounds().oldest?;
+        self.covers(oldest).then_some(oldest)
+    }
+
+    /// Whether the archive is complete since before this time, as far as the service has mail.
+    fn covers(&self, time: Timestamp) -> bool {
+        match &self.service.reach {
+            Some(Coverage::Complete) => true,
+            Some(Coverage::Since(reach)) => reach.parsed.is_some_and(|reach| reach < time),
+            Some(Coverage::Unknown) | None => false,
+        }
     }
 
     /// An error if there is no older mail that could match, or no connection to the service.
@@ -49,8 +99,9 @@ impl Model {
     }
 
     fn no_older_mail_text(&self) -> String {
-        if self.covers_filter() {
-            return "all mail since the date of this filter is loaded".to_owned();
+        if let Some(start) = self.covered_filter_start() {
+            let day = self.format_day(start);
+            return format!("nothing older can match: the filter ends at {day}");
         }
         match (
             self.service.unavailable.as_ref(),
@@ -71,20 +122,85 @@ impl Model {
 
     /// Starts to load older mail until enough of it matches.
     pub(super) fn start_load_older(&mut self) {
-        if self.load_older.is_some() {
-            return;
+        let screen = self.list_viewport().lines as u64;
+        let goal = LoadOlderGoal::Matches(self.list.total.map(|total| total + screen));
+        let is_covered = self.covered_filter_start().is_some();
+        match &mut self.load_older {
+            // The user waits from now on.
+            Some(search) if search.goal == LoadOlderGoal::FullScreen => {
+                search.goal = goal;
+                self.service.older_request.reset();
+                let request = self.service.request_older(Priority::Interactive);
+                self.outbox.extend(request);
+            }
+            Some(_) => {}
+            None if is_covered => self.notify(self.no_older_mail_text()),
+            None => self.start_search(goal, Priority::Interactive),
         }
-        let request = self.service.request_older();
-        if self.covers_filter() || (request.is_none() && !self.service.is_loading_older()) {
+    }
+
+    fn start_search(&mut self, goal: LoadOlderGoal, priority: Priority) {
+        let request = self.service.request_older(priority);
+        if request.is_none() && !self.service.is_loading_older() {
             self.notify(self.no_older_mail_text());
             return;
         }
         self.outbox.extend(request);
-        let screen = self.list_viewport().lines as u64;
         self.load_older = Some(LoadOlder {
-            target_total: self.list.total.map(|total| total + screen),
+            goal,
             loaded: 0,
+            requests: 0,
         });
+    }
+
+    /// Whether the filter has too few matches for the screen, and older mail may match.
+    fn needs_automatic_search(&self) -> bool {
+        let screen = self.list_viewport().lines as u64;
+        let has_few = self.list.total.is_some_and(|total| total < screen);
+        has_few
+            && self.may_find_older()
+            && self.service.has_answered
+            && self.service.error.is_none()
+            && self.load_older.is_none()
+            && self.prompt.is_none()
+            && self.start_screen.is_none()
+            && self.automatic_search.begun_for.as_ref() != Some(self.list.filter.query())
+    }
+
+    /// Begins to wait until the user rests, if the filter needs older mail.
+    pub(super) fn schedule_automatic_search(&mut self) {
+        if self.list.filter.is_empty() {
+            self.automatic_search.begun_for = None;
+        }
+        if !self.needs_automatic_search() {
+            self.automatic_search.delay();
+        } else if !self.automatic_search.timer.is_pending() {
+            let request = self.automatic_search.timer.start();
+            self.outbox.push(Effect::Timer {
+                request,
+                kind: TimerKind::AutomaticSearch,
+                pause: AUTOMATIC_DELAY,
+            });
+        }
+    }
+
+    pub(super) fn automatic_search_timer_fired(&mut self, request: RequestId) {
+        if self.automatic_search.timer.finish(request) && self.needs_automatic_search() {
+            self.automatic_search.begun_for = Some(Arc::clone(self.list.filter.query()));
+            self.start_search(LoadOlderGoal::FullScreen, Priority::Backfill);
+        }
+    }
+
+    /// Stops a search that no key has begun: the user reads what is there.
+    pub(super) fn stop_automatic_search(&mut self) {
+        let is_automatic = |search: &mut LoadOlder| search.goal == LoadOlderGoal::FullScreen;
+        if self.load_older.take_if(is_automatic).is_some() {
+            self.notify_with(
+                "stopped searching older mail",
+                Command::LoadOlder,
+                "continues",
+            );
+        }
     }
 
     /// Counts the emails of a page; `None` if the request failed.
@@ -94,9 +210,13 @@ impl Model {
         };
         if let Some(update) = update {
             search.loaded += update.new;
+            search.requests += 1;
         } else {
             self.load_older = None;
-            self.notify("the search of older mail has stopped: no response from the service");
+            let unavailable = self.service.unavailable.as_ref();
+            let error = unavailable.or(self.service.error.as_ref());
+            let why = error.map_or("no response from the service", |error| &error.message);
+            self.notify(format!("the search of older mail has stopped: {why}"));
         }
     }
 
@@ -110,30 +230,122 @@ impl Model {
         if self.service.is_loading_older() {
             return;
         }
-        let target = *search.target_total.get_or_insert(total + screen);
+        let (target, priority) = match &mut search.goal {
+            LoadOlderGoal::Since { .. } => return,
+            LoadOlderGoal::Matches(target) => {
+                let target = *target.get_or_insert(total + screen);
+                (target, Priority::Interactive)
+            }
+            LoadOlderGoal::FullScreen => (screen, Priority::Backfill),
+        };
+        let is_automatic = search.goal == LoadOlderGoal::FullScreen;
+        let is_used_up = is_automatic && search.requests >= MAX_AUTOMATIC_REQUESTS;
         if !counted || total >= target || self.list.is_capped {
             self.load_older = None;
-            return;
+        } else if self.covered_filter_start().is_some() {
+            self.load_older = None;
+            self.notify(self.no_older_mail_text());
+        } else if is_used_up {
+            self.load_older = None;
+            let requests = plural(MAX_AUTOMATIC_REQUESTS.into(), "request");
+            let text = format!("searched older mail with {requests}");
+            self.notify_with(&text, Command::LoadOlder, "continues");
+        } else {
+            self.request_next_page(priority);
         }
-        let request = self.service.request_older();
-        if request.is_none() {
+    }
+
+    fn request_next_page(&mut self, priority: Priority) -> bool {
+        let request = self.service.request_older(priority);
+        let is_requested = request.is_some();
+        if !is_requested {
             self.load_older = None;
             self.notify("all mail of the service is loaded");
         }
         self.outbox.extend(request);
+        is_requested
+    }
+
+    /// Goes to a time of which no mail is loaded: asks first whether to load it. False if it is loaded,
+    /// or cannot be.
+    pub(super) fn offer_load_since(&mut self, start: Timestamp, jump_to: i64) -> bool {
+        let may_help = self.service.may_load_older()
+            && self.service.error.is_none()
+            && !self.covers(start)
+            && self.covered_filter_start().is_none();
+        if may_help {
+            self.ask(Question::LoadSince { start, jump_to });
+        }
+        may_help
+    }
+
+    /// Estimates the requests back to a time, if the mail before the reach is as dense as that since.
+    pub fn estimate_requests_since(&self, start: Timestamp) -> Option<u64> {
+        let Some(Coverage::Since(reach)) = &self.service.reach else {
+            return None;
+        };
+        let reach = reach.parsed?;
+        let loaded = self.now.timestamp().duration_since(reach).as_secs().max(1);
+        let missing = reach.duration_since(start).as_secs().max(0);
+        let emails =
+            i128::from(self.list.archive_total?) * i128::from(missing) / i128::from(loaded);
+        u64::try_from(emails.div_euclid(i128::from(MAX_LIMIT)) + 1).ok()
+    }
+
+    /// Formats a number of requests and how long they take: `about 40 requests, 20 s`.
+    pub(super) fn format_effort(&self, requests: u64, priority: Priority) -> String {
+        let rate = self.rate_budget.map(|budget| match priority {
+            Priority::Interactive => budget.rate,
+            _ => budget.background,
+        });
+        let requests_text = plural(requests, "request");
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let seconds = rate.map(|rate| (requests as f64 / rate.max(0.001)).min(1e9));
+        seconds.map_or(requests_text.clone(), |seconds| {
+            let time = format_pause(Duration::from_secs_f64(seconds));
+            format!("{requests_text}, {time} at the present rate")
+        })
+    }
+
+    /// Loads mail back to a time, then goes there.
+    pub(super) fn start_load_since(&mut self, start: Timestamp, jump_to: i64) {
+        self.start_search(
+            LoadOlderGoal::Since { start, jump_to },
+            Priority::Interactive,
+        );
+    }
+
+    /// Goes to the time that is loaded now, or requests the next page.
+    pub(super) fn continue_load_since(&mut self) {
+        let Some(LoadOlder {
+            goal: LoadOlderGoal::Since { start, jump_to },
+            ..
+        }) = self.load_older
+        else {
+            return;
+        };
+        if self.covers(start) {
+            self.load_older = None;
+        } else if self.request_next_page(Priority::Interactive) {
+            return;
+        }
+        self.jump_to_time(jump_to);
     }
 
     /// Stops the search of older mail; false if there is none.
     pub(super) fn stop_load_older(&mut self) -> bool {
-        let was_running = self.load_older.take().is_some();
-        if was_running {
-            self.notify_with(
+        let Some(search) = self.load_older.take() else {
+            return false;
+        };
+        match search.goal {
+            LoadOlderGoal::Since { .. } => self.notify("stopped loading older mail"),
+            LoadOlderGoal::Matches(_) | LoadOlderGoal::FullScreen => self.notify_with(
                 "stopped searching older mail",
                 Command::LoadOlder,
                 "continues",
-            );
+            ),
         }
-        was_running
+        true
     }
 
     /// Stops the export, the search of older mail, the status check or the backfill, in this order.

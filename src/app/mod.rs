@@ -42,6 +42,7 @@ pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
+pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
 pub use message::{
     BackfillUpdate, ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message, MouseInput,
     OpenedEmail, StatusCheckStep, SyncUpdate,

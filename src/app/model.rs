@@ -15,7 +15,7 @@ use super::history::NavHistory;
 use super::keymap::Key;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
-use super::load_older::LoadOlder;
+use super::load_older::{AutomaticSearch, LoadOlder};
 use super::marks::Marks;
 use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
@@ -46,6 +46,7 @@ pub struct Model {
     pub recipient_summary: Pending<Arc<RecipientSummary>>,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
+    pub(super) automatic_search: AutomaticSearch,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
     /// The error whose details are shown.
@@ -253,7 +254,9 @@ impl Model {
                     }
                 }
             }
-            Message::OlderLoaded(request, result) => {
+            Message::OlderLoaded(request, result)
+                if self.service.older_request.is_current(request) =>
+            {
                 let (update, rest) =
                     self.service
                         .apply_older(request, result, self.now.timestamp());
@@ -262,8 +265,11 @@ impl Model {
                 self.report_unreadable(update.as_ref());
                 if let Some(update) = update {
                     self.apply_older(&update);
+                    self.continue_load_since();
                 }
             }
+            // The user has requested the same page since, with a higher priority.
+            Message::OlderLoaded(..) => {}
             Message::Backfilled(request, result) => {
                 let update = self
                     .service
@@ -315,6 +321,7 @@ impl Model {
                     .outbox
                     .extend(self.service.refresh_timer_fired(request)),
                 TimerKind::LoadOlder => self.service.older_timer_fired(request),
+                TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
                 TimerKind::Freshness => self.freshness_timer_fired(request),
                 TimerKind::Countdown => _ = self.countdown.finish(request),
             },
@@ -363,9 +370,11 @@ impl Model {
             && !self.list.rows().is_empty()
             && self.list.filter.is_empty()
         {
-            self.outbox.extend(self.service.request_older());
+            self.outbox
+                .extend(self.service.request_older(Priority::Interactive));
         }
         self.show_export_question();
+        self.schedule_automatic_search();
         self.update_status_check();
         self.confirm_visible();
         self.schedule_background();

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 use tui_input::{Input, InputRequest};
@@ -411,23 +412,36 @@ impl Model {
             self.prompt = Some(prompt.reject());
             return;
         };
-        if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
-            && let Some(at) = stamp.parsed.filter(|at| *at > range.start)
-        {
-            let day = at
-                .to_zoned(self.now.time_zone().clone())
-                .strftime("%-d %b %Y")
-                .to_string();
-            let text = format!("mail is loaded since {day}");
-            self.notify_with(&text, Command::LoadOlder, "searches older mail");
-        }
         let micros = match self.list.filter.query().sort {
             SortOrder::Newest => range.start.max(range.end - Duration::from_micros(1)),
             SortOrder::Oldest => range.start,
         };
+        if !self.offer_load_since(range.start, micros.as_microsecond()) {
+            self.jump_to_time(micros.as_microsecond());
+        }
+    }
+
+    /// Goes to the first email of this time, in microseconds since 1970, or to the nearest loaded one.
+    pub(super) fn jump_to_time(&mut self, micros: i64) {
+        if let Some(Coverage::Since(stamp)) = self.service.reach.as_ref()
+            && let Some(at) = stamp.parsed.filter(|at| at.as_microsecond() > micros)
+        {
+            self.notify(format!("mail is loaded since {}", self.format_day(at)));
+        }
         self.history.push(self.history_entry());
-        let effect = self.list.jump_to_time(micros.as_microsecond());
+        let effect = self.list.jump_to_time(micros);
         self.outbox.push(effect);
+    }
+
+    /// Formats `3 May`, or `3 May 2025` in another year.
+    pub(super) fn format_day(&self, at: Timestamp) -> String {
+        let at = at.to_zoned(self.now.time_zone().clone());
+        let form = if at.year() == self.now.year() {
+            "%-d %b"
+        } else {
+            "%-d %b %Y"
+        };
+        at.strftime(form).to_string()
     }
 
     pub(super) fn cancel_prompt(&mut self) {

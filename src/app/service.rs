@@ -209,12 +209,14 @@ impl ServiceStatus {
 
     /// Requests older emails, unless there are none, a request is running, or the last one failed
     /// just now.
-    pub fn request_older(&mut self) -> Option<Effect> {
+    pub fn request_older(&mut self, priority: Priority) -> Option<Effect> {
         let is_idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
-        (is_idle && self.may_have_older()).then(|| Effect::LoadOlder(self.older_request.start()))
+        (is_idle && self.may_load_older())
+            .then(|| Effect::LoadOlder(self.older_request.start(), priority))
     }
 
-    fn may_have_older(&self) -> bool {
+    /// Whether the service may have older emails and has answered before.
+    pub fn may_load_older(&self) -> bool {
         self.unavailable.is_none()
             && self.has_answered
             && !self.exhausted
@@ -250,7 +252,7 @@ impl ServiceStatus {
 
     /// Requests the next page of the backfill, unless a more urgent request needs the service.
     pub fn request_backfill(&mut self, now: Timestamp) -> Option<Effect> {
-        if !self.may_have_older() {
+        if !self.may_load_older() {
             self.pause_backfill();
             return None;
         }

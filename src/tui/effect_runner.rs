@@ -260,10 +260,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 },
                 Message::StatusesRechecked,
             ),
-            Effect::LoadOlder(request) => self.request_service(
+            Effect::LoadOlder(request, priority) => self.request_service(
                 RequestKind::LoadOlder,
                 request,
-                Priority::Interactive,
+                priority,
                 async |engine| engine?.load_older().await.map(to_sync_update),
                 Message::OlderLoaded,
             ),

@@ -8,7 +8,9 @@ use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
 use crate::api::{EmailApi, RequestHandle};
-use crate::app::{BackfillUpdate, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate};
+use crate::app::{
+    BackfillUpdate, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate,
+};
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportJob, ExportProgress, NextStep};

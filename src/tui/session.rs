@@ -76,7 +76,10 @@ pub fn system_timer() -> TimerFn {
     Arc::new(|kind, pause| {
         let pause = match kind {
             TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
-            TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
+            TimerKind::Selection
+            | TimerKind::AutomaticSearch
+            | TimerKind::Countdown
+            | TimerKind::Freshness => pause,
         };
         Box::pin(tokio::time::sleep(pause))
     })

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::buffer::LineWriter;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
-use super::status_bar::{format_coverage, format_status_check};
+use super::status_bar::{format_coverage, format_status_check, format_stop_hint};
 use super::theme::Theme;
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
@@ -97,7 +97,11 @@ fn draw_load_more_line(
         .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
         (None, Some(check)) => format!("{}; {key} goes on", format_status_check(check, ctx)),
-        (Some(_), _) => format!("searching older mail{}", ctx.glyphs.ellipsis),
+        (Some(_), _) => format!(
+            "searching older mail{}{}",
+            ctx.glyphs.ellipsis,
+            format_stop_hint(model, Focus::List)
+        ),
         (None, None) => format!(
             "searched all mail{}; {key} searches older mail",
             format_coverage(model, ctx)

@@ -128,9 +128,11 @@ pub fn draw_chooser(
         widths.max().unwrap_or(0)
     };
     let leads = widest(|item| &item.lead);
-    let labels = widest(|item| &item.label).min(width / 3);
+    let has_details = widest(|item| &item.detail) > 0;
+    let labels = widest(|item| &item.label).min(if has_details { width / 3 } else { width });
     let title = ctx.truncate(&model.chooser_title(chooser), width);
-    let mut lines = vec![Line::styled(title, Theme::title()), Line::default()];
+    let note = ctx.truncate(&model.chooser_note(chooser), width);
+    let mut lines = vec![Line::styled(title, Theme::title()), Line::raw(note)];
     for (index, item) in items.iter().enumerate() {
         let is_selected = index == chooser.selected;
         let style = if is_selected {

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::RenderCtx;
-use super::status_bar::{format_coverage, format_status_check};
+use super::status_bar::{format_coverage, format_status_check, format_stop_hint};
 use super::theme::Theme;
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, StorageMode};
@@ -75,13 +75,16 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         Line::raw(list.filter.text().to_owned()),
         Line::default(),
     ];
+    let as_of = model.service.as_of.map_or_else(String::new, |at| {
+        format!(", as of {}", ctx.format_date_time(at))
+    });
     if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(
             if model.service.reach == Some(Coverage::Complete) {
-                format!("Searched all {emails}.")
+                format!("Searched all {emails}{as_of}.")
             } else {
-                format!("Searched {emails}{}.", format_coverage(model, ctx))
+                format!("Searched {emails}{}{as_of}.", format_coverage(model, ctx))
             },
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);
@@ -111,7 +114,17 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 .key_for(Focus::List, command)
                 .unwrap_or_default()
         };
-        let more = if model.is_status_check_paused() {
+        if let Some(start) = model.covered_filter_start() {
+            let day = ctx.format_date(start);
+            lines.push(Line::raw(format!(
+                "Nothing older can match: the filter ends at {day}."
+            )));
+        }
+        let more = if model.load_older.is_some() {
+            let stop = format_stop_hint(model, Focus::List);
+            let text = format!("searching older mail{}{stop}", ctx.glyphs.ellipsis);
+            format!("{text}; ")
+        } else if model.is_status_check_paused() {
             format!("{} checks further; ", key(Command::Open))
         } else if model.may_find_older() {
             format!("{} searches older mail; ", key(Command::Open))

@@ -13,8 +13,8 @@ use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    CheckState, Command, Focus, Layout, Liveness, Model, ReaderState, SessionTarget, StatusCheck,
-    StorageMode,
+    CheckState, Command, Focus, Layout, Liveness, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS,
+    Model, ReaderState, SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
@@ -353,7 +353,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
     }
     if let Some(load) = &model.load_older {
-        let text = format_load_older(load.loaded, model, ctx, width);
+        let text = format_load_older(*load, model, ctx, width);
         return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
     }
     if let Some(check) = model
@@ -404,17 +404,33 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
     Some(format!("{marked}, {hint}  "))
 }
 
-fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+/// Formats what a search of older mail has done: `searching older mail: 300 emails, since 3 May`.
+fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, width: u16) -> String {
     if width < MIN_DETAIL_WIDTH {
-        return plural(loaded, "older email");
+        return plural(search.loaded, "older email");
     }
-    let loaded = plural(loaded, "email");
-    let coverage = format_coverage(model, ctx).replace(" since", ", since");
-    format!("searching older mail: {loaded}{coverage}")
+    let since = format_coverage(model, ctx).replace(" since", ", since");
+    match search.goal {
+        LoadOlderGoal::Matches(_) => {
+            let loaded = plural(search.loaded, "email");
+            format!("searching older mail: {loaded}{since}")
+        }
+        LoadOlderGoal::FullScreen => format!(
+            "searching older mail: {} of {MAX_AUTOMATIC_REQUESTS} requests{since}",
+            search.requests
+        ),
+        LoadOlderGoal::Since { start, .. } => {
+            let requests = plural(search.requests.into(), "request");
+            let left = model.estimate_requests_since(start);
+            let left = left.map_or_else(String::new, |left| format!(", about {left} to go"));
+            let day = ctx.format_date(start);
+            format!("loading mail back to {day}: {requests}{since}{left}")
+        }
+    }
 }
 
 /// Formats `; Ctrl-x stops`, or nothing if no key is bound.
-fn format_stop_hint(model: &Model, focus: Focus) -> String {
+pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
     model
         .session
         .keymap

@@ -35,7 +35,7 @@ fn running(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> RequestI
 
 fn running_older(world: &World) -> RequestId {
     running(world, |effect| {
-        if let Effect::LoadOlder(request) = effect {
+        if let Effect::LoadOlder(request, _) = effect {
             Some(*request)
         } else {
             None
@@ -89,7 +89,7 @@ fn stopped_search_cancels_queued_page() {
     assert!(!world.model.is_wanted(RequestKind::LoadOlder, request));
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::LoadOlder(_)));
+        .retain(|effect| !matches!(effect, Effect::LoadOlder(..)));
     world.happen(Message::RequestCancelled(request, RequestKind::LoadOlder));
     assert!(
         !world.model.service.is_loading_older() && world.model.service.error.as_ref().is_none()
@@ -283,7 +283,7 @@ fn backfill_yields_to_user_and_stops() {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::LoadOlder(_)))
+        .position(|effect| matches!(effect, Effect::LoadOlder(..)))
         .unwrap();
     world.answer(n);
     world.press("g g").answer_archive();

@@ -6,9 +6,9 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    BackfillUpdate, CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail, ProfileChoice,
-    RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
-    find_matches,
+    BackfillUpdate, CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail,
+    ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode,
+    SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{ClipboardRoute, built_in_views};
@@ -215,7 +215,7 @@ impl Mailbox {
                 Message::StatusesChecked(*request, Ok(checked))
             }
             Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
-            Effect::LoadOlder(request) => Message::OlderLoaded(*request, Ok(self.older())),
+            Effect::LoadOlder(request, _) => Message::OlderLoaded(*request, Ok(self.older())),
             Effect::Backfill(request) => {
                 Message::Backfilled(*request, Ok(BackfillUpdate::Loaded(self.older())))
             }

@@ -1,14 +1,16 @@
 //! Refresh, errors of the service and older mail by messages.
 
+use crate::api::Priority;
 use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{Effect, ListLine, Message, MouseInput, TimerKind};
+use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use ratatui::layout::Position;
 
 fn count_older_requests(world: &World) -> usize {
     let effects = world.asked.iter();
     effects
-        .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+        .filter(|effect| matches!(effect, Effect::LoadOlder(..)))
         .count()
 }
 
@@ -57,7 +59,7 @@ fn failed_older_page_is_retried_after_pause() {
         else {
             break;
         };
-        if let Effect::LoadOlder(request) = world.pending[n] {
+        if let Effect::LoadOlder(request, _) = world.pending[n] {
             world.pending.remove(n);
             world.happen(Message::OlderLoaded(request, Err(failure.clone())));
         } else {
@@ -68,7 +70,7 @@ fn failed_older_page_is_retried_after_pause() {
     let extends = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
+        .filter(|effect| matches!(effect, Effect::LoadOlder(..)))
         .count();
     assert_eq!(extends, 1);
     assert!(world.pending.iter().any(|effect| matches!(
@@ -92,7 +94,7 @@ fn missing_key_sends_nothing_and_shows_archive() {
         !world
             .asked
             .iter()
-            .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(_)))
+            .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(..)))
     );
     assert_eq!(world.selected(), 4);
     assert_eq!(world.model.service.unavailable.as_ref(), Some(&failure));
@@ -264,7 +266,7 @@ fn older_search_ends_when_service_fails() {
         .press("Enter")
         .settle()
         .press("b");
-    let Some(Effect::LoadOlder(request)) = world.pending.pop() else {
+    let Some(Effect::LoadOlder(request, _)) = world.pending.pop() else {
         panic!("a page is asked for")
     };
     world.happen(Message::OlderLoaded(
@@ -335,9 +337,207 @@ fn older_search_stops_at_filter_date() {
     world.press("b").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("all mail since the date of this filter is loaded")
+        Some("nothing older can match: the filter ends at 18 Nov")
     );
     assert_eq!(world.model.list.archive_total, Some(200));
+}
+
+#[test]
+fn running_older_search_stops_at_filter_date() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 9;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("nowhere after:2026-10-30")
+        .press("Enter")
+        .settle();
+    assert_eq!(
+        world.model.check_load_older(),
+        Ok(()),
+        "the oldest loaded email is of 3 Nov"
+    );
+    world.press("b").settle();
+    assert_eq!(
+        (count_older_requests(&world), world.model.load_older),
+        (2, None)
+    );
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("nothing older can match: the filter ends at 30 Oct")
+    );
+    world.press("j").settle();
+    assert!(!world.model.may_find_older());
+    assert!(
+        crate::view::tests::screen(&world)
+            .contains("Nothing older can match: the filter ends at 30 Oct.")
+    );
+}
+
+/// Lets the user rest for a second.
+fn rest(world: &mut World) {
+    let timer = |effect: &Effect| {
+        let kind = TimerKind::AutomaticSearch;
+        matches!(effect, Effect::Timer { kind: found, .. } if *found == kind)
+    };
+    if let Some(n) = world.pending.iter().rposition(timer) {
+        world.answer(n);
+    }
+}
+
+/// A filter without matches in a mailbox with so many older pages.
+fn without_matches(older_pages: u64) -> World {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = older_pages;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("/").write("nowhere");
+    world.settle();
+    world
+}
+
+#[test]
+fn filter_with_few_matches_searches_older_mail_itself() {
+    let mut world = without_matches(102);
+    rest(&mut world);
+    world.settle();
+    assert_eq!(count_older_requests(&world), 0, "not while it is typed");
+    world.press("Enter").settle();
+    assert_eq!(count_older_requests(&world), 0, "not at once");
+    rest(&mut world);
+    let priorities: Vec<Priority> = world
+        .asked
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::LoadOlder(_, priority) => Some(*priority),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        priorities,
+        [Priority::Backfill],
+        "no key was pressed for it"
+    );
+    let shown = crate::view::tests::screen(&world);
+    assert!(
+        shown.contains("searching older mail: 0 of 100 requests, since 3 Nov; Ctrl-x stops"),
+        "{shown}"
+    );
+    world.settle();
+    assert_eq!(
+        (count_older_requests(&world), world.model.load_older),
+        (100, None)
+    );
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("searched older mail with 100 requests; b continues")
+    );
+    rest(&mut world);
+    world.settle();
+    assert_eq!(count_older_requests(&world), 100, "once");
+    world.press("Enter").settle();
+    assert_eq!(count_older_requests(&world), 102, "the user continues it");
+}
+
+#[test]
+fn moving_or_stopping_ends_automatic_search() {
+    for key in ["j", "Ctrl-x"] {
+        let mut world = without_matches(5);
+        world.press("Enter").settle();
+        rest(&mut world);
+        assert!(world.model.load_older.is_some());
+        world.press(key).settle();
+        assert_eq!(world.model.load_older, None, "{key}");
+        assert_eq!(
+            world.model.notice.as_deref(),
+            Some("stopped searching older mail; b continues")
+        );
+        rest(&mut world);
+        world.settle();
+        assert_eq!(count_older_requests(&world), 1, "{key}");
+    }
+}
+
+#[test]
+fn key_turns_automatic_search_into_interactive_one() {
+    let mut world = without_matches(5);
+    world.press("Enter").settle();
+    rest(&mut world);
+    world.press("b");
+    let Some(Effect::LoadOlder(_, priority)) = world.pending.last() else {
+        panic!("the page is requested again")
+    };
+    assert_eq!(*priority, Priority::Interactive);
+    world.settle();
+    assert_eq!(world.model.service.reach, Some(Coverage::Complete));
+}
+
+#[test]
+fn full_or_complete_screen_needs_no_automatic_search() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 9;
+    let mut world = World::at_rest(120, 40, mailbox);
+    for filter in ["receipt", "nowhere after:2d"] {
+        world.press("/ Ctrl-u").write(filter).press("Enter");
+        world.settle();
+        rest(&mut world);
+        world.settle();
+        assert_eq!(count_older_requests(&world), 0, "{filter}");
+    }
+}
+
+#[test]
+fn date_beyond_reach_is_loaded_after_a_question() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 30;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let go = |world: &mut World| {
+        world.press("g d").write("2026-10-22").press("Enter");
+        world.settle();
+    };
+    go(&mut world);
+    assert_eq!(count_older_requests(&world), 0, "a question comes first");
+    let shown = crate::view::tests::screen(&world);
+    assert!(shown.contains("Load mail back to 22 Oct?"), "{shown}");
+    assert!(shown.contains("about 2 requests"), "{shown}");
+    world.press("Esc").settle();
+    assert_eq!((world.selected(), count_older_requests(&world)), (199, 0));
+
+    go(&mut world);
+    world.press("Enter");
+    let shown = crate::view::tests::screen(&world);
+    assert!(
+        shown.contains(
+            "loading mail back to 22 Oct: 0 requests, since 3 Nov, about 2 to go; Ctrl-x stops"
+        ),
+        "{shown}"
+    );
+    world.settle();
+    let jumps = world.count(|effect| {
+        let at_time = |anchor: &WindowAnchor| matches!(anchor, WindowAnchor::AtTime(_));
+        matches!(effect, Effect::LoadWindow { anchor, .. } if at_time(anchor))
+    });
+    assert_eq!(
+        (count_older_requests(&world), world.model.load_older, jumps),
+        (4, None, 1),
+        "the mail is denser there"
+    );
+}
+
+#[test]
+fn stopped_loading_to_a_date_stays_where_it_is() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 30;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("g d").write("2026-10-22").press("Enter Enter");
+    world.press("Ctrl-x").settle();
+    assert_eq!(
+        (
+            world.selected(),
+            world.model.notice.as_deref(),
+            count_older_requests(&world)
+        ),
+        (199, Some("stopped loading older mail"), 1)
+    );
 }
 
 #[test]

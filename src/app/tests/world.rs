@@ -104,6 +104,7 @@ impl World {
                 Effect::Timer {
                     kind: TimerKind::Refresh
                         | TimerKind::LoadOlder
+                        | TimerKind::AutomaticSearch
                         | TimerKind::Countdown
                         | TimerKind::Freshness,
                     ..

@@ -376,7 +376,9 @@ fn test_timer(refresh: Arc<Notify>) -> TimerFn {
             TimerKind::Refresh | TimerKind::LoadOlder => {
                 Box::pin(async move { refresh.notified().await })
             }
-            TimerKind::Countdown | TimerKind::Freshness => Box::pin(std::future::pending()),
+            TimerKind::AutomaticSearch | TimerKind::Countdown | TimerKind::Freshness => {
+                Box::pin(std::future::pending())
+            }
         }
     })
 }
