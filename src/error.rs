@@ -133,6 +133,31 @@ impl ErrorKind {
         }
     }
 
+    /// Returns the state of the connection to the service while its last request fails like this.
+    ///
+    /// The title of the terminal program and `doctor` use these words, and no others.
+    pub(crate) const fn service_state(self) -> &'static str {
+        match self {
+            Self::KeyMissing => "no key",
+            Self::KeyRejected => "key rejected",
+            Self::KeySendOnly => "key may not read",
+            Self::RateLimited => "rate limited",
+            Self::Quota => "quota used up",
+            Self::Unreachable => "offline",
+            Self::Archive => "no archive",
+            Self::Server => "service error",
+            Self::NotTheApi | Self::Redirected => "wrong response",
+            Self::Usage
+            | Self::NotFound
+            | Self::NoSuchPart
+            | Self::InvalidRequest
+            | Self::TimedOut
+            | Self::Config
+            | Self::Io
+            | Self::Internal => "request failed",
+        }
+    }
+
     /// Whether the service or the network is the cause, and not the key or this machine.
     ///
     /// A later request, or the archive, may still give the answer.

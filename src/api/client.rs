@@ -15,7 +15,7 @@ use url::Url;
 
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
-use super::request::{Elapsed, Priority, RequestHandle, RetryPolicy};
+use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
@@ -100,6 +100,20 @@ struct Inner {
     clock_skew: Mutex<Option<SignedDuration>>,
     on_wait: OnceLock<WaitListener>,
     longest_reported: Mutex<Duration>,
+    /// When the requests without a response were sent.
+    unanswered: Mutex<Vec<Instant>>,
+}
+
+/// A request that was sent; dropping it means that it has its response, or is abandoned.
+struct Unanswered<'a>(&'a Inner, Instant);
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        let mut sent = lock(&self.0.unanswered);
+        if let Some(n) = sent.iter().position(|at| *at == self.1) {
+            sent.swap_remove(n);
+        }
+    }
 }
 
 /// Receives the length of a wait for the rate limit.
@@ -120,6 +134,7 @@ impl Client {
                 clock_skew: Mutex::default(),
                 on_wait: OnceLock::new(),
                 longest_reported: Mutex::default(),
+                unanswered: Mutex::default(),
             }),
             request: RequestHandle::new(Priority::Interactive),
             before_send: None,
@@ -137,7 +152,11 @@ impl Client {
     /// Returns the current rate budget.
     #[must_use]
     pub fn rate_budget(&self) -> RateBudget {
-        self.inner.rate_limiter.budget()
+        let oldest = lock(&self.inner.unanswered).iter().min().copied();
+        RateBudget {
+            unanswered_for: oldest.map_or(Duration::ZERO, |sent| sent.elapsed()),
+            ..self.inner.rate_limiter.budget()
+        }
     }
 
     /// Returns how far the service's clock is ahead of ours, by its last response.
@@ -180,6 +199,7 @@ impl Client {
             details.attempts += 1;
             (details.status, details.request_id) = (None, None);
             let started = Instant::now();
+            let unanswered = self.inner.record_unanswered(started);
             let response = timeout(
                 retry_policy.remaining(elapsed),
                 self.inner
@@ -189,6 +209,10 @@ impl Client {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
                 () = self.cancelled_past_grace(), if endpoint == Endpoint::Email => return Err(cancelled_error()),
             };
+            drop(unanswered);
+            if response.is_ok() && self.request.ignores_pause() {
+                self.inner.rate_limiter.lift_pause().await;
+            }
             let result = response.and_then(|body| parse(&body));
             let duration = started.elapsed();
             elapsed.active += duration;
@@ -198,7 +222,11 @@ impl Client {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            let action = error.retry_action();
+            let action = if self.request.ignores_pause() {
+                RetryAction::Never
+            } else {
+                error.retry_action()
+            };
             let Some(wait) =
                 retry_policy.backoff(details.attempts, elapsed, action, fastrand::f64())
             else {
@@ -287,6 +315,11 @@ impl EmailApi for Client {
 }
 
 impl Inner {
+    fn record_unanswered(&self, sent: Instant) -> Unanswered<'_> {
+        lock(&self.unanswered).push(sent);
+        Unanswered(self, sent)
+    }
+
     fn report_wait(&self, wait: Duration) {
         let Some(report) = self.on_wait.get().filter(|_| wait >= MIN_REPORTED_WAIT) else {
             return;

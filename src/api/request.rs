@@ -30,6 +30,7 @@ impl Priority {
 #[derive(Debug, Clone)]
 pub struct RequestHandle {
     priority: Priority,
+    ignores_pause: bool,
     cancellation: CancellationToken,
 }
 
@@ -39,8 +40,19 @@ impl RequestHandle {
     pub fn new(priority: Priority) -> Self {
         Self {
             priority,
+            ignores_pause: false,
             cancellation: CancellationToken::new(),
         }
+    }
+
+    /// Sends the request once although the service has asked to wait; a success ends that pause.
+    pub(crate) const fn ignoring_pause(mut self) -> Self {
+        self.ignores_pause = true;
+        self
+    }
+
+    pub(crate) const fn ignores_pause(&self) -> bool {
+        self.ignores_pause
     }
 
     pub(crate) const fn priority(&self) -> Priority {

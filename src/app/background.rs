@@ -135,16 +135,22 @@ impl Model {
         let paused = self
             .rate_budget
             .is_some_and(|budget| !budget.paused_for.is_zero());
-        // A pause may begin while the user waits for an answer.
+        // A pause may begin while the user waits for an answer, or no answer may come.
         let waits = self.rate_budget.is_some()
             && (matches!(self.reader_state(), ReaderState::Loading)
-                || self.service.is_loading_older());
+                || self.service.is_loading_older()
+                || self.service.is_refreshing());
+        let pause = if self.long_pause_until().is_some() {
+            Duration::from_mins(1)
+        } else {
+            Duration::from_secs(1)
+        };
         if (paused || waits) && !self.countdown.is_pending() {
             let request = self.countdown.start();
             self.outbox.push(Effect::Timer {
                 request,
                 kind: TimerKind::Countdown,
-                pause: Duration::from_secs(1),
+                pause,
             });
         }
     }

@@ -44,6 +44,8 @@ pub enum ChooserKind {
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
     LoadSince { start: Timestamp, jump_to: i64 },
+    /// To refresh once although the service has asked to wait until this time.
+    RefreshNow(Timestamp),
 }
 
 /// One line of a list.
@@ -131,6 +133,7 @@ impl Model {
                     Question::LoadSince { .. } => {
                         ["Load it, then go there", "Go to the oldest loaded email"]
                     }
+                    Question::RefreshNow(_) => ["Try once", "Wait"],
                 };
                 answers
                     .map(|answer| ChooserItem::new("", answer, ""))
@@ -159,6 +162,9 @@ impl Model {
                     },
                 )
             }
+            ChooserKind::Question(Question::RefreshNow(_)) => {
+                "one request; if it succeeds, sentbox does not wait any longer".to_owned()
+            }
             ChooserKind::SavedViews
             | ChooserKind::Links
             | ChooserKind::Link(_)
@@ -173,6 +179,10 @@ impl Model {
             Question::LoadSince { start, .. } => {
                 format!("Load mail back to {}?", self.format_day(start))
             }
+            Question::RefreshNow(until) => {
+                let until = self.format_until(until);
+                format!("The service asked to wait until {until}. Try now?")
+            }
         }
     }
 
@@ -181,6 +191,13 @@ impl Model {
         match (question, is_first) {
             (Question::LoadSince { start, jump_to }, true) => self.start_load_since(start, jump_to),
             (Question::LoadSince { jump_to, .. }, false) => self.jump_to_time(jump_to),
+            (Question::RefreshNow(_), true) => {
+                let refresh = self.service.request_refresh_now();
+                self.outbox.push(refresh);
+                self.announce_refresh = true;
+                self.notify("trying once");
+            }
+            (Question::RefreshNow(_), false) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
+use super::chooser::Question;
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
@@ -172,6 +173,10 @@ impl Model {
     }
 
     pub(super) fn refresh(&mut self) {
+        if let Some(until) = self.long_pause_until() {
+            self.ask(Question::RefreshNow(until));
+            return;
+        }
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.force_confirm(self.now.timestamp());
         self.restart_status_check();

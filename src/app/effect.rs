@@ -120,6 +120,8 @@ pub enum Effect {
     Backfill(RequestId),
     /// Fetch the newest page.
     Refresh(RequestId, Priority),
+    /// The same once, although the service has asked to wait. A success ends its pause.
+    RefreshNow(RequestId),
     /// List the profiles of the configuration.
     LoadProfiles(RequestId),
     /// Ask the service whether it accepts a key; stores nothing.

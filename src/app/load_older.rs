@@ -112,11 +112,10 @@ impl Model {
             (None, Some(_)) if self.service.error.as_ref().is_none() => {
                 "the service has no older mail".to_owned()
             }
-            (None, _) => self.with_hint(
-                "no connection to the service",
-                Command::Refresh,
-                "retries now",
-            ),
+            (None, _) => {
+                let state = self.service_state().label();
+                self.with_hint(state, Command::Refresh, "retries now")
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
 use super::marks::Marks;
-use super::message::{Message, SyncUpdate};
+use super::message::Message;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
 use super::recipient::RecipientSummary;
@@ -243,7 +243,11 @@ impl Model {
                 self.outbox.extend(rest);
                 self.report_unreadable(update.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
-                    self.notice = update.as_ref().map(SyncUpdate::summary_text);
+                    self.notice = match (&update, &self.service.error) {
+                        (Some(update), _) => Some(update.summary_text()),
+                        (None, Some(error)) => Some(error.message.clone()),
+                        (None, None) => None,
+                    };
                 }
                 if let Some(update) = update {
                     self.outbox.extend(self.freshness.start_recheck());

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 use tui_input::{Input, InputRequest};
@@ -442,6 +442,21 @@ impl Model {
             "%-d %b %Y"
         };
         at.strftime(form).to_string()
+    }
+
+    /// Formats the time until which something lasts, with its zone: `09:12 CET`, `Mon 09:12 CET`.
+    pub fn format_until(&self, until: Timestamp) -> String {
+        // Rounded up to a whole minute: nothing happens before.
+        let until = until.saturating_add(SignedDuration::from_secs(59));
+        let until = until.unwrap_or(Timestamp::MAX);
+        let until = until.to_zoned(self.now.time_zone().clone());
+        let days = self.now.date().until(until.date());
+        let form = match days.map_or(i32::MAX, |span| span.get_days()) {
+            0 => "%H:%M %Z",
+            1..=6 => "%a %H:%M %Z",
+            _ => "%-d %b %H:%M %Z",
+        };
+        until.strftime(form).to_string()
     }
 
     pub(super) fn cancel_prompt(&mut self) {

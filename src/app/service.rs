@@ -147,6 +147,13 @@ impl ServiceStatus {
         self.request_refresh(Priority::Interactive)
     }
 
+    /// Refreshes once although the service has asked to wait.
+    pub fn request_refresh_now(&mut self) -> Effect {
+        self.refresh_timer.reset();
+        self.is_background_refresh = false;
+        Effect::RefreshNow(self.refresh_request.start())
+    }
+
     /// Stores coverage and time of the last refresh, from another request or another process.
     pub fn update_reach(&mut self, reach: Coverage, head_at: Option<Timestamp>) {
         self.reach = Some(reach);
@@ -450,6 +457,10 @@ impl Model {
         let Ok(update) = result else {
             return;
         };
+        if update.head_at > self.service.failing_since {
+            // The service has answered another process since.
+            self.outbox.extend(self.service.refresh_if_failing());
+        }
         self.service.update_reach(update.reach, update.head_at);
         if !self.apply_update(update.new, update.changed) {
             // A change below the newest rows, a body, or a removal.

@@ -71,6 +71,12 @@ impl Checks {
         self.add(name, DoctorState::Note, message);
     }
 
+    /// Adds a failed request, with the state that the terminal program would show.
+    fn failed_in_state(&mut self, name: &'static str, error: Error) {
+        let message = format!("{}: {}", error.kind.service_state(), error.message);
+        self.add(name, DoctorState::Failed(error), message);
+    }
+
     fn failed(&mut self, name: &'static str, error: Error) {
         let message = error.message.clone();
         self.add(name, DoctorState::Failed(error), message);
@@ -200,9 +206,9 @@ async fn check_service(client: &Client, settings: &Settings, env: &Env, checks: 
         // A refusal is an answer, too.
         Err(error) if is_refusal(error.kind) => {
             checks.ok("service", answers);
-            checks.failed("access", error);
+            checks.failed_in_state("access", error);
         }
-        Err(error) => checks.failed("service", error),
+        Err(error) => checks.failed_in_state("service", error),
     }
     if let Some(skew) = client.clock_skew() {
         check_clock(skew, checks);

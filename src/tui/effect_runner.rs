@@ -289,6 +289,13 @@ impl<S: EmailApi> EffectRunner<S> {
                 },
                 Message::Refreshed,
             ),
+            Effect::RefreshNow(request) => self.request_with(
+                RequestKind::Refresh,
+                request,
+                RequestHandle::new(Priority::Interactive).ignoring_pause(),
+                async |engine| Ok(to_sync_update(engine?.refresh_now().await?)),
+                Message::Refreshed,
+            ),
             Effect::RenderBody {
                 request,
                 email,
@@ -397,7 +404,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 progress,
             } => {
                 let kind = RequestKind::Export;
-                let (handle, engine) = self.start_request(kind, request, Priority::Backfill);
+                let handle = RequestHandle::new(Priority::Backfill);
+                let engine = self.start_request(kind, request, &handle);
                 self.background.spawn(async move {
                     let progress = export_batch(archive, engine, &handle, job, *progress).await;
                     Message::ExportAdvanced(request, progress)
@@ -433,10 +441,23 @@ impl<S: EmailApi> EffectRunner<S> {
     ) where
         F: Future<Output = Result<T, Error>> + Send,
     {
-        let (handle, engine) = self.start_request(kind, request, priority);
+        self.request_with(kind, request, RequestHandle::new(priority), send, message);
+    }
+
+    fn request_with<T: Send + 'static, F>(
+        &mut self,
+        kind: RequestKind,
+        request: RequestId,
+        handle: RequestHandle,
+        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
+        message: fn(RequestId, Result<T, Error>) -> Message,
+    ) where
+        F: Future<Output = Result<T, Error>> + Send,
+    {
+        let engine = self.start_request(kind, request, &handle);
         let tasks = match kind {
             RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,
-            RequestKind::Refresh if !priority.is_background() => &mut self.interactive,
+            RequestKind::Refresh if !handle.priority().is_background() => &mut self.interactive,
             _ => &mut self.background,
         };
         tasks.spawn(async move {
@@ -454,15 +475,13 @@ impl<S: EmailApi> EffectRunner<S> {
         &mut self,
         kind: RequestKind,
         request: RequestId,
-        priority: Priority,
-    ) -> (RequestHandle, Result<Engine<S>, Error>) {
-        let handle = RequestHandle::new(priority);
+        handle: &RequestHandle,
+    ) -> Result<Engine<S>, Error> {
         self.requests.push((kind, request, handle.clone()));
-        let engine = match &self.session.engine {
-            Some(engine) => Ok(engine.with_priority(&handle)),
+        match &self.session.engine {
+            Some(engine) => Ok(engine.with_priority(handle)),
             None => Err(no_key_error()),
-        };
-        (handle, engine)
+        }
     }
 
     fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {

@@ -9,10 +9,10 @@ use super::render_ctx::RenderCtx;
 use super::status_bar::{format_coverage, format_status_check, format_stop_hint};
 use super::theme::Theme;
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Focus, Model, StorageMode};
+use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_pause, group_digits, plural};
 
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
@@ -31,13 +31,16 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         } else {
             key_hints(&model.session.keymap, Focus::List, [leave])
         };
-        let title = "no connection to the service";
+        let title = model.service_state().label();
         draw_error(error, title, &help, area, ctx, frame);
     } else if let Some(error) = service.error.as_ref() {
         let help = hint(Command::Refresh, "tries now");
-        let help = format!("retrying automatically; {help}");
-        let title = "there is nothing to show yet";
-        draw_error(error, title, &help, area, ctx, frame);
+        let next = model.long_pause_until().map_or_else(
+            || "retrying automatically".to_owned(),
+            |until| format!("the next request is at {}", model.format_until(until)),
+        );
+        let title = format!("{}: nothing to show yet", model.service_state().label());
+        draw_error(error, &title, &format!("{next}; {help}"), area, ctx, frame);
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
     } else if service.has_answered {
@@ -58,11 +61,17 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
                 "Emails are not stored: they are gone when you leave.".to_owned()
             }
         };
-        let lines = vec![
+        let mut lines = vec![
             Line::styled(title, Theme::title()),
             Line::default(),
             Line::raw(storage),
         ];
+        if let ServiceState::NoAnswer(waited) = model.service_state() {
+            let waited = format_pause(waited);
+            lines.push(Line::raw(format!(
+                "The service has not answered for {waited}."
+            )));
+        }
         draw_centered(lines, area, frame);
     }
 }

@@ -1,8 +1,6 @@
 //! Draws the title bar (profile, view, count, liveness) and the status bar (position, activity,
 //! key hints).
 
-use std::time::Duration;
-
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -14,7 +12,7 @@ use crate::app::keymap::key_hints;
 use crate::app::start::StartScreenKind;
 use crate::app::{
     CheckState, Command, Focus, Layout, Liveness, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS,
-    Model, ReaderState, SessionTarget, StatusCheck, StorageMode,
+    Model, ReaderState, ServiceState, SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
@@ -160,29 +158,7 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         let new = format!("{} new", group_digits(model.list.unseen_above, ' '));
         parts.push(Span::styled(new, ctx.theme.new_mail()));
     }
-    let error = |text| Span::styled(text, ctx.theme.error());
-    let service = &model.service;
-    parts.push(
-        match (service.unavailable.as_ref(), service.error.as_ref()) {
-            (Some(_), _) if matches!(model.session.storage, StorageMode::ReadOnly(_)) => {
-                error("read-only archive".to_owned())
-            }
-            (Some(_), _) => error("not connected".to_owned()),
-            (None, Some(problem)) => {
-                let state = if problem.is_offline() {
-                    "offline"
-                } else {
-                    "failing"
-                };
-                error(format_outage(state, model, ctx, width))
-            }
-            (None, None) if service.has_answered => build_liveness(model, ctx, width),
-            (None, None) => Span::styled(
-                format!("connecting{}", ctx.glyphs.ellipsis),
-                ctx.theme.chrome(),
-            ),
-        },
-    );
+    parts.push(build_service_state(model, ctx, width));
     let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
@@ -195,20 +171,58 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     spans
 }
 
-/// Shows `live`, or of which time the list or its statuses are.
-fn build_liveness<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
-    let text = match model.liveness() {
-        Liveness::Live => return Span::raw("live"),
-        Liveness::ListAsOf(at) => format!("as of {}", ctx.format_date_time(at)),
-        Liveness::RowsAsOf(1, since) if width >= MIN_DETAIL_WIDTH => {
+/// Shows the state of the service: `live`, or what is wrong and how old the list is.
+fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
+    let state = model.service_state();
+    let label = state.label();
+    let text = match state {
+        ServiceState::Answering(Liveness::Live) => return Span::raw(label),
+        ServiceState::Checking => {
+            return Span::styled(
+                format!("{label}{}", ctx.glyphs.ellipsis),
+                ctx.theme.chrome(),
+            );
+        }
+        ServiceState::ReadOnly | ServiceState::Unavailable(_) => label.to_owned(),
+        ServiceState::RateLimited(until) if model.long_pause_until().is_some() => {
+            let until = model.format_until(until);
+            add_age(format!("{label} until {until}"), model, ctx, width)
+        }
+        ServiceState::RateLimited(_) => add_age(label.to_owned(), model, ctx, width),
+        ServiceState::Failing(_, since) => {
+            let since = since.map_or_else(String::new, |since| {
+                format!(" since {}", ctx.format_date_time(since))
+            });
+            add_age(format!("{label}{since}"), model, ctx, width)
+        }
+        ServiceState::NoAnswer(waited) => {
+            let waited = crate::text::format::format_pause(waited);
+            add_age(format!("{label} for {waited}"), model, ctx, width)
+        }
+        ServiceState::Answering(Liveness::ListAsOf(at)) => {
+            format!("{label} {}", ctx.format_date_time(at))
+        }
+        ServiceState::Answering(Liveness::RowsAsOf(1, since)) if width >= MIN_DETAIL_WIDTH => {
             format!("1 status {}", ctx.format_as_of(since))
         }
-        Liveness::RowsAsOf(rows, since) if width >= MIN_DETAIL_WIDTH => {
+        ServiceState::Answering(Liveness::RowsAsOf(rows, since)) if width >= MIN_DETAIL_WIDTH => {
             format!("{rows} statuses {}", ctx.format_as_of(since))
         }
-        Liveness::RowsAsOf(_, since) => ctx.format_as_of(since),
+        ServiceState::Answering(Liveness::RowsAsOf(_, since)) => ctx.format_as_of(since),
     };
     Span::styled(text, ctx.theme.error())
+}
+
+/// Adds the time of the last answer, if there is space: `offline since 14:02 · as of 13:58`.
+fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+    match model.service.as_of {
+        Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
+            "{state} {} as of {}",
+            ctx.glyphs.separator,
+            ctx.format_date_time(as_of)
+        ),
+        _ => state,
+    }
 }
 
 /// Formats how far statuses were checked, for a filter that depends on them.
@@ -238,22 +252,6 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
         (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
         (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
         (CheckState::Paused, None) => "statuses not checked".to_owned(),
-    }
-}
-
-/// Formats `offline since 14:02 · as of 13:58`: start of the outage, age of the list.
-fn format_outage(state: &str, model: &Model, ctx: &RenderCtx, width: u16) -> String {
-    let Some(since) = model.service.failing_since else {
-        return state.to_owned();
-    };
-    let since = format!("{state} since {}", ctx.format_date_time(since));
-    match model.service.as_of {
-        Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
-            "{since} {} as of {}",
-            ctx.glyphs.separator,
-            ctx.format_date_time(as_of)
-        ),
-        _ => since,
     }
 }
 
@@ -438,15 +436,24 @@ pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
         .map_or_else(String::new, |key| format!("; {key} stops"))
 }
 
-/// Formats the countdown of a rate limit pause: `rate limited: retrying in 12 s  `.
+/// Formats a pause that the service has asked for: `rate limited: retrying in 12 s  `.
 fn format_pause(model: &Model) -> Option<String> {
-    let pause = model.rate_budget()?.paused_for;
-    // A shorter pause is not worth a message.
-    if pause <= Duration::from_secs(1) {
+    let state = model.service_state();
+    let ServiceState::RateLimited(until) = state else {
         return None;
-    }
-    let left = crate::text::format::format_pause(pause);
-    Some(format!("rate limited: retrying in {left}  "))
+    };
+    let label = state.label();
+    Some(if model.long_pause_until().is_some() {
+        let until = model.format_until(until);
+        let text = format!("{label} until {until}");
+        let keymap = &model.session.keymap;
+        let text = keymap.with_hint(&text, model.focus(), Command::Refresh, "tries now");
+        format!("{text}  ")
+    } else {
+        let left = model.rate_budget()?.paused_for;
+        let left = crate::text::format::format_pause(left);
+        format!("{label}: retrying in {left}  ")
+    })
 }
 
 /// Builds how far the backfill is, its rate, and the key that stops it.

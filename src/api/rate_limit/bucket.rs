@@ -72,6 +72,7 @@ pub(super) struct TokenDemand {
     pub(super) burst: f64,
     /// Tokens that the bucket must hold before one is taken.
     pub(super) needed: f64,
+    pub(super) ignores_pause: bool,
 }
 
 /// The shared bucket as the file has it; times are microseconds since 1970.
@@ -119,7 +120,7 @@ impl BucketState {
             Duration::from_micros(u64::try_from(now.saturating_sub(self.refilled_at)).unwrap_or(0));
         self.tokens = (self.tokens + passed.as_secs_f64() * demand.rate).min(demand.burst);
         self.refilled_at = now;
-        if (self.paused_from..self.paused_until).contains(&now) {
+        if self.is_paused(now) && !demand.ignores_pause {
             return Decision::Paused(Duration::from_micros(self.paused_until.abs_diff(now)));
         }
         let wait = time_until(self.tokens, demand.needed, demand.rate);
@@ -130,9 +131,13 @@ impl BucketState {
         Decision::Allowed
     }
 
+    fn is_paused(&self, now: i64) -> bool {
+        (self.paused_from..self.paused_until).contains(&now)
+    }
+
     fn pause(&mut self, now: i64, wait: Duration) {
         let until = now.saturating_add(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
-        if !(self.paused_from..self.paused_until).contains(&now) || until > self.paused_until {
+        if !self.is_paused(now) || until > self.paused_until {
             (self.paused_from, self.paused_until) = (now, until);
         }
     }
@@ -159,6 +164,16 @@ impl SharedBucket {
     /// Pauses all processes. Blocks for up to 50 ms.
     pub(super) fn pause(&self, now: Timestamp, wait: Duration) {
         self.update(now, |state, now| state.pause(now, wait));
+    }
+
+    /// Ends the pause of all processes. Blocks for up to 50 ms.
+    pub(super) fn lift_pause(&self, now: Timestamp) {
+        self.update(now, |state, now| state.paused_until = now);
+    }
+
+    /// Whether all processes pause; `None` if the file cannot be used. Blocks for up to 50 ms.
+    pub(super) fn is_paused(&self, now: Timestamp) -> Option<bool> {
+        self.update(now, |state, now| state.is_paused(now))
     }
 
     fn update<T>(
@@ -209,6 +224,7 @@ mod tests {
         rate: 2.0,
         burst: 4.0,
         needed: 1.0,
+        ignores_pause: false,
     };
 
     fn at(seconds: f64) -> Timestamp {

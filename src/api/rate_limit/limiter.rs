@@ -9,13 +9,18 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
-use super::{Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket};
+use super::{
+    Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket, TokenDemand,
+};
 use crate::api::request::{
     DEFAULT_PAUSE, Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy,
 };
 use crate::config::Rate;
 use crate::config::clock::Clock;
 use crate::error::lock;
+
+/// A longer pause is looked up in the shared file again before each request: another process may have ended it.
+const LONG_PAUSE: Duration = Duration::from_mins(1);
 
 /// Why a request was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +75,7 @@ impl RateLimiter {
             if request.is_cancelled() {
                 return Err(Denied::Abandoned);
             }
-            let (wait, is_pause) = match self.try_acquire(queued.position).await {
+            let (wait, is_pause) = match self.try_acquire(queued.position, request).await {
                 Decision::Allowed => return Ok(()),
                 Decision::Contended => return Err(Denied::Abandoned),
                 Decision::NotFirst => (Duration::MAX, false),
@@ -102,9 +107,18 @@ impl RateLimiter {
     }
 
     /// Takes a token for the request from both buckets if both have one.
-    async fn try_acquire(&self, position: QueuePosition) -> Decision {
+    async fn try_acquire(&self, position: QueuePosition, request: &RequestHandle) -> Decision {
+        let decision = self.with_state(|state, now| state.check(now, position));
+        if matches!(decision, Decision::Paused(wait) if wait > LONG_PAUSE) {
+            self.follow_lifted_pause().await;
+        }
         let decision = self.with_state(|state, now| {
-            let decision = state.check(now, position);
+            let decision = match state.check(now, position) {
+                Decision::Paused(_) if request.ignores_pause() => {
+                    state.check_unpaused(now, position)
+                }
+                decision => decision,
+            };
             if decision == Decision::Allowed && self.shared.is_none() {
                 state.record_send(now, position, fastrand::f64());
             }
@@ -118,7 +132,10 @@ impl RateLimiter {
             return decision;
         };
         let (bucket, at) = (bucket.clone(), clock());
-        let demand = self.with_state(|state, _| state.token_demand(position.priority));
+        let demand = TokenDemand {
+            ignores_pause: request.ignores_pause(),
+            ..self.with_state(|state, _| state.token_demand(position.priority))
+        };
         // A disk may be slow.
         let taken = tokio::task::spawn_blocking(move || bucket.try_take(at, demand)).await;
         // Without the file this process has only its own bucket.
@@ -150,14 +167,36 @@ impl RateLimiter {
 
     /// Pauses all requests after a 429 for `wait`, if the service named it.
     pub(crate) async fn on_rate_limited(&self, wait: Option<Duration>) {
-        self.with_state(|state, now| state.on_rate_limited(now, wait, fastrand::f64()));
-        self.changed.notify_waiters();
+        // The file first: a process whose pause is not in the file takes it for ended.
         if let Some((bucket, clock)) = self.shared.clone() {
             // If the file cannot be written, this process still pauses.
             let _ = tokio::task::spawn_blocking(move || {
                 bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE));
             })
             .await;
+        }
+        self.with_state(|state, now| state.on_rate_limited(now, wait, fastrand::f64()));
+        self.changed.notify_waiters();
+    }
+
+    /// Ends all pauses: the service has answered a request within them.
+    pub(crate) async fn lift_pause(&self) {
+        self.with_state(LimiterState::lift_pause);
+        self.changed.notify_waiters();
+        if let Some((bucket, clock)) = self.shared.clone() {
+            // If the file cannot be written, the other processes still pause.
+            let _ = tokio::task::spawn_blocking(move || bucket.lift_pause(clock())).await;
+        }
+    }
+
+    /// Ends the pause of this process if another one has ended it for all.
+    async fn follow_lifted_pause(&self) {
+        let Some((bucket, clock)) = self.shared.clone() else {
+            return;
+        };
+        let is_paused = tokio::task::spawn_blocking(move || bucket.is_paused(clock())).await;
+        if let Ok(Some(false)) = is_paused {
+            self.with_state(LimiterState::lift_pause);
         }
     }
 
@@ -337,6 +376,33 @@ mod tests {
             "{:?}",
             started.elapsed()
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pause_of_a_day_ends_for_all_when_lifted() {
+        let folder = tempfile::tempdir().unwrap();
+        let started = Instant::now();
+        let clock: Clock =
+            Arc::new(move || Timestamp::from_second(1_790_000_000).unwrap() + started.elapsed());
+        let limiter = || {
+            let file = folder.path().join("rate");
+            RateLimiter::new(Rate::default(), Some(file), clock.clone())
+        };
+        let (one, other) = (limiter(), limiter());
+        one.on_rate_limited(Some(Duration::from_hours(24))).await;
+        tokio::time::advance(Duration::from_secs(10)).await;
+        let normal = request(Priority::Interactive);
+        for limiter in [&one, &other] {
+            assert!(acquire(limiter, &normal).await.is_err(), "it pauses");
+        }
+        let once = request(Priority::Interactive).ignoring_pause();
+        assert_eq!(acquire(&one, &once).await, Ok(()));
+        assert!(acquire(&one, &normal).await.is_err(), "the pause goes on");
+        one.lift_pause().await;
+        for limiter in [&one, &other] {
+            assert_eq!(acquire(limiter, &normal).await, Ok(()));
+            assert!(limiter.budget().paused_for.is_zero());
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -37,6 +37,8 @@ pub struct RateBudget {
     pub remaining: Option<u32>,
     /// How long all requests still pause at the request of the service; zero if they do not.
     pub paused_for: Duration,
+    /// How long the oldest request that was sent has no response; zero if there is none.
+    pub unanswered_for: Duration,
 }
 
 /// The rate-limit headers of a response.
@@ -133,6 +135,11 @@ impl LimiterState {
         if !paused.is_zero() {
             return Decision::Paused(paused);
         }
+        self.check_unpaused(now, position)
+    }
+
+    /// Does the same for the first request of the queue, but for pauses of the service.
+    fn check_unpaused(&mut self, now: Duration, position: QueuePosition) -> Decision {
         if position.priority == Priority::Prefetch && !self.is_uncontended(now) {
             return Decision::Contended;
         }
@@ -168,6 +175,7 @@ impl LimiterState {
             rate: self.max_rate(),
             burst,
             needed: (1.0 + reserve).min(burst),
+            ignores_pause: false,
         }
     }
 
@@ -232,6 +240,17 @@ impl LimiterState {
         self.paused_until = self.paused_until.max(now + wait);
     }
 
+    /// Ends the pauses: the service has answered a request within them.
+    fn lift_pause(&mut self, now: Duration) {
+        let is_used_up = self.limit_headers.remaining == Some(0);
+        self.paused_until = if is_used_up {
+            self.limits_expire_at
+        } else {
+            now
+        };
+        self.background_paused_until = now;
+    }
+
     fn pause_background(&mut self, until: Duration) {
         self.background_paused_until = self.background_paused_until.max(until);
     }
@@ -246,6 +265,7 @@ impl LimiterState {
                 .remaining
                 .filter(|_| self.limits_expire_at > now),
             paused_for: self.paused_until.saturating_sub(now),
+            unanswered_for: Duration::ZERO,
         }
     }
 

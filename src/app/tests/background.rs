@@ -429,6 +429,7 @@ fn countdown_ticks_only_during_pause() {
             limit: Some(10),
             remaining: None,
             paused_for,
+            unanswered_for: Duration::ZERO,
         })
     };
     let mut world = World::at_rest(120, 40, Mailbox::of(20));

@@ -183,7 +183,7 @@ impl Mailbox {
                 body,
                 pattern,
             } => Message::MatchesFound(*request, find_matches(body, pattern, || true)),
-            Effect::Refresh(request, _) => {
+            Effect::Refresh(request, _) | Effect::RefreshNow(request) => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
                 Message::Refreshed(*request, Ok(self.update(new)))

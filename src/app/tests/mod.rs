@@ -11,5 +11,6 @@ mod reader;
 mod recipient;
 mod saved_views;
 mod service;
+mod service_state;
 mod take_along;
 mod world;

@@ -1,10 +1,12 @@
 //! Refresh, errors of the service and older mail by messages.
 
 use crate::api::Priority;
-use crate::app::tests::env::{Mailbox, World, session};
-use crate::app::{Effect, ListLine, Message, MouseInput, TimerKind};
+use crate::app::tests::env::{Mailbox, World, now, session};
+use crate::app::{Effect, ListLine, Message, MouseInput, SyncUpdate, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
+use crate::mail::ApiTime;
+use jiff::ToSpan as _;
 use ratatui::layout::Position;
 
 fn count_older_requests(world: &World) -> usize {
@@ -422,7 +424,9 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         shown.contains("searching older mail: 0 of 100 requests, since 3 Nov; Ctrl-x stops"),
         "{shown}"
     );
-    world.settle();
+    for page in 1..=100 {
+        answer_with_short_page(&mut world, page);
+    }
     assert_eq!(
         (count_older_requests(&world), world.model.load_older),
         (100, None)
@@ -432,10 +436,29 @@ fn filter_with_few_matches_searches_older_mail_itself() {
         Some("searched older mail with 100 requests; b continues")
     );
     rest(&mut world);
-    world.settle();
     assert_eq!(count_older_requests(&world), 100, "once");
-    world.press("Enter").settle();
-    assert_eq!(count_older_requests(&world), 102, "the user continues it");
+    world.press("Enter");
+    assert_eq!(count_older_requests(&world), 101, "the user continues it");
+}
+
+/// Answers the request for older mail with a page that extends the reach by a day.
+fn answer_with_short_page(world: &mut World, page: i64) {
+    let is_older = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
+    let n = world.pending.iter().position(is_older).unwrap();
+    let Effect::LoadOlder(request, _) = world.pending.remove(n) else {
+        unreachable!("it is one")
+    };
+    let reach = now().checked_sub((20 + page).days()).unwrap();
+    let update = SyncUpdate {
+        new: 1,
+        changed: Vec::new(),
+        reach: Coverage::Since(ApiTime::parse(&reach.timestamp().to_string())),
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    };
+    world.happen(Message::OlderLoaded(request, Ok(update)));
+    world.answer_archive();
 }
 
 #[test]

@@ -173,12 +173,7 @@ async fn screen(row: &Row) {
         row.list,
         &problem.clone().map_or(Ok(()), Err),
     );
-    let word = match problem.map(|error| error.kind) {
-        None => "live",
-        Some(ErrorKind::Unreachable) => "offline",
-        Some(ErrorKind::KeyRejected | ErrorKind::KeySendOnly) => "not connected",
-        Some(_) => "failing",
-    };
+    let word = problem.map_or("live", |error| error.kind.service_state());
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.
     it.press_until_reader_settles("j").await;
@@ -208,7 +203,14 @@ async fn screen(row: &Row) {
     it.press_until_reader_settles("r").await;
     if row.lasts {
         assert_eq!(service.asked(), 0, "{}: it must send no request", row.name);
-        return;
+        let screen = it.screen();
+        assert!(
+            screen.contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
+            "{}: {screen}",
+            row.name
+        );
+        it.press("Enter").await;
+        assert_eq!(service.asked(), 1, "{}", row.name);
     }
     assert!(
         it.screen().contains("live"),

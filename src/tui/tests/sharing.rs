@@ -178,7 +178,7 @@ async fn removed_archive_is_reported_and_stops_requests() {
         "{screen}"
     );
     assert!(
-        screen.contains("not connected") && !screen.contains("· live"),
+        screen.contains("no archive") && !screen.contains("· live"),
         "{screen}"
     );
     one.press("r").await;

@@ -73,6 +73,7 @@ fn backfill_and_pause_are_shown_in_bar() {
         limit: Some(10),
         remaining: None,
         paused_for: Duration::ZERO,
+        unanswered_for: Duration::ZERO,
     };
     world.set_rate_budget(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();

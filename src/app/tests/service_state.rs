@@ -1,0 +1,151 @@
+//! The state of the service in title, bar and empty screens: `live` only while it is true.
+
+use std::time::Duration;
+
+use crate::api::RateBudget;
+use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::{Effect, Message, ServiceState, TimerKind};
+use crate::error::{Error, ErrorKind};
+use crate::view::tests::screen;
+
+const BUDGET: RateBudget = RateBudget {
+    rate: 2.0,
+    background: 0.5,
+    limit: Some(10),
+    remaining: None,
+    paused_for: Duration::ZERO,
+    unanswered_for: Duration::ZERO,
+};
+
+fn title(world: &World) -> String {
+    screen(world).lines().next().unwrap().trim().to_owned()
+}
+
+/// A screen whose last refresh fails so.
+fn failing(kind: ErrorKind) -> World {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    world.press("r");
+    let is_refresh = |effect: &Effect| matches!(effect, Effect::Refresh(..));
+    let n = world.pending.iter().position(is_refresh).unwrap();
+    let Effect::Refresh(request, _) = world.pending.remove(n) else {
+        unreachable!("it is one")
+    };
+    let error = Error::new(kind, "it failed");
+    world.happen(Message::Refreshed(request, Err(error)));
+    world.settle();
+    world
+}
+
+#[test]
+fn state_before_first_answer_is_checking() {
+    let mut world = World::start((100, 12), session(), Mailbox::of(50));
+    assert_eq!(world.model.service_state(), ServiceState::Checking);
+    world.answer_archive();
+    assert!(title(&world).ends_with("checking…"), "{}", title(&world));
+    world.settle();
+    assert!(title(&world).ends_with("live"), "{}", title(&world));
+}
+
+#[test]
+fn request_without_answer_is_not_live() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    let mut shown_after = |seconds| {
+        world.set_rate_budget(Some(RateBudget {
+            unanswered_for: Duration::from_secs(seconds),
+            ..BUDGET
+        }));
+        title(&world)
+    };
+    assert!(shown_after(4).ends_with("live"));
+    let shown = shown_after(7);
+    assert!(
+        shown.ends_with("no answer for 7 s · as of 09:42"),
+        "{shown}"
+    );
+    assert!(shown_after(0).ends_with("live"));
+}
+
+#[test]
+fn running_refresh_is_watched_each_second() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    world.set_rate_budget(Some(BUDGET));
+    world.press("r");
+    let kind = TimerKind::Countdown;
+    let ticks =
+        world.count(|effect| matches!(effect, Effect::Timer { kind: found, .. } if *found == kind));
+    assert_eq!(ticks, 1);
+}
+
+#[test]
+fn error_names_its_state() {
+    for (kind, state) in [
+        (ErrorKind::Unreachable, "offline since 09:42 · as of 09:42"),
+        (ErrorKind::Server, "service error since 09:42 · as of 09:42"),
+        (
+            ErrorKind::NotTheApi,
+            "wrong response since 09:42 · as of 09:42",
+        ),
+        (ErrorKind::Quota, "quota used up since 09:42 · as of 09:42"),
+        (ErrorKind::KeyRejected, "key rejected"),
+        (ErrorKind::KeySendOnly, "key may not read"),
+    ] {
+        let shown = title(&failing(kind));
+        assert!(shown.ends_with(state), "{shown}");
+    }
+}
+
+#[test]
+fn failed_refresh_by_key_reports_why() {
+    let world = failing(ErrorKind::Server);
+    assert_eq!(world.model.notice.as_deref(), Some("it failed"));
+}
+
+/// A service that has asked to wait for a day.
+fn paused_for_a_day() -> World {
+    let mut world = failing(ErrorKind::RateLimited);
+    world.set_rate_budget(Some(RateBudget {
+        paused_for: Duration::from_hours(24),
+        ..BUDGET
+    }));
+    world
+}
+
+#[test]
+fn pause_of_a_day_shows_until_when() {
+    let mut world = paused_for_a_day();
+    world.press("j").settle();
+    let shown = screen(&world);
+    let title = title(&world);
+    assert!(
+        title.ends_with("rate limited until Sat 09:42 UTC · as of 09:42"),
+        "{title}"
+    );
+    assert!(
+        shown.contains("rate limited until Sat 09:42 UTC; r tries now"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn refresh_within_long_pause_is_a_question() {
+    let mut world = paused_for_a_day();
+    let sent = |world: &World| {
+        world.count(|effect| matches!(effect, Effect::Refresh(..) | Effect::RefreshNow(_)))
+    };
+    let before = sent(&world);
+    world.press("r");
+    assert!(
+        screen(&world).contains("The service asked to wait until Sat 09:42 UTC. Try now?"),
+        "{}",
+        screen(&world)
+    );
+    world.press("j Enter").settle();
+    assert_eq!(sent(&world), before, "the second answer waits");
+    world.press("r Enter");
+    assert_eq!(sent(&world), before + 1);
+    assert!(matches!(world.asked.last(), Some(Effect::RefreshNow(_))));
+    world.set_rate_budget(Some(BUDGET));
+    world.settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
+    assert!(title(&world).ends_with("live"), "{}", title(&world));
+}
