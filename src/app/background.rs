@@ -79,6 +79,7 @@ impl Model {
             RequestKind::RecheckStatuses => self.freshness.recheck_request.is_current(request),
             RequestKind::CheckStatuses => self.check_request.is_current(request),
             RequestKind::Export => self.export.is_step_current(request),
+            RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
         }
     }
 
@@ -99,6 +100,7 @@ impl Model {
             RequestKind::ConfirmStatuses => &mut self.freshness.confirm_request,
             RequestKind::RecheckStatuses => &mut self.freshness.recheck_request,
             RequestKind::CheckStatuses => &mut self.check_request,
+            RequestKind::FetchBodies => &mut self.body_requests.fetch,
         };
         pending.finish(request);
     }

@@ -10,6 +10,7 @@ use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::render::{Body, Link, LinkFlag};
+use crate::text::format::plural;
 
 /// The lines of the title above the items.
 const TITLE_LINES: usize = 2;
@@ -44,6 +45,8 @@ pub enum ChooserKind {
 pub enum Question {
     /// To load mail back to a time, and to go to `jump_to`, in microseconds since 1970.
     LoadSince { start: Timestamp, jump_to: i64 },
+    /// To fetch so many bodies that the filter searches.
+    FetchBodies(u64),
     /// To refresh once although the service has asked to wait until this time.
     RefreshNow(Timestamp),
 }
@@ -133,6 +136,7 @@ impl Model {
                     Question::LoadSince { .. } => {
                         ["Load it, then go there", "Go to the oldest loaded email"]
                     }
+                    Question::FetchBodies(_) => ["Fetch them, the newest first", "Fetch nothing"],
                     Question::RefreshNow(_) => ["Try once", "Wait"],
                 };
                 answers
@@ -162,6 +166,9 @@ impl Model {
                     },
                 )
             }
+            ChooserKind::Question(Question::FetchBodies(count)) => {
+                self.format_effort(count, Priority::Backfill)
+            }
             ChooserKind::Question(Question::RefreshNow(_)) => {
                 "one request; if it succeeds, sentbox does not wait any longer".to_owned()
             }
@@ -178,6 +185,10 @@ impl Model {
         match question {
             Question::LoadSince { start, .. } => {
                 format!("Load mail back to {}?", self.format_day(start))
+            }
+            Question::FetchBodies(count) => {
+                let emails = plural(count, "email");
+                format!("Fetch the bodies of {emails} that this filter may match?")
             }
             Question::RefreshNow(until) => {
                 let until = self.format_until(until);
@@ -197,7 +208,8 @@ impl Model {
                 self.announce_refresh = true;
                 self.notify("trying once");
             }
-            (Question::RefreshNow(_), false) => {}
+            (Question::FetchBodies(count), true) => self.start_body_fetch(count),
+            (Question::FetchBodies(_) | Question::RefreshNow(_), false) => {}
         }
     }
 

@@ -266,6 +266,8 @@ commands! {
         if |m| m.check_undo(Direction::Right) => |m| m.undo(Direction::Right);
     LoadOlder "look-back" [LIST "b"] "older mail" "search older mail"
         if Model::check_load_older => Model::start_load_older;
+    FetchBodies "fetch-bodies" [LIST "g b"] "bodies" "fetch the bodies that the filter searches"
+        if Model::check_fetch_bodies => Model::count_missing_bodies;
     Mark "mark" [PANES "x"] "mark" "mark the email, or unmark it, and go to the next one"
         if Model::check_selected => Model::toggle_mark;
     MarkRange "mark-range" [LIST "V"] "range" "begin a range here; again: mark the rows from there to here"
@@ -360,7 +362,7 @@ commands! {
         => |m| m.move_divider(-2);
     LargerList "larger-list" [PANES ">"] "divider" "larger list"
         => |m| m.move_divider(2);
-    Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail"
+    Stop "stop" [PANES "Ctrl-x"] "stop" "stop the export, or fetching older mail, bodies or statuses"
         => Model::stop_work;
     Refresh "refresh" [PANES "r, F5"] "refresh" "refresh now"
         => Model::refresh;
@@ -432,10 +434,10 @@ commands! {
 mod hints {
     use super::Command::{
         self, Accept, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout, DeleteView,
-        Export, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll, MarkRange,
-        NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, Palette, PanRight,
-        PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown,
-        ScrollToEnd, SwitchPane, Undo,
+        Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll,
+        MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, Palette,
+        PanRight, PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews,
+        ScrollDown, ScrollToEnd, SwitchPane, Undo,
     };
 
     pub const LIST: &[Command] = &[
@@ -458,6 +460,7 @@ mod hints {
         Open,
         CloseLayer,
         LoadOlder,
+        FetchBodies,
         Filter,
         RecipientSummary,
         SaveView,
@@ -470,7 +473,7 @@ mod hints {
     pub const MARKING: &[Command] = &[
         Export, Mark, MarkRange, MarkAll, ClearMarks, Open, Filter, CloseLayer, NextRow, Palette,
     ];
-    pub const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, Filter, Undo];
+    pub const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, FetchBodies, Filter, Undo];
     pub const EMPTY_LIST: &[Command] = &[Refresh, Back];
     pub const RECIPIENT_LIST: &[Command] = &[
         Open,

@@ -97,6 +97,20 @@ pub enum Effect {
         /// The maximal number of emails.
         max_rows: u32,
     },
+    /// Count the emails of a query without a known body.
+    CountMissingBodies {
+        request: RequestId,
+        query: Arc<Query>,
+    },
+    /// Fetch the bodies of the emails of a query, newest first, in the background.
+    FetchBodies {
+        request: RequestId,
+        query: Arc<Query>,
+        /// Start below this email.
+        below: Option<SortKey>,
+        /// The maximal number of requests.
+        max_requests: u32,
+    },
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),
     /// Lay out a body at a width in columns.
@@ -200,6 +214,7 @@ pub enum RequestKind {
     CheckStatuses,
     RecheckStatuses,
     Export,
+    FetchBodies,
 }
 
 /// What a timer is for.

@@ -347,12 +347,15 @@ impl Model {
         true
     }
 
-    /// Stops the export, the search of older mail, the status check or the backfill, in this order.
+    /// Stops the export, the search of older mail, the fetch of bodies, the status check or the backfill, in
+    /// this order.
     pub(super) fn stop_work(&mut self) {
         if self.stop_export() || self.stop_load_older() {
             return;
         }
-        if self.stop_status_check() {
+        if self.stop_body_fetch() {
+            self.notify_with("stopped fetching bodies", Command::FetchBodies, "continues");
+        } else if self.stop_status_check() {
             self.notify_with(
                 "stopped checking statuses",
                 Command::Refresh,

@@ -56,6 +56,9 @@ pub enum Message {
     EmailPrefetched(RequestId),
     StatusesConfirmed(RequestId, Result<ConfirmResult, Error>),
     StatusesChecked(RequestId, Result<StatusCheckStep, Error>),
+    /// With the number of bodies to fetch.
+    MissingBodiesCounted(RequestId, Result<u64, Error>),
+    BodiesFetched(RequestId, Result<BodyFetchStep, Error>),
     /// With the update by one page, if one was due, and the number of statuses still due.
     StatusesRechecked(RequestId, Result<(Option<SyncUpdate>, u64), Error>),
     OlderLoaded(RequestId, Result<SyncUpdate, Error>),
@@ -196,6 +199,16 @@ pub struct StatusCheckStep {
     /// The number of confirmed emails.
     pub rows: u32,
     /// All candidates above this one are final or confirmed.
+    pub down_to: Option<SortKey>,
+    /// Whether no candidate is left.
+    pub is_done: bool,
+}
+
+/// The result of one step of a fetch of bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyFetchStep {
+    pub requests: u32,
+    /// All candidates above this one were requested.
     pub down_to: Option<SortKey>,
     /// Whether no candidate is left.
     pub is_done: bool,

@@ -6,6 +6,7 @@
 
 mod anchors;
 mod background;
+mod body_fetch;
 mod chooser;
 mod commands;
 mod copy;
@@ -45,8 +46,8 @@ pub use layout::{Arrangement, Layout};
 pub use list::ListLine;
 pub use load_older::{LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS};
 pub use message::{
-    BackfillUpdate, ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message, MouseInput,
-    OpenedEmail, StatusCheckStep, SyncUpdate,
+    BackfillUpdate, BodyFetchStep, ClickTarget, CollectedIds, ConfirmResult, ListCounts, Message,
+    MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };
 pub use model::Model;
 pub use prompt::{Prompt, PromptKind, parse_date};

@@ -6,6 +6,7 @@ use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::background::Prefetch;
+use super::body_fetch::{BodyFetch, BodyRequests};
 use super::chooser::Chooser;
 use super::commands::Focus;
 use super::effect::{Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
@@ -47,6 +48,9 @@ pub struct Model {
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     pub(super) automatic_search: AutomaticSearch,
+    /// The running fetch of the bodies that the filter searches.
+    pub body_fetch: Option<BodyFetch>,
+    pub(super) body_requests: BodyRequests,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
     /// The error whose details are shown.
@@ -227,6 +231,10 @@ impl Model {
             Message::StatusesChecked(request, result) => {
                 self.apply_status_check_step(request, result);
             }
+            Message::MissingBodiesCounted(request, result) => {
+                self.apply_missing_bodies(request, result);
+            }
+            Message::BodiesFetched(request, result) => self.apply_body_fetch_step(request, result),
             Message::BodyRendered(request, result) => {
                 self.reader
                     .apply_body(request, result, self.list.selected());
@@ -237,6 +245,7 @@ impl Model {
             }
             Message::Refreshed(request, result) => {
                 let catching_up = self.service.is_catching_up();
+                let was_failing = self.service.error.is_some();
                 let (update, rest) =
                     self.service
                         .apply_refresh(request, result, self.now.timestamp());
@@ -250,6 +259,9 @@ impl Model {
                     };
                 }
                 if let Some(update) = update {
+                    if was_failing && self.reader.has_failed() {
+                        self.outbox.extend(self.reader.reload());
+                    }
                     self.outbox.extend(self.freshness.start_recheck());
                     self.apply_update(update.new, update.changed);
                     if catching_up && !self.user_acted {
@@ -379,6 +391,7 @@ impl Model {
         }
         self.show_export_question();
         self.schedule_automatic_search();
+        self.continue_body_fetch();
         self.update_status_check();
         self.confirm_visible();
         self.schedule_background();

@@ -414,7 +414,7 @@ impl Model {
     }
 
     /// Loads rows, counts and recipient card again.
-    fn reload_list(&mut self) {
+    pub(super) fn reload_list(&mut self) {
         self.outbox.extend(self.list.reload());
         self.request_counts();
         self.request_recipient_summary();

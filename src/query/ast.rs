@@ -42,7 +42,7 @@ impl Query {
 
     /// Checks whether the query reads bodies or tags. A word does.
     pub(crate) fn needs_bodies(&self) -> bool {
-        self.has_term(|term| matches!(term, Term::Word(_)) || term.is_unknown_until_fetched())
+        self.has_term(Term::needs_body)
     }
 
     fn has_term(&self, condition: impl Fn(&Term) -> bool) -> bool {
@@ -56,22 +56,33 @@ impl Query {
     ///
     /// The result matches every email that this query may match once its status changes.
     pub(crate) fn without_status(&self) -> Self {
+        self.without_terms(Term::depends_on_status)
+    }
+
+    /// Removes the conditions on bodies and tags, and the sort order.
+    ///
+    /// The result matches every email that this query may match once its body is fetched.
+    pub(crate) fn without_bodies(&self) -> Self {
+        self.without_terms(Term::needs_body)
+    }
+
+    fn without_terms(&self, removed: fn(&Term) -> bool) -> Self {
         Self {
-            filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())),
+            filter: without_terms(&self.filter, true, removed).unwrap_or(Node::And(Vec::new())),
             sort: SortOrder::Newest,
         }
     }
 }
 
-/// Takes each condition on the status as met, or below a negation as not met.
+/// Takes each removed condition as met, or below a negation as not met.
 ///
 /// `None` is a condition that every email meets, or none if not `positive`.
-fn without_status(node: &Node, positive: bool) -> Option<Node> {
+fn without_terms(node: &Node, positive: bool, removed: fn(&Term) -> bool) -> Option<Node> {
     match (node, positive) {
         (Node::And(nodes) | Node::Or(nodes), _) => {
             let rest: Vec<Node> = nodes
                 .iter()
-                .filter_map(|node| without_status(node, positive))
+                .filter_map(|node| without_terms(node, positive, removed))
                 .collect();
             let is_and = matches!(node, Node::And(_));
             let is_open = if is_and == positive {
@@ -81,8 +92,8 @@ fn without_status(node: &Node, positive: bool) -> Option<Node> {
             };
             (!is_open).then(|| Node::group(rest, is_and))
         }
-        (Node::Not(inner), _) => without_status(inner, !positive).map(Node::negated),
-        (Node::Term(term), _) => (!term.depends_on_status()).then(|| node.clone()),
+        (Node::Not(inner), _) => without_terms(inner, !positive, removed).map(Node::negated),
+        (Node::Term(term), _) => (!removed(term)).then(|| node.clone()),
     }
 }
 
@@ -241,6 +252,11 @@ pub(crate) enum Term {
 impl Term {
     fn depends_on_status(&self) -> bool {
         matches!(self, Self::Status(_) | Self::Is(_) | Self::SeenChange(_))
+    }
+
+    /// Checks whether the term reads bodies or tags. A word does.
+    fn needs_body(&self) -> bool {
+        matches!(self, Self::Word(_)) || self.is_unknown_until_fetched()
     }
 
     /// Checks whether the term is unknown until bodies and tags are fetched.

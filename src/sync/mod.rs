@@ -24,10 +24,14 @@ pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
-use crate::archive::{Archive, ListingPage, MergeResult, PagePosition, ProcessLock, RequestTime};
+use crate::archive::{
+    Archive, CandidateRows, EmailRow, ListingPage, MergeResult, PagePosition, ProcessLock,
+    RequestTime, SortKey,
+};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result, lock};
 use crate::mail::{Email, EmailId};
+use crate::query::Query;
 
 /// Stores the emails of one service in one archive.
 ///
@@ -71,7 +75,7 @@ const BACKFILL_REQUESTS_A_DAY: u64 = 300;
 /// The result of one step of the backfill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackfillStep {
-    Loaded(SyncReport),
+    Loaded(Box<SyncReport>),
     /// No request was sent: another process refreshes or loads older mail.
     OtherProcess,
     /// No request was sent: those of the day are used up.
@@ -208,7 +212,7 @@ impl<S: EmailApi> Engine<S> {
             self.run_blocking(move |archive| archive.count_backfill(now, more, u64::MAX))
                 .await?;
         }
-        Ok(BackfillStep::Loaded(report))
+        Ok(BackfillStep::Loaded(Box::new(report)))
     }
 
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
@@ -336,6 +340,32 @@ impl<S: EmailApi> Engine<S> {
         }
         report.remaining = 0;
         Ok(report)
+    }
+
+    /// Fetches bodies of matches of `query` below row `below`, newest first, with at most `max_requests`.
+    pub(crate) async fn fetch_bodies_of(
+        &self,
+        query: Query,
+        below: Option<SortKey>,
+        max_requests: u32,
+    ) -> Result<CandidateRows> {
+        let limit = usize::try_from(max_requests).unwrap_or(usize::MAX);
+        let lacks_body = |row: &EmailRow| !row.has_body && row.missing.is_none();
+        let candidates = self
+            .run_blocking(move |archive| archive.find_candidates(&query, below, limit, lacks_body))
+            .await?;
+        for row in &candidates.rows {
+            match self.fetch_and_store(&row.summary.id).await {
+                Ok(retrieved) => retrieved.stored?,
+                // The service has no such email, or no readable one.
+                Err(Error {
+                    kind: ErrorKind::NotFound | ErrorKind::NotTheApi | ErrorKind::InvalidRequest,
+                    ..
+                }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(candidates)
     }
 
     async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport> {

@@ -9,16 +9,17 @@ use tokio_util::sync::DropGuard;
 
 use super::desktop;
 use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, collect_ids, export_batch, load_changes,
-    load_counts, load_email, load_email_and_history, load_recipient_summary, message_of_joined,
-    no_key_error, renew, to_backfill_update, to_sync_update,
+    CancellableSource, RenderCache, cancelled_error, collect_ids, count_missing_bodies,
+    export_batch, load_changes, load_counts, load_email, load_email_and_history,
+    load_recipient_summary, message_of_joined, no_key_error, renew, to_backfill_update,
+    to_sync_update,
 };
 use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    ConfirmResult, Effect, Message, RequestId, RequestKind, StatusCheckStep, TimerKind,
-    find_matches,
+    BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StatusCheckStep,
+    TimerKind, find_matches,
 };
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
@@ -249,6 +250,29 @@ impl<S: EmailApi> EffectRunner<S> {
                     })
                 },
                 Message::StatusesChecked,
+            ),
+            Effect::CountMissingBodies { request, query } => self.spawn_blocking(move || {
+                Message::MissingBodiesCounted(request, count_missing_bodies(&archive, &query))
+            }),
+            Effect::FetchBodies {
+                request,
+                query,
+                below,
+                max_requests,
+            } => self.request_service(
+                RequestKind::FetchBodies,
+                request,
+                Priority::Backfill,
+                move |engine| async move {
+                    let query = Query::clone(&query);
+                    let found = engine?.fetch_bodies_of(query, below, max_requests).await?;
+                    Ok(BodyFetchStep {
+                        requests: u32::try_from(found.rows.len()).unwrap_or(u32::MAX),
+                        down_to: found.last_examined,
+                        is_done: found.is_exhausted,
+                    })
+                },
+                Message::BodiesFetched,
             ),
             Effect::RecheckStatuses(request) => self.request_service(
                 RequestKind::RecheckStatuses,

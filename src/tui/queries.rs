@@ -104,6 +104,16 @@ pub(super) fn load_counts(
     })
 }
 
+/// Counts the matches without a known body that the service still has.
+pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u64, Error> {
+    let mut count = 0;
+    archive.for_each_match(query, &CancellationToken::new(), |row| {
+        count += u64::from(!row.has_body && row.missing.is_none());
+        true
+    })?;
+    Ok(count)
+}
+
 /// Summarizes all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,
@@ -286,7 +296,7 @@ pub(super) fn to_sync_update(report: SyncReport) -> SyncUpdate {
 
 pub(super) fn to_backfill_update(step: BackfillStep) -> BackfillUpdate {
     match step {
-        BackfillStep::Loaded(report) => BackfillUpdate::Loaded(to_sync_update(report)),
+        BackfillStep::Loaded(report) => BackfillUpdate::Loaded(to_sync_update(*report)),
         BackfillStep::OtherProcess => BackfillUpdate::OtherProcess,
         BackfillStep::DayLimit => BackfillUpdate::DayLimit,
     }

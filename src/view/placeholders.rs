@@ -98,10 +98,17 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);
         if let Some(bodies) = bodies.filter(|_| list.filter.needs_bodies()) {
-            lines.push(Line::raw(format!(
-                "Bodies and tags are known for {} of them.",
+            let known = format!(
+                "Bodies and tags are known for {} of them",
                 group_digits(bodies, ' ')
-            )));
+            );
+            let text = if model.prompt.is_none() {
+                let (keymap, command) = (&model.session.keymap, Command::FetchBodies);
+                keymap.with_hint(&known, Focus::List, command, "fetches the others")
+            } else {
+                known
+            };
+            lines.push(Line::raw(format!("{text}.")));
         }
     }
     if model.prompt.is_none() {

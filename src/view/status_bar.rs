@@ -354,6 +354,17 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         let text = format_load_older(*load, model, ctx, width);
         return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
     }
+    if let Some(fetch) = &model.body_fetch {
+        let (requests, total) = (
+            group_digits(fetch.requests, ' '),
+            group_digits(fetch.total, ' '),
+        );
+        let text = format!("fetching bodies: {requests} of {total}");
+        return Some(vec![
+            Span::styled(text, accent),
+            Span::raw(format!("{stop}  ")),
+        ]);
+    }
     if let Some(check) = model
         .status_check
         .as_ref()

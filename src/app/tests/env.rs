@@ -6,9 +6,9 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    BackfillUpdate, CollectedIds, ConfirmResult, Effect, ListCounts, Message, OpenedEmail,
-    ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode,
-    SyncUpdate, find_matches,
+    BackfillUpdate, BodyFetchStep, CollectedIds, ConfirmResult, Effect, ListCounts, Message,
+    OpenedEmail, ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep,
+    StorageMode, SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{ClipboardRoute, built_in_views};
@@ -213,6 +213,31 @@ impl Mailbox {
                     is_done: true,
                 };
                 Message::StatusesChecked(*request, Ok(checked))
+            }
+            Effect::CountMissingBodies { request, query } => {
+                let found = self.found(query);
+                let missing = found.iter().filter(|row| !row.has_body).count();
+                Message::MissingBodiesCounted(*request, Ok(missing as u64))
+            }
+            Effect::FetchBodies {
+                request,
+                query,
+                below,
+                max_requests,
+            } => {
+                let mut found = self.found(query);
+                found.retain(|row| !row.has_body && below.is_none_or(|key| row.sort_key < key));
+                let is_done = found.len() <= *max_requests as usize;
+                found.truncate(*max_requests as usize);
+                for row in &mut self.rows {
+                    row.has_body |= found.iter().any(|fetched| fetched.sort_key == row.sort_key);
+                }
+                let step = BodyFetchStep {
+                    requests: u32::try_from(found.len()).unwrap(),
+                    down_to: found.last().map(|row| row.sort_key),
+                    is_done,
+                };
+                Message::BodiesFetched(*request, Ok(step))
             }
             Effect::RecheckStatuses(request) => Message::StatusesRechecked(*request, Ok((None, 0))),
             Effect::LoadOlder(request, _) => Message::OlderLoaded(*request, Ok(self.older())),

@@ -2,7 +2,7 @@
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World, now, session};
-use crate::app::{Effect, ExitReason, Focus, Message, SessionInfo};
+use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SessionInfo};
 use crate::config::SecretInput;
 use jiff::ToSpan as _;
 
@@ -297,4 +297,66 @@ fn relative_date_follows_midnight() {
         "there were {of_today:?} yesterday"
     );
     assert_eq!(world.model.shown_view().map(|(number, _)| number), Some(1));
+}
+
+#[test]
+fn bodies_that_filter_searches_are_fetched_after_question() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world
+        .press("/")
+        .write("refund to:customer29")
+        .press("Enter");
+    world.settle();
+    let fetches =
+        |world: &World| world.count(|effect| matches!(effect, Effect::FetchBodies { .. }));
+    let shown = crate::view::tests::screen(&world);
+    assert!(
+        shown.contains("Bodies and tags are known for 0 of them; gb fetches the others."),
+        "{shown}"
+    );
+    world.press("g b").settle();
+    let shown = crate::view::tests::screen(&world);
+    assert!(
+        shown.contains("Fetch the bodies of 11 emails that this filter may match?"),
+        "{shown}"
+    );
+    assert_eq!(fetches(&world), 0);
+    world.press("Enter");
+    let shown = crate::view::tests::screen(&world);
+    assert!(
+        shown.contains("fetching bodies: 0 of 11; Ctrl-x stops"),
+        "{shown}"
+    );
+    world.settle();
+    assert_eq!((fetches(&world), &world.model.body_fetch), (3, &None));
+    world.press("g b").settle();
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("all bodies that this filter searches are known")
+    );
+}
+
+#[test]
+fn fetch_of_bodies_stops_by_key_or_filter() {
+    for keys in ["Ctrl-x", "Esc"] {
+        let mut world = World::at_rest(120, 40, Mailbox::of(300));
+        world.press("/").write("refund").press("Enter").settle();
+        world.press("g b").settle().press("Enter");
+        world.press(keys);
+        let running = |effect: &Effect| match effect {
+            Effect::FetchBodies { request, .. } => Some(*request),
+            _ => None,
+        };
+        let request = world.pending.iter().find_map(running).unwrap();
+        assert!(
+            !world.model.is_wanted(RequestKind::FetchBodies, request),
+            "{keys}"
+        );
+        world.settle();
+        assert_eq!(
+            world.count(|effect| matches!(effect, Effect::FetchBodies { .. })),
+            1,
+            "{keys}"
+        );
+    }
 }

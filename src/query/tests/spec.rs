@@ -428,3 +428,19 @@ fn example_of_each_operator_is_parsed() {
         assert_eq!(Operator::from_name(&upper), Some(operator));
     }
 }
+
+#[test]
+fn query_without_bodies_matches_any_body() {
+    for (text, rest) in [
+        ("refund", ""),
+        ("refund to:ana", "to:ana"),
+        ("body:refund or to:ana", ""),
+        ("-tag:vip after:2026-11-02", "after:2026-11-02"),
+    ] {
+        assert_eq!(
+            read(text).query.without_bodies().to_string(),
+            rest,
+            "{text}"
+        );
+    }
+}

@@ -345,3 +345,17 @@ async fn recorded_messages_replay_to_the_same_model() {
     }
     assert_eq!(format!("{model:?}"), format!("{:?}", it.program.model()));
 }
+
+#[tokio::test]
+async fn bodies_that_filter_searches_are_fetched() {
+    let mut it = TuiHarness::start(WIDE, 40).await;
+    it.press("/ b o d y : t h e Enter").await;
+    let before = it.position().1.unwrap();
+    it.press("g b").await;
+    it.press("Enter").await;
+    let (list, fetch) = (&it.program.model().list, &it.program.model().body_fetch);
+    assert_eq!((list.bodies_known, fetch), (Some(40), &None));
+    assert!(list.total.unwrap() > before, "{}", it.screen());
+    let notice = "the bodies that this filter searches are fetched";
+    assert!(it.screen().contains(notice), "{}", it.screen());
+}

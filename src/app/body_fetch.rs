@@ -1,0 +1,146 @@
+//! Fetches the bodies that a filter searches, after a question: a word matches only in bodies that are known.
+//!
+//! The candidates are the emails that match if their bodies do. They are fetched from the newest on, in the
+//! background, a few at a time, so that the list grows meanwhile. [`super::status_check`] works alike.
+
+use std::sync::Arc;
+
+use super::chooser::Question;
+use super::commands::{Command, require};
+use super::effect::{Effect, Pending, RequestId};
+use super::message::BodyFetchStep;
+use super::model::Model;
+use crate::archive::SortKey;
+use crate::error::Error;
+use crate::query::Query;
+
+/// Requests of one effect; the list is updated after each effect.
+const REQUESTS_PER_STEP: u32 = 4;
+
+/// The running fetch of bodies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BodyFetch {
+    /// The filter that searches them.
+    query: Arc<Query>,
+    candidates: Arc<Query>,
+    /// The number of bodies to fetch.
+    pub total: u64,
+    /// The number of requests so far.
+    pub requests: u64,
+    /// All candidates above this were requested.
+    requested_down_to: Option<SortKey>,
+}
+
+/// The requests of [`BodyFetch`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct BodyRequests {
+    pub(super) count: Pending<()>,
+    pub(super) fetch: Pending<()>,
+}
+
+impl Model {
+    /// An error if the filter searches no bodies, all are known, or none can be fetched.
+    pub(super) fn check_fetch_bodies(&self) -> Result<(), String> {
+        require(
+            self.list.filter.needs_bodies(),
+            "this filter searches no bodies",
+        )?;
+        if let Some(error) = &self.service.unavailable {
+            return Err(error.message.clone());
+        }
+        let is_known = self.list.bodies_known.is_some() && !self.may_fetch_bodies();
+        require(!is_known, "all bodies are known")
+    }
+
+    /// Whether the filter searches bodies of which some are not known.
+    pub fn may_fetch_bodies(&self) -> bool {
+        let counts = self.list.bodies_known.zip(self.list.archive_total);
+        self.list.filter.needs_bodies() && counts.is_some_and(|(known, all)| known < all)
+    }
+
+    /// Counts the bodies to fetch; a question follows.
+    pub(super) fn count_missing_bodies(&mut self) {
+        self.outbox.push(Effect::CountMissingBodies {
+            request: self.body_requests.count.start(),
+            query: Arc::new(self.list.filter.query().without_bodies()),
+        });
+    }
+
+    pub(super) fn apply_missing_bodies(&mut self, request: RequestId, result: Result<u64, Error>) {
+        if !self.body_requests.count.finish(request) {
+            return;
+        }
+        match result {
+            Ok(0) => self.notify("all bodies that this filter searches are known"),
+            Ok(count) => self.ask(Question::FetchBodies(count)),
+            Err(error) => self.notify(error.message),
+        }
+    }
+
+    pub(super) fn start_body_fetch(&mut self, total: u64) {
+        let query = Arc::clone(self.list.filter.query());
+        self.body_fetch = Some(BodyFetch {
+            candidates: Arc::new(query.without_bodies()),
+            query,
+            total,
+            requests: 0,
+            requested_down_to: None,
+        });
+    }
+
+    /// Requests the next bodies; stops if the filter is another one.
+    pub(super) fn continue_body_fetch(&mut self) {
+        let query = self.list.filter.query();
+        if self
+            .body_fetch
+            .take_if(|fetch| fetch.query != *query)
+            .is_some()
+        {
+            self.body_requests.fetch.reset();
+        }
+        if let Some(fetch) = &self.body_fetch
+            && !self.body_requests.fetch.is_pending()
+        {
+            self.outbox.push(Effect::FetchBodies {
+                request: self.body_requests.fetch.start(),
+                query: Arc::clone(&fetch.candidates),
+                below: fetch.requested_down_to,
+                max_requests: REQUESTS_PER_STEP,
+            });
+        }
+    }
+
+    pub(super) fn apply_body_fetch_step(
+        &mut self,
+        request: RequestId,
+        result: Result<BodyFetchStep, Error>,
+    ) {
+        let is_current = self.body_requests.fetch.finish(request);
+        let Some(fetch) = self.body_fetch.as_mut().filter(|_| is_current) else {
+            return;
+        };
+        match result {
+            Ok(step) => {
+                fetch.requests += u64::from(step.requests);
+                fetch.requested_down_to = step.down_to.or(fetch.requested_down_to);
+                if step.is_done {
+                    self.body_fetch = None;
+                    self.notify("the bodies that this filter searches are fetched");
+                }
+            }
+            Err(error) => {
+                self.body_fetch = None;
+                let text = format!("stopped fetching bodies: {}", error.message);
+                self.notify_with(&text, Command::FetchBodies, "continues");
+                self.service.record_error(error, self.now.timestamp());
+            }
+        }
+        self.reload_list();
+    }
+
+    /// Stops a running fetch; false if there is none.
+    pub(super) fn stop_body_fetch(&mut self) -> bool {
+        self.body_requests.fetch.reset();
+        self.body_fetch.take().is_some()
+    }
+}
