@@ -21,6 +21,8 @@ use crate::text::width::DisplayWidth as _;
 
 /// From this many columns on, texts have their long form.
 const MIN_DETAIL_WIDTH: u16 = 50;
+/// From this many columns on, the title has a short count at least.
+const MIN_COUNT_WIDTH: u16 = 30;
 /// From this many columns on, the rate of background requests is shown.
 const MIN_RATE_WIDTH: u16 = 80;
 /// From this many columns on, the title says how far statuses were checked.
@@ -150,6 +152,8 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     let mut parts: Vec<Span> = Vec::new();
     if width >= MIN_DETAIL_WIDTH {
         parts.extend(format_count(model, ctx).map(Span::raw));
+    } else if width >= MIN_COUNT_WIDTH {
+        parts.extend(format_short_count(model).map(Span::raw));
     }
     if width >= MIN_STATUS_CHECK_WIDTH {
         parts.extend(format_filter_check(model, ctx).map(Span::raw));
@@ -270,6 +274,22 @@ pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
         ),
         None => format!("{}{coverage}", plural(total, "email")),
     })
+}
+
+/// Formats `2 000`, or `3 of 48k` with a filter.
+fn format_short_count(model: &Model) -> Option<String> {
+    let short = |count: u64| match count {
+        0..10_000 => group_digits(count, ' '),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}M", count / 1_000_000),
+    };
+    let list = &model.list;
+    let more = if list.is_capped { "+" } else { "" };
+    let total = short(list.total?) + more;
+    match list.archive_total.filter(|_| !list.filter.is_empty()) {
+        Some(all) => Some(format!("{total} of {}", short(all))),
+        None => Some(total),
+    }
 }
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
