@@ -29,7 +29,7 @@ pub(crate) struct IncomingEmail {
     pub(crate) item: ListedEmail,
     /// The key that its time gives it.
     pub(crate) time_key: Option<SortKey>,
-    /// The row that the archive has of it.
+    /// The row that the archive has of it, as it was found.
     pub(crate) existing: Option<ExistingRow>,
     /// The key that it gets.
     pub(crate) sort_key: SortKey,
@@ -37,6 +37,7 @@ pub(crate) struct IncomingEmail {
 
 /// The row that the archive has of an email.
 pub(crate) struct ExistingRow {
+    /// The key at which it was found; a page may give it another one.
     pub(crate) sort_key: SortKey,
     /// Whether a page within a covered range contained it.
     pub(crate) listed: bool,
@@ -183,7 +184,7 @@ impl IncomingEmail {
         values.push(request.seq.into());
         tx.prepare_cached(query)?
             .execute(params_from_iter(values))?;
-        record_status_change(tx, existing, &current, &fields, request)
+        record_status_change(tx, key, existing, &current, &fields, request)
     }
 
     /// Updates the status alone, from a response that describes the email in another form.
@@ -192,11 +193,11 @@ impl IncomingEmail {
         let Some(existing) = existing.filter(|existing| !existing.is_newer_than(request)) else {
             return Ok(false);
         };
-        let key = existing.sort_key;
+        let key = self.sort_key;
         let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
         let last_event = fields.summary.last_event.as_deref();
-        let changed =
-            last_event.is_some() && record_status_change(tx, existing, &current, &fields, request)?;
+        let changed = last_event.is_some()
+            && record_status_change(tx, key, existing, &current, &fields, request)?;
         if changed {
             let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
             sql::execute(tx, query, params![key, last_event])?;
@@ -251,9 +252,12 @@ fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
     sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
-/// Records the status that a row had, if it has another one now.
+/// Records the status that the row at `key` had, if it has another one now.
+///
+/// The page may have moved the row, so `key` need not be the one at which it was found.
 fn record_status_change(
     tx: &Transaction,
+    key: SortKey,
     existing: &ExistingRow,
     before: &LosslessSummary,
     after: &LosslessSummary,
@@ -264,16 +268,15 @@ fn record_status_change(
         return Ok(false);
     }
     let &ExistingRow {
-        sort_key,
         status_seen,
         changes,
         ..
     } = existing;
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    sql::execute(tx, query, params![sort_key, changes, status_seen, before])?;
+    sql::execute(tx, query, params![key, changes, status_seen, before])?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![sort_key, request.micros(), request.seq])?;
+    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     Ok(true)
 }
 

@@ -151,6 +151,24 @@ fn changed_status_of_email_with_body_is_stored() {
 }
 
 #[test]
+fn changed_status_of_moved_email_is_recorded() {
+    let archive = memory();
+    merge(&archive, items([2, 1], "sent"), PagePosition::Top, 100);
+    // The service lists them the other way round, so that one of them gets another key.
+    let merged = merge(&archive, items([1, 2], "bounced"), PagePosition::Top, 200);
+    assert_eq!(merged.changed.len(), 2);
+    for id in ["mail-1", "mail-2"].map(EmailId::new) {
+        let history: Vec<Status> = archive
+            .history(&id)
+            .unwrap()
+            .into_iter()
+            .map(|observed| observed.status)
+            .collect();
+        assert_eq!(history, [Status::Sent, Status::Bounced], "{id:?}");
+    }
+}
+
+#[test]
 fn older_response_does_not_overwrite_newer_one() {
     let archive = memory();
     merge(
