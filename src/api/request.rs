@@ -34,6 +34,12 @@ pub struct RequestHandle {
     cancellation: CancellationToken,
 }
 
+impl From<Priority> for RequestHandle {
+    fn from(priority: Priority) -> Self {
+        Self::new(priority)
+    }
+}
+
 impl RequestHandle {
     /// Creates a handle that is not cancelled.
     #[must_use]

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use tracing::info;
 
+pub(crate) use confirm::ConfirmReport;
 use confirm::FailedPages;
 use planner::Goal;
 use report::ChangeFeed;

@@ -9,18 +9,15 @@ use tokio_util::sync::DropGuard;
 
 use super::desktop;
 use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, collect_ids, count_missing_bodies,
-    export_batch, load_changes, load_counts, load_email, load_email_and_history,
-    load_recipient_summary, message_of_joined, no_key_error, renew, to_backfill_update,
-    to_sync_update,
+    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses,
+    count_missing_bodies, export_batch, fetch_bodies, load_changes, load_counts, load_email,
+    load_email_and_history, load_recipient_summary, message_of_joined, no_key_error, refresh,
+    renew, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
-use crate::app::{
-    BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StatusCheckStep,
-    TimerKind, find_matches,
-};
+use crate::app::{Effect, Message, RequestId, RequestKind, TimerKind, find_matches};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
@@ -216,13 +213,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 RequestKind::ConfirmStatuses,
                 request,
                 priority,
-                move |engine| async move {
-                    let report = engine?.confirm_emails(ids, max_requests).await?;
-                    Ok(ConfirmResult {
-                        update: to_sync_update(report.sync_report),
-                        requests: report.requests,
-                    })
-                },
+                move |engine| confirm_statuses(engine, ids, max_requests),
                 Message::StatusesConfirmed,
             ),
             Effect::CheckStatuses {
@@ -236,18 +227,12 @@ impl<S: EmailApi> EffectRunner<S> {
                 RequestKind::CheckStatuses,
                 request,
                 Priority::Interactive,
-                move |engine| async move {
+                async move |engine| {
                     let query = Query::clone(&query);
                     let report = engine?
                         .confirm_candidates(query, below, fresh_since, max_requests, max_rows)
                         .await?;
-                    Ok(StatusCheckStep {
-                        update: to_sync_update(report.sync_report),
-                        requests: report.requests,
-                        rows: report.confirmed_rows,
-                        down_to: report.confirmed_down_to,
-                        is_done: report.is_done,
-                    })
+                    Ok(to_status_check_step(report))
                 },
                 Message::StatusesChecked,
             ),
@@ -263,15 +248,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 RequestKind::FetchBodies,
                 request,
                 Priority::Backfill,
-                move |engine| async move {
-                    let query = Query::clone(&query);
-                    let found = engine?.fetch_bodies_of(query, below, max_requests).await?;
-                    Ok(BodyFetchStep {
-                        requests: u32::try_from(found.rows.len()).unwrap_or(u32::MAX),
-                        down_to: found.last_examined,
-                        is_done: found.is_exhausted,
-                    })
-                },
+                move |engine| fetch_bodies(engine, query, below, max_requests),
                 Message::BodiesFetched,
             ),
             Effect::RecheckStatuses(request) => self.request_service(
@@ -302,22 +279,14 @@ impl<S: EmailApi> EffectRunner<S> {
                 RequestKind::Refresh,
                 request,
                 priority,
-                move |engine| async move {
-                    let engine = engine?;
-                    let report = if priority.is_background() {
-                        engine.refresh().await?
-                    } else {
-                        engine.refresh_now().await?
-                    };
-                    Ok(to_sync_update(report))
-                },
+                move |engine| refresh(engine, priority),
                 Message::Refreshed,
             ),
-            Effect::RefreshNow(request) => self.request_with(
+            Effect::RefreshNow(request) => self.request_service(
                 RequestKind::Refresh,
                 request,
                 RequestHandle::new(Priority::Interactive).ignoring_pause(),
-                async |engine| Ok(to_sync_update(engine?.refresh_now().await?)),
+                |engine| refresh(engine, Priority::Interactive),
                 Message::Refreshed,
             ),
             Effect::RenderBody {
@@ -459,25 +428,13 @@ impl<S: EmailApi> EffectRunner<S> {
         &mut self,
         kind: RequestKind,
         request: RequestId,
-        priority: Priority,
+        handle: impl Into<RequestHandle>,
         send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
         message: fn(RequestId, Result<T, Error>) -> Message,
     ) where
         F: Future<Output = Result<T, Error>> + Send,
     {
-        self.request_with(kind, request, RequestHandle::new(priority), send, message);
-    }
-
-    fn request_with<T: Send + 'static, F>(
-        &mut self,
-        kind: RequestKind,
-        request: RequestId,
-        handle: RequestHandle,
-        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
-        message: fn(RequestId, Result<T, Error>) -> Message,
-    ) where
-        F: Future<Output = Result<T, Error>> + Send,
-    {
+        let handle = handle.into();
         let engine = self.start_request(kind, request, &handle);
         let tasks = match kind {
             RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,

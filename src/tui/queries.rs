@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
-use crate::api::{EmailApi, RequestHandle};
+use crate::api::{EmailApi, Priority, RequestHandle};
 use crate::app::{
-    BackfillUpdate, CollectedIds, ListCounts, Message, OpenedEmail, RecipientSummary, SyncUpdate,
+    BackfillUpdate, BodyFetchStep, CollectedIds, ConfirmResult, ListCounts, Message, OpenedEmail,
+    RecipientSummary, StatusCheckStep, SyncUpdate,
 };
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
@@ -19,7 +20,7 @@ use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
 use crate::render::{self, Body, BodyView};
-use crate::sync::{BackfillStep, Engine, StopReason, SyncReport};
+use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
 pub(super) fn renew(guard: &mut Option<DropGuard>) -> CancellationToken {
@@ -299,6 +300,59 @@ pub(super) fn to_backfill_update(step: BackfillStep) -> BackfillUpdate {
         BackfillStep::Loaded(report) => BackfillUpdate::Loaded(to_sync_update(*report)),
         BackfillStep::OtherProcess => BackfillUpdate::OtherProcess,
         BackfillStep::DayLimit => BackfillUpdate::DayLimit,
+    }
+}
+
+/// Fetches new mail: at once for a user, else only if no other process does.
+pub(super) async fn refresh<S: EmailApi>(
+    engine: Result<Engine<S>, Error>,
+    priority: Priority,
+) -> Result<SyncUpdate, Error> {
+    let engine = engine?;
+    let report = if priority.is_background() {
+        engine.refresh().await?
+    } else {
+        engine.refresh_now().await?
+    };
+    Ok(to_sync_update(report))
+}
+
+/// Confirms the statuses of emails with at most `max_requests`.
+pub(super) async fn confirm_statuses<S: EmailApi>(
+    engine: Result<Engine<S>, Error>,
+    ids: Vec<EmailId>,
+    max_requests: u32,
+) -> Result<ConfirmResult, Error> {
+    let report = engine?.confirm_emails(ids, max_requests).await?;
+    Ok(ConfirmResult {
+        update: to_sync_update(report.sync_report),
+        requests: report.requests,
+    })
+}
+
+/// Fetches bodies of the query below row `below` with at most `max_requests`.
+pub(super) async fn fetch_bodies<S: EmailApi>(
+    engine: Result<Engine<S>, Error>,
+    query: Arc<Query>,
+    below: Option<SortKey>,
+    max_requests: u32,
+) -> Result<BodyFetchStep, Error> {
+    let query = Query::clone(&query);
+    let found = engine?.fetch_bodies_of(query, below, max_requests).await?;
+    Ok(BodyFetchStep {
+        requests: u32::try_from(found.rows.len()).unwrap_or(u32::MAX),
+        down_to: found.last_examined,
+        is_done: found.is_exhausted,
+    })
+}
+
+pub(super) fn to_status_check_step(report: ConfirmReport) -> StatusCheckStep {
+    StatusCheckStep {
+        update: to_sync_update(report.sync_report),
+        requests: report.requests,
+        rows: report.confirmed_rows,
+        down_to: report.confirmed_down_to,
+        is_done: report.is_done,
     }
 }
 
