@@ -38,6 +38,8 @@ pub mod tests;
 mod text_match;
 
 pub use chooser::{Chooser, ChooserItem};
+#[cfg(test)]
+pub use commands::COMMANDS;
 pub use commands::{Command, Focus};
 pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
 pub use freshness::{Liveness, is_stale};

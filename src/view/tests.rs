@@ -1,5 +1,6 @@
 //! Snapshots of screens at common sizes.
 
+mod commands;
 mod parts;
 
 use std::fmt::Write as _;

@@ -1,0 +1,127 @@
+//! Every command of the table changes the screen or has an effect.
+
+use std::collections::BTreeMap;
+
+use super::{fail_refresh, render_ctx, setting_up, terminal, text, varied};
+use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::{COMMANDS, Message, SessionInfo};
+use crate::config::SavedView;
+use crate::error::{Error, ErrorKind};
+
+/// A world after some input.
+type Setup = fn() -> World;
+
+fn mailbox() -> Mailbox {
+    let mut mailbox = varied();
+    let cells = "<td>a_cell_that_is_long</td>".repeat(12);
+    let table = format!(
+        "<table border=1><tr>{}</tr><tr>{cells}</tr><tr>{cells}</tr></table>",
+        cells.replace("td>", "th>")
+    );
+    let lines = "<p>line of text</p>".repeat(80);
+    let html = format!(
+        "{table}{lines}<a href='https://example.com/a'>one</a> \
+         <a href='https://example.com/reset?token=1'>two</a>"
+    );
+    mailbox.html = Some(html.into());
+    mailbox.older_pages = 3;
+    mailbox
+}
+
+fn info() -> SessionInfo {
+    let view = |number: u8| {
+        let (name, query) = (format!("View {number}"), format!("to:example{number}"));
+        (number, SavedView { name, query })
+    };
+    SessionInfo {
+        saved_views: (1..=9).map(view).collect::<BTreeMap<_, _>>(),
+        filter_history: vec!["first".to_owned(), "second".to_owned()],
+        ..session()
+    }
+}
+
+fn after(keys: &str) -> World {
+    let mut world = World::start((120, 24), info(), mailbox());
+    world.settle();
+    for key in keys.split(' ').filter(|key| !key.is_empty()) {
+        match key.strip_prefix("type:") {
+            Some(text) => world.write(&text.replace('_', " ")),
+            None => world.press(key),
+        };
+        world.settle();
+    }
+    world
+}
+
+const SETUPS: &[Setup] = &[
+    || after("j j j"),
+    || after("/ type:example Enter j"),
+    || after("/ type:example Enter u"),
+    || after("/ type:example Enter g [ j"),
+    || after("/ type:nowhere Enter"),
+    || after("j j Enter Ctrl-d Ctrl-d"),
+    || after("j j Enter L"),
+    || after("j j v"),
+    || after("j Enter / type:line Enter n n"),
+    || after("g v j"),
+    || after("o j"),
+    || after("j x V j"),
+    || after("? Ctrl-d Ctrl-d"),
+    || after("/ type:one_two_three Left Left Left Left"),
+    || after("/ type:status: Down Down"),
+    || after("/ Ctrl-p Ctrl-p"),
+    || after(": type:ref"),
+    || {
+        let mut world = after("");
+        let error = Error::new(
+            ErrorKind::Unreachable,
+            "127.0.0.1:8025 refuses the connection",
+        );
+        world.press("r");
+        fail_refresh(&mut world, error);
+        world
+    },
+    || {
+        let mut world = after("/ type:nowhere Enter");
+        world.press("b");
+        world
+    },
+    || {
+        let mut world = setting_up(80, 24);
+        world.press("j").settle();
+        world
+    },
+];
+
+/// Returns what the user can notice: the screen with the cursor, and the number of effects.
+fn state(world: &World) -> (String, String, usize, bool) {
+    let terminal = terminal(world, &render_ctx());
+    let cursor = format!("{:?}", terminal.backend().cursor_position());
+    let styles = format!("{:?}", terminal.backend().buffer());
+    (
+        text(&terminal) + &styles,
+        cursor,
+        world.asked.len(),
+        world.exit.is_some(),
+    )
+}
+
+#[test]
+fn every_command_has_a_screen_or_an_effect() {
+    let mut idle: Vec<&str> = COMMANDS.iter().map(|spec| spec.name).collect();
+    for setup in SETUPS {
+        for name in idle.clone() {
+            let mut world = setup();
+            let spec = COMMANDS.iter().find(|spec| spec.name == name).unwrap();
+            if (spec.possible)(&world.model).is_err() {
+                continue;
+            }
+            let before = state(&world);
+            world.happen(Message::Command(spec.command));
+            if state(&world) != before {
+                idle.retain(|other| *other != name);
+            }
+        }
+    }
+    assert_eq!(idle, Vec::<&str>::new());
+}
