@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::app::Keymap;
-use crate::app::keymap::{HelpLine, help_lines};
+use crate::app::help::{HelpLine, help_lines};
 use clap::CommandFactory as _;
 
 const README: &str = include_str!("../README.md");
@@ -27,7 +27,7 @@ fn keys() -> String {
             }
             HelpLine::Keys(keys, spec) => {
                 let keys: Vec<String> = keys
-                    .split("  ")
+                    .iter()
                     .map(|key| format!("`{}`", key.replace('|', "\\|")))
                     .collect();
                 let name = if keys == ["`1..9`"] {

@@ -79,7 +79,8 @@ pub enum CopyField {
 pub enum Focus {
     List,
     Reader,
-    Help,
+    /// The details of an error.
+    Details,
     /// A line of text that is being typed.
     Prompt,
     /// A short list to choose from: profiles, saved views, the start screen.
@@ -96,7 +97,7 @@ impl FocusSet {
     pub const PROMPT: Self = Self::of(&[Focus::Prompt]);
     pub const CHOICE: Self = Self::of(&[Focus::Choice]);
     pub const PANES: Self = Self::of(&[Focus::List, Focus::Reader]);
-    pub const TEXT: Self = Self::of(&[Focus::Reader, Focus::Help]);
+    pub const TEXT: Self = Self::of(&[Focus::Reader, Focus::Details]);
     /// Where a number opens a saved view.
     pub const NUMBERS: Self = Self::of(&[Focus::List, Focus::Reader, Focus::Choice]);
     pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
@@ -153,6 +154,14 @@ pub fn require(is_possible: bool, error: &str) -> Result<(), String> {
         Ok(())
     } else {
         Err(error.to_owned())
+    }
+}
+
+impl CommandSpec {
+    /// Every focus in which a key may run it.
+    pub fn focuses(&self) -> FocusSet {
+        let sets = self.bindings.iter().map(|(focuses, _)| *focuses);
+        sets.fold(FocusSet::EMPTY, FocusSet::union)
     }
 }
 
@@ -280,21 +289,21 @@ commands! {
         => |m| m.step_email(Motion::Down);
     PreviousEmail "previous-email" [READER "K"] "previous" "previous email"
         => |m| m.step_email(Motion::Up);
-    ScrollDown "scroll-down" [TEXT "j, Down", LIST "Alt-j, Shift-Down"] "scroll" "scroll the email down"
+    ScrollDown "scroll-down" [READER "j, Down", LIST "Alt-j, Shift-Down"] "scroll" "scroll the email down"
         => |m| m.scroll(Motion::Down);
-    ScrollUp "scroll-up" [TEXT "k, Up", LIST "Alt-k, Shift-Up"] "scroll" "scroll the email up"
+    ScrollUp "scroll-up" [READER "k, Up", LIST "Alt-k, Shift-Up"] "scroll" "scroll the email up"
         => |m| m.scroll(Motion::Up);
-    ScrollHalfPageDown "scroll-half-page-down" [TEXT "Ctrl-d"] "scroll" "half a page down"
+    ScrollHalfPageDown "scroll-half-page-down" [READER "Ctrl-d"] "scroll" "half a page down"
         => |m| m.scroll(Motion::HalfDown);
-    ScrollHalfPageUp "scroll-half-page-up" [TEXT "Ctrl-u"] "scroll" "half a page up"
+    ScrollHalfPageUp "scroll-half-page-up" [READER "Ctrl-u"] "scroll" "half a page up"
         => |m| m.scroll(Motion::HalfUp);
-    ScrollPageDown "scroll-page-down" [TEXT "PgDn, Ctrl-f, Space"] "scroll" "a page down"
+    ScrollPageDown "scroll-page-down" [READER "PgDn, Ctrl-f, Space"] "scroll" "a page down"
         => |m| m.scroll(Motion::PageDown);
-    ScrollPageUp "scroll-page-up" [TEXT "PgUp, Ctrl-b"] "scroll" "a page up"
+    ScrollPageUp "scroll-page-up" [READER "PgUp, Ctrl-b"] "scroll" "a page up"
         => |m| m.scroll(Motion::PageUp);
-    ScrollToStart "scroll-to-start" [TEXT "g g, Home"] "start" "start of the email"
+    ScrollToStart "scroll-to-start" [READER "g g, Home"] "start" "start of the email"
         => |m| m.scroll(Motion::First);
-    ScrollToEnd "scroll-to-end" [TEXT "G, End"] "end" "end of the email"
+    ScrollToEnd "scroll-to-end" [READER "G, End"] "end" "end of the email"
         => |m| m.scroll(Motion::Last);
     Find "find" [READER "/"] "find" "find in the email"
         => Model::open_find_prompt;
@@ -350,8 +359,6 @@ commands! {
         if Model::check_opened => Model::open_pipe_prompt;
     Reveal "reveal" [PANES "R"] "reveal" "reveal masked codes and links until the email is left"
         if Model::check_selected => Model::toggle_reveal;
-    Palette "palette" [PANES ":", LIST "Ctrl-p"] "commands" "run any command by its name"
-        => Model::open_palette;
     SwitchPane "other-pane" [PANES "Tab, Shift-Tab"] "pane" "other pane"
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
@@ -374,8 +381,8 @@ commands! {
         => Model::open_profile_chooser;
     ErrorDetails "details" [PANES "!"] "details" "details of the last error"
         if Model::check_error => |m| m.error_details = m.current_error().cloned();
-    Help "help" [ALL "?, F1"] "help" "this help"
-        => Model::toggle_help;
+    Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
+        => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
         => |m| m.move_choice(Direction::Right);
     PreviousItem "previous-item" [CHOICE "k, Up, Shift-Tab, Ctrl-p"] "choose" "previous item"
@@ -396,6 +403,10 @@ commands! {
         => |m| m.cycle_suggestion(Direction::Right);
     PreviousSuggestion "previous-offer" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
         => |m| m.cycle_suggestion(Direction::Left);
+    NextSuggestions "next-offers" [PROMPT "PgDn"] "choose" "a page of suggestions down"
+        => |m| m.move_help(Motion::PageDown);
+    PreviousSuggestions "previous-offers" [PROMPT "PgUp"] "choose" "a page of suggestions up"
+        => |m| m.move_help(Motion::PageUp);
     EarlierFilter "earlier-filter" [PROMPT "Ctrl-p"] "earlier" "an earlier filter"
         => |m| m.recall_filter(Direction::Left);
     LaterFilter "later-filter" [PROMPT "Ctrl-n"] "later" "a later filter"
@@ -435,9 +446,9 @@ mod hints {
     use super::Command::{
         self, Accept, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout, DeleteView,
         Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll,
-        MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, Palette,
-        PanRight, PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews,
-        ScrollDown, ScrollToEnd, SwitchPane, Undo,
+        MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, PanRight,
+        PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown,
+        SwitchPane, Undo,
     };
 
     pub const LIST: &[Command] = &[
@@ -445,7 +456,6 @@ mod hints {
         Filter,
         RecipientSummary,
         LoadOlder,
-        Palette,
         SavedViews,
         NextRow,
         Oldest,
@@ -471,7 +481,7 @@ mod hints {
         SwitchPane,
     ];
     pub const MARKING: &[Command] = &[
-        Export, Mark, MarkRange, MarkAll, ClearMarks, Open, Filter, CloseLayer, NextRow, Palette,
+        Export, Mark, MarkRange, MarkAll, ClearMarks, Open, Filter, CloseLayer, NextRow,
     ];
     pub const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, FetchBodies, Filter, Undo];
     pub const EMPTY_LIST: &[Command] = &[Refresh, Back];
@@ -492,7 +502,6 @@ mod hints {
         Find,
         Links,
         SaveEmail,
-        Palette,
         PreviousEmail,
         RecipientSummary,
         ScrollDown,
@@ -501,7 +510,7 @@ mod hints {
     ];
     pub const FINDING: &[Command] = &[NextMatch, Back, Find, ScrollDown, NextEmail];
     pub const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBodyView];
-    pub const HELP: &[Command] = &[Back, ScrollDown, ScrollToEnd];
+    pub const DETAILS: &[Command] = &[Back];
     pub const PROMPT: &[Command] = &[Accept, Cancel];
     pub const CHOICE: &[Command] = &[Confirm, NextItem, Back];
     pub const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView];
@@ -532,7 +541,7 @@ impl Model {
             Focus::Reader if self.reader.find_text().is_some() => hints::FINDING,
             Focus::Reader if self.reader.overflow() > 0 => hints::WIDE_READER,
             Focus::Reader => hints::READER,
-            Focus::Help => hints::HELP,
+            Focus::Details => hints::DETAILS,
             Focus::Prompt => hints::PROMPT,
             Focus::Choice if self.is_choosing() => hints::VIEWS,
             Focus::Choice => hints::CHOICE,

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use super::chooser::Question;
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
-use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
+use super::keymap::{Key, KeyMatch, format_sequence};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::{ClickTarget, MouseInput};
 use super::model::Model;
@@ -44,8 +44,7 @@ impl Model {
             }
             KeyMatch::Unbound => {
                 let pressed = format_sequence(&std::mem::take(&mut self.pending_keys));
-                let typed = key.typed_char().filter(|_| self.help.is_none());
-                if let Some(letter) = typed.filter(|_| self.open_form()) {
+                if let Some(letter) = key.typed_char().filter(|_| self.open_form()) {
                     self.insert_text(letter.encode_utf8(&mut [0; 4]));
                 } else if self.focus() != Focus::Prompt {
                     let text = format!("{pressed} does nothing here");
@@ -208,11 +207,6 @@ impl Model {
         }
     }
 
-    pub(super) fn toggle_help(&mut self) {
-        self.error_details = None;
-        self.help = if self.help.is_some() { None } else { Some(0) };
-    }
-
     pub(super) fn close_layer_or_quit(&mut self) {
         if !self.close_layer() {
             self.quit();
@@ -225,10 +219,10 @@ impl Model {
         }
     }
 
-    /// Closes the innermost layer: help, saved views, text search, full reader, reader, search of
+    /// Closes the innermost layer: details of an error, saved views, text search, full reader, reader, search of
     /// older mail, recipient card, filter. False if there is none.
     fn close_layer(&mut self) -> bool {
-        if self.error_details.take().is_some() || self.help.take().is_some() {
+        if self.error_details.take().is_some() {
             return true;
         }
         if self.start_screen.is_some() {
@@ -350,13 +344,7 @@ impl Model {
     }
 
     pub(super) fn scroll(&mut self, motion: Motion) {
-        let Some(scroll) = self.help else {
-            self.reader.scroll_by(motion, self.list.selected());
-            return;
-        };
-        let page = usize::from(self.size.height.max(6)) - 5;
-        let last = help_lines(&self.session.keymap).len().saturating_sub(page);
-        self.help = Some(motion.apply(scroll, page).min(last));
+        self.reader.scroll_by(motion, self.list.selected());
     }
 
     pub(super) fn handle_mouse(&mut self, pointer: MouseInput) {
@@ -366,9 +354,10 @@ impl Model {
         self.automatic_search.delay();
         let layout = self.layout();
         let viewport = self.list_viewport();
-        if self.help.is_some() {
+        if self.is_help_open() {
             if let MouseInput::Scrolled { down, .. } = pointer {
-                (0..NOTCH).for_each(|_| self.scroll(if down { Motion::Down } else { Motion::Up }));
+                let step = if down { Motion::Down } else { Motion::Up };
+                (0..NOTCH).for_each(|_| self.move_help(step));
             }
             return;
         }

@@ -1,4 +1,4 @@
-//! The keys: what each sequence means in each focus, with the changes of `[keys]`, and the help.
+//! The keys: what each sequence means in each focus, with the changes of `[keys]`.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::commands::{COMMANDS, Command, CommandSpec, Focus, FocusSet};
 use crate::config::KeyBinding;
-use crate::mail::Status;
 use crate::text::format::suggest;
 
 /// One key press: one step of a sequence.
@@ -204,8 +203,7 @@ impl Keymap {
         }
         let command = Command::from_name(&change.command)
             .ok_or_else(|| unknown_command_error(&change.command))?;
-        let sets = command.spec().bindings.iter().map(|(focuses, _)| *focuses);
-        let all = sets.clone().fold(FocusSet::EMPTY, FocusSet::union);
+        let all = command.spec().focuses();
         if all.contains(Focus::Prompt) && keys[0].typed_char().is_some() {
             return Err(format!(
                 "{:?} types a character where {} applies",
@@ -213,8 +211,9 @@ impl Keymap {
             ));
         }
         self.unbind(&keys, all);
-        let added = sets.map(|focuses| Binding {
-            focuses,
+        let sets = command.spec().bindings.iter();
+        let added = sets.map(|(focuses, _)| Binding {
+            focuses: *focuses,
             keys: keys.clone(),
             command,
         });
@@ -265,6 +264,13 @@ impl Keymap {
             .collect()
     }
 
+    /// The sequences bound to `command`, formatted, each with the focuses in which it is.
+    pub fn keys_of(&self, command: Command) -> impl Iterator<Item = (FocusSet, String)> {
+        let bindings = self.bindings.iter();
+        let bound = bindings.filter(move |binding| binding.command == command);
+        bound.map(|binding| (binding.focuses, format_sequence(&binding.keys)))
+    }
+
     /// The first sequence bound to `command` in `focus`, formatted.
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
         let binding = self.in_focus(focus).find(|one| one.command == command)?;
@@ -300,89 +306,6 @@ fn unknown_command_error(name: &str) -> String {
         |near| format!("; did you mean {near}?"),
     );
     format!("there is no command {name:?}{instead}")
-}
-
-/// One line of the help.
-#[derive(Debug)]
-pub enum HelpLine {
-    Title(&'static str),
-    Keys(String, &'static CommandSpec),
-    /// A status with its symbol and its meaning.
-    Status(Status),
-    /// The meaning of the mark of a row whose status changed.
-    Changed(&'static str),
-    /// The meaning of the mark of a row that the service has deleted.
-    Gone(&'static str),
-    /// The meaning of the mark of an email that is taken along.
-    Marked(&'static str),
-    Blank,
-}
-
-/// All lines of the help for these keys.
-pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
-    let mut lines = Vec::new();
-    for (group, title) in HELP_GROUPS.into_iter().enumerate() {
-        lines.push(HelpLine::Title(title));
-        for spec in COMMANDS {
-            // The keys of a command that apply in the same focuses are one line.
-            let mut by_focus: Vec<(FocusSet, Vec<String>)> = Vec::new();
-            for binding in &keymap.bindings {
-                if binding.command == spec.command && help_group(binding.focuses) == group {
-                    let keys = format_sequence(&binding.keys);
-                    match by_focus.iter_mut().find(|(set, _)| *set == binding.focuses) {
-                        Some((_, all)) => all.push(keys),
-                        None => by_focus.push((binding.focuses, vec![keys])),
-                    }
-                }
-            }
-            for (_, keys) in by_focus {
-                match spec.command.view_number() {
-                    // Nine keys that do the same with nine numbers are one line.
-                    Some(1) if keys == ["1"] => {
-                        lines.push(HelpLine::Keys("1..9".to_owned(), spec));
-                    }
-                    Some(number) if keys == [number.to_string()] => {}
-                    _ => lines.push(HelpLine::Keys(keys.join("  "), spec)),
-                }
-            }
-        }
-        lines.push(HelpLine::Blank);
-    }
-    lines.push(HelpLine::Title("Signs"));
-    lines.extend(Status::KNOWN.map(HelpLine::Status));
-    lines.push(HelpLine::Changed(
-        "before a status: it changed since you last viewed the email",
-    ));
-    lines.push(HelpLine::Marked(
-        "at the start of a row: marked, and marked under the selection",
-    ));
-    lines.push(HelpLine::Gone(
-        "before a status: deleted by the service; this is a copy (is:gone finds it)",
-    ));
-    lines
-}
-
-/// The groups of keys, by the focuses in which they apply.
-const HELP_GROUPS: [&str; 6] = [
-    "In the list",
-    "In the email",
-    "In both",
-    "While choosing",
-    "While typing",
-    "Everywhere",
-];
-
-fn help_group(focuses: FocusSet) -> usize {
-    let [list, reader, help, choice] = [Focus::List, Focus::Reader, Focus::Help, Focus::Choice]
-        .map(|focus| focuses.contains(focus));
-    match (list, reader, help) {
-        (true, true, true) => 5,
-        (true, true, false) => 2,
-        (true, false, _) => 0,
-        (false, true, _) | (false, _, true) => 1,
-        (false, false, false) if choice => 3,
-        (false, false, false) => 4,
-    }
 }
 
 #[cfg(test)]

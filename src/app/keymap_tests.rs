@@ -1,4 +1,5 @@
 use super::*;
+use crate::app::help::{HelpLine, help_lines};
 
 fn press(keys: &str) -> Vec<Key> {
     parse_sequence(keys).unwrap()
@@ -16,7 +17,7 @@ fn changed(changes: &[(&str, &str)]) -> (Keymap, Vec<String>) {
 const ALL_FOCUSES: [Focus; 5] = [
     Focus::List,
     Focus::Reader,
-    Focus::Help,
+    Focus::Details,
     Focus::Prompt,
     Focus::Choice,
 ];

@@ -15,6 +15,7 @@ mod effect;
 pub mod email_header;
 mod export;
 mod freshness;
+pub mod help;
 mod history;
 pub mod keymap;
 mod layout;

@@ -51,8 +51,6 @@ pub struct Model {
     /// The running fetch of the bodies that the filter searches.
     pub body_fetch: Option<BodyFetch>,
     pub(super) body_requests: BodyRequests,
-    /// Scroll position of the help, while it is shown.
-    pub help: Option<usize>,
     /// The error whose details are shown.
     pub error_details: Option<Error>,
     /// Keys pressed of a sequence that is not complete.
@@ -143,15 +141,23 @@ impl Model {
 
     /// The part of the screen that has the keyboard.
     pub const fn focus(&self) -> Focus {
-        match (self.help, &self.prompt, self.reader_open) {
-            _ if self.error_details.is_some() => Focus::Help,
-            (Some(_), ..) => Focus::Help,
+        if self.is_help_open() {
+            Focus::Prompt
+        } else {
+            self.focus_below_help()
+        }
+    }
+
+    /// What has the keyboard without the help.
+    pub const fn focus_below_help(&self) -> Focus {
+        match (&self.prompt, self.reader_open) {
+            _ if self.error_details.is_some() => Focus::Details,
             _ if self.is_form_open() => Focus::Prompt,
             _ if self.start_screen.is_some() => Focus::Choice,
-            (None, Some(_), _) => Focus::Prompt,
+            (Some(_), _) if !self.is_help_open() => Focus::Prompt,
             _ if self.chooser.is_some() => Focus::Choice,
-            (None, None, true) => Focus::Reader,
-            (None, None, false) => Focus::List,
+            (_, true) => Focus::Reader,
+            (_, false) => Focus::List,
         }
     }
 

@@ -7,12 +7,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher};
 use tui_input::{Input, InputRequest};
 
-use super::commands::{COMMANDS, Command, CommandSpec, Direction, Focus, FocusSet};
+use super::commands::{Command, Direction, Motion};
 use super::effect::{Effect, RequestId};
+use super::help::HelpCursor;
 use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
@@ -42,8 +41,8 @@ pub enum PromptKind {
     Export(SetFormat),
     /// The command that reads the email.
     Pipe,
-    /// The name of a command.
-    Command,
+    /// Words of the help.
+    Help,
 }
 
 /// The typed text, and the location before.
@@ -58,6 +57,8 @@ pub struct Prompt {
     pub is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
+    /// What is chosen in the help.
+    pub help: HelpCursor,
 }
 
 /// The most characters of a prompt; more is an accidental paste.
@@ -72,6 +73,7 @@ impl Prompt {
             suggestion: None,
             is_rejected: false,
             recalled: None,
+            help: HelpCursor::default(),
         }
     }
 
@@ -256,6 +258,12 @@ impl Model {
     }
 
     pub(super) fn cycle_suggestion(&mut self, side: Direction) {
+        if self.is_help_open() {
+            return self.move_help(match side {
+                Direction::Right => Motion::Down,
+                Direction::Left => Motion::Up,
+            });
+        }
         if self.is_form_open() {
             self.edit_form_with(LoginForm::next_field);
             return;
@@ -288,11 +296,11 @@ impl Model {
 
     /// Inserts typed or pasted text. Without a prompt, pasted text is not taken for keys.
     pub(super) fn insert_text(&mut self, text: &str) {
-        if self.help.is_none() && (self.is_form_open() || self.open_form()) {
+        if !self.is_help_open() && (self.is_form_open() || self.open_form()) {
             self.edit_form_with(|form| form.insert(text));
             return;
         }
-        let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
+        let Some(prompt) = &mut self.prompt else {
             self.notify_with("nothing to paste into", Command::Filter, "opens a prompt");
             return;
         };
@@ -329,9 +337,9 @@ impl Model {
                 self.prompt = Some(prompt);
                 return;
             }
-            PromptKind::Command => {
-                self.suggest_commands(&prompt);
+            PromptKind::Help => {
                 self.prompt = Some(prompt);
+                self.reset_help_cursor();
                 return;
             }
             PromptKind::Find => {
@@ -373,7 +381,7 @@ impl Model {
             PromptKind::SaveEmail => return self.save_email(prompt),
             PromptKind::Export(format) => return self.plan_export(&prompt, format),
             PromptKind::Pipe => return self.pipe_email(&prompt),
-            PromptKind::Command => return self.run_palette(prompt),
+            PromptKind::Help => return self.run_chosen_command(prompt),
             PromptKind::Find => return,
             PromptKind::Filter => {}
         }
@@ -473,13 +481,13 @@ impl Model {
                 self.set_filter(prompt.origin.filter.clone());
             }
             PromptKind::Find => self.reader.cancel_find(),
-            PromptKind::Command => self.suggestions.reset(),
             PromptKind::Date
             | PromptKind::Columns
             | PromptKind::SaveView
             | PromptKind::SaveEmail
             | PromptKind::Export(_)
-            | PromptKind::Pipe => {}
+            | PromptKind::Pipe
+            | PromptKind::Help => {}
         }
     }
 }
@@ -492,84 +500,4 @@ pub fn parse_date(text: &str) -> Option<DateExpr> {
         DateExpr::parse(start.trim())
     };
     DateExpr::parse(text).or_else(without_time)
-}
-
-/// A command with what is searched of it.
-struct Candidate(&'static CommandSpec, String);
-
-impl AsRef<str> for Candidate {
-    fn as_ref(&self) -> &str {
-        &self.1
-    }
-}
-
-impl Model {
-    /// Opens the prompt for a command.
-    pub(super) fn open_palette(&mut self) {
-        let prompt = Prompt::new(PromptKind::Command, "", self.history_entry());
-        self.suggest_commands(&prompt);
-        self.prompt = Some(prompt);
-    }
-
-    /// Suggests the commands that contain the letters of the prompt, the best match first.
-    pub(super) fn suggest_commands(&mut self, prompt: &Prompt) {
-        let focus = self.focus_below_prompt();
-        let candidates = COMMANDS.iter().filter(|spec| is_in_palette(spec, focus));
-        let candidates =
-            candidates.map(|spec| Candidate(spec, format!("{} {}", spec.name, spec.help)));
-        let pattern = Pattern::parse(prompt.text(), CaseMatching::Ignore, Normalization::Smart);
-        let found = pattern.match_list(candidates, &mut Matcher::new(Config::DEFAULT));
-        let suggestions = found.into_iter().map(|(Candidate(spec, _), _)| {
-            let reason = (spec.possible)(self).err();
-            Completion {
-                range: 0..prompt.text().len(),
-                text: spec.name.to_owned(),
-                description: match reason {
-                    Some(reason) => format!("{}: not now, {reason}", spec.help),
-                    None => spec.help.to_owned(),
-                },
-                example: self
-                    .session
-                    .keymap
-                    .key_for(focus, spec.command)
-                    .unwrap_or_default(),
-            }
-        });
-        let suggestions = suggestions.collect();
-        let request = self.suggestions.start();
-        self.suggestions.resolve(request, Ok(suggestions));
-    }
-
-    /// Runs the command of the prompt, or the best match.
-    pub(super) fn run_palette(&mut self, prompt: Prompt) {
-        let named = Command::from_name(prompt.text().trim());
-        let first = self.suggestions().first();
-        let command = named.or_else(|| first.and_then(|item| Command::from_name(&item.text)));
-        if prompt.text().trim().is_empty() {
-            return self.suggestions.reset();
-        }
-        match command {
-            Some(command) => {
-                self.suggestions.reset();
-                self.dispatch(command);
-            }
-            None => self.prompt = Some(prompt.reject()),
-        }
-    }
-
-    /// Returns what had the keyboard before the prompt was opened.
-    fn focus_below_prompt(&self) -> Focus {
-        if self.reader_open {
-            Focus::Reader
-        } else {
-            Focus::List
-        }
-    }
-}
-
-/// True if the command has a key where the mail is shown; the keys of a prompt make no sense there.
-fn is_in_palette(spec: &CommandSpec, focus: Focus) -> bool {
-    let focuses = spec.bindings.iter().map(|(focuses, _)| *focuses);
-    let all = focuses.fold(FocusSet::EMPTY, FocusSet::union);
-    all.contains(focus) && spec.command != Command::Palette
 }

@@ -367,7 +367,7 @@ impl Model {
     /// Whether the form is open, so that keys insert text.
     pub const fn is_form_open(&self) -> bool {
         match &self.start_screen {
-            Some(screen) => screen.form().is_some(),
+            Some(screen) => screen.form().is_some() && !self.is_help_open(),
             None => false,
         }
     }

@@ -26,8 +26,9 @@ use crate::app::{Arrangement, ClickTarget, Focus, Layout, Model};
 pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
     let layout = model.layout();
     status_bar::draw(model, &layout, ctx, frame);
-    if let Some(scroll) = model.help {
-        overlays::draw_help(scroll, model, layout.main, ctx, frame);
+    if let Some(help) = model.prompt.as_ref().filter(|_| model.is_help_open()) {
+        overlays::draw_help(help, model, layout.main, ctx, frame);
+        prompt::draw(model, &layout, ctx, frame);
     } else if let Some(error) = &model.error_details {
         overlays::draw_error_details(error, layout.main, ctx, frame);
     } else if let Some(screen) = &model.start_screen {

@@ -9,8 +9,8 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::app::keymap::{HelpLine, help_lines};
-use crate::app::{Chooser, ChooserItem, Command, Focus, Model};
+use crate::app::help::HelpLine;
+use crate::app::{Chooser, ChooserItem, Command, Focus, Model, Prompt};
 use crate::error::{Error, RequestDetails};
 use crate::text::width::{DisplayWidth as _, wrap};
 
@@ -20,34 +20,50 @@ const BANNER_TITLE: &str = "Wrong colours, so default ones are used (any key clo
 /// Columns of the keys in the help.
 const MAX_KEYS_WIDTH: usize = 22;
 
-/// Draws the help.
-pub fn draw_help(scroll: usize, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+/// Draws the help above the line that names the chosen command.
+pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let columns = MAX_KEYS_WIDTH.min(usize::from(area.width) * 2 / 5);
+    let rest = usize::from(area.width).saturating_sub(columns + 3);
     let (theme, glyphs) = (ctx.theme, ctx.glyphs);
-    let line = |key: &str, style: Style, text: &str| {
-        Line::from(vec![
-            Span::styled(ctx.align_left(key, columns), style),
-            Span::raw(format!(" {text}")),
-        ])
-    };
-    let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
-    for help in help_lines(&model.session.keymap).into_iter().skip(scroll) {
-        lines.push(match help {
-            HelpLine::Title(title) => Line::styled(title, Theme::title()),
-            HelpLine::Blank => Line::default(),
-            HelpLine::Status(status) => {
-                let mut line = ctx.build_status(&status);
-                let gap = columns.saturating_sub(line.width()) + 1;
-                line.push_span(Span::raw(format!("{:gap$}{}", "", status.meaning())));
-                line
+    let height = model.help_height();
+    let top = prompt.help.top(height);
+    let lines = model.help_lines().into_iter().enumerate().skip(top);
+    let lines: Vec<Line> = lines
+        .take(height)
+        .map(|(n, line)| {
+            let is_chosen = prompt.help.chosen == Some(n);
+            let entry = |key: &str, style: Style, text: &str| {
+                let text_style = if is_chosen {
+                    Theme::selected(true)
+                } else {
+                    Style::new()
+                };
+                Line::from(vec![
+                    Span::styled(format!("{} ", glyphs.bar(is_chosen)), theme.accent()),
+                    Span::styled(ctx.align_left(key, columns), style),
+                    Span::raw(" "),
+                    Span::styled(ctx.truncate(text, rest), text_style),
+                ])
+            };
+            match line {
+                HelpLine::Title(title) => Line::styled(format!("  {title}"), Theme::title()),
+                HelpLine::Blank => Line::default(),
+                HelpLine::Status(status) => {
+                    let mut line = ctx.build_status(&status);
+                    let gap = columns.saturating_sub(line.width()) + 1;
+                    line.spans.insert(0, Span::raw("  "));
+                    let meaning = ctx.truncate(status.meaning(), rest);
+                    line.push_span(Span::raw(format!("{:gap$}{meaning}", "")));
+                    line
+                }
+                HelpLine::Changed(text) => entry(glyphs.changed, theme.new_mail(), text),
+                HelpLine::Marked(text) => entry(&glyphs.mark.join(" "), theme.accent(), text),
+                HelpLine::Gone(text) => entry(glyphs.deleted, Style::new(), text),
+                HelpLine::Keys(keys, spec) => entry(&keys.join("  "), theme.accent(), spec.help),
             }
-            HelpLine::Changed(text) => line(glyphs.changed, theme.new_mail(), text),
-            HelpLine::Marked(text) => line(&glyphs.mark.join(" "), theme.accent(), text),
-            HelpLine::Gone(text) => line(glyphs.deleted, Style::new(), text),
-            HelpLine::Keys(keys, spec) => line(&keys, theme.accent(), spec.help),
-        });
-    }
-    draw_lines(&lines, inset(area, 2, 0), frame);
+        })
+        .collect();
+    draw_lines(&lines, area, frame);
 }
 
 /// Draws errors over the upper part of the screen.

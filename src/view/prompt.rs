@@ -32,7 +32,15 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     };
     let columns = usize::from(area.width);
     let (label, right) = match prompt.kind {
-        PromptKind::Filter => (" / ", build_key_hints(model, ctx, columns / 2)),
+        PromptKind::Filter => (
+            " / ",
+            build_key_hints(
+                status_bar::format_count(model, ctx),
+                model,
+                ctx,
+                columns / 2,
+            ),
+        ),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
         PromptKind::Columns => (" columns ", Line::default()),
@@ -40,7 +48,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         PromptKind::SaveEmail => (" save to ", Line::default()),
         PromptKind::Export(_) => (" export to ", Line::default()),
         PromptKind::Pipe => (" | ", Line::default()),
-        PromptKind::Command => (" : ", Line::default()),
+        PromptKind::Help => (" help ", build_key_hints(None, model, ctx, columns * 2 / 3)),
     };
     let label_width = u16::try_from(label.len()).unwrap_or(0);
     let right_width = u16::try_from(right.width()).unwrap_or(area.width);
@@ -178,8 +186,12 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
         }
         PromptKind::Columns => Some(ListColumn::SYNTAX.to_owned()),
         PromptKind::Find => None,
-        PromptKind::Command if prompt.is_rejected => Some("no command has this name".to_owned()),
-        PromptKind::Command => None,
+        PromptKind::Help if prompt.is_rejected => Some("no command has these letters".to_owned()),
+        PromptKind::Help => Some(match model.chosen_command() {
+            Some((spec, Some(reason))) => format!("{}: not now, {reason}", spec.name),
+            Some((spec, None)) => spec.name.to_owned(),
+            None => "type to search".to_owned(),
+        }),
         PromptKind::SaveEmail if prompt.is_rejected => {
             Some("not saved: end the name with .eml, .html, .txt or .json".to_owned())
         }
@@ -222,10 +234,15 @@ fn format_match_position(model: &Model) -> String {
     }
 }
 
-/// Builds the number of matches and the keys, as much as fits.
-fn build_key_hints<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Line<'a> {
+/// Builds the number of matches, if there is one, and the keys, as much as fits.
+fn build_key_hints<'a>(
+    count: Option<String>,
+    model: &Model,
+    ctx: &RenderCtx,
+    columns: usize,
+) -> Line<'a> {
     let mut spans: Vec<Span> = Vec::new();
-    spans.extend(status_bar::format_count(model, ctx).map(Span::raw));
+    spans.extend(count.map(Span::raw));
     for command in [Command::Accept, Command::Cancel] {
         let key = model.session.keymap.key_for(Focus::Prompt, command);
         spans.push(Span::styled(

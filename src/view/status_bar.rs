@@ -418,7 +418,7 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
 
 /// Formats `3 marked  `, and that a range has begun; nothing beside a notice.
 fn format_marks(model: &Model, width: u16) -> Option<String> {
-    if model.notice.is_some() || matches!(model.focus(), Focus::Help | Focus::Choice) {
+    if model.notice.is_some() || matches!(model.focus(), Focus::Details | Focus::Choice) {
         return None;
     }
     let marked = match model.marks.len() as u64 {
@@ -512,7 +512,7 @@ fn format_mirrored(model: &Model, ctx: &RenderCtx) -> String {
 
 /// Formats position and total: ` 1/48 310   `; its width does not change as the position grows.
 fn format_position(model: &Model) -> String {
-    if matches!(model.focus(), Focus::Help | Focus::Choice) {
+    if matches!(model.focus(), Focus::Details | Focus::Choice) {
         return " ".to_owned();
     }
     let (Some(position), Some(total)) = (model.list.position(), model.list.total) else {

@@ -205,6 +205,10 @@ snapshot_at! {
     profiles_small: 80 x 24, "g p j";
     profiles_narrow: 40 x 12, "g p j";
     help: 80 x 24, "?";
+    help_wide: 160 x 45, "j Enter ? Down Down";
+    help_narrow: 40 x 12, "?";
+    help_search: 80 x 24, "? s t a t u s";
+    help_search_narrow: 40 x 12, "? u n d o";
     full_times: 160 x 12, "t";
     stacked_by_key: 160 x 24, "P";
     end_of_email: 80 x 24, "Enter G";

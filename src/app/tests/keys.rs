@@ -1,10 +1,12 @@
 //! Keys, mouse and layers by messages.
 
+use crate::app::help::HelpLine;
 use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{
     Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
 };
 use crate::config::KeyBinding;
+use crate::render::BodyView;
 use jiff::ToSpan as _;
 use ratatui::layout::{Position, Size};
 use std::sync::Arc;
@@ -26,8 +28,8 @@ fn open_loads_at_once_and_back_closes_layer() {
     );
     assert_eq!(world.model.focus(), Focus::Reader);
     world.press("?");
-    assert_eq!(world.model.focus(), Focus::Help);
-    world.press("q");
+    assert_eq!(world.model.focus(), Focus::Prompt);
+    world.press("Esc");
     assert_eq!(world.model.focus(), Focus::Reader);
     world.press("Esc");
     assert_eq!((world.model.focus(), &world.exit), (Focus::List, &None));
@@ -177,4 +179,100 @@ fn configured_keys_replace_defaults() {
         "s",
         "where one types, a letter is a letter"
     );
+}
+
+/// The names of the commands that the help lists, the best match first.
+fn found(world: &World) -> Vec<&'static str> {
+    let lines = world.model.help_lines();
+    let names = lines.iter().filter_map(|line| match line {
+        HelpLine::Keys(_, spec) => Some(spec.name),
+        _ => None,
+    });
+    names.collect()
+}
+
+#[test]
+fn help_finds_commands_by_name_words_and_keys() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5));
+    for (typed, best) in [
+        ("shraw", "show-raw"),
+        ("plain part", "show-text"),
+        ("G", "oldest"),
+        ("!", "details"),
+        ("gd", "go-to-date"),
+        ("undo", "undo"),
+    ] {
+        world.press("?").write(typed);
+        assert_eq!(found(&world)[0], best, "{typed}");
+        world.press("Esc");
+    }
+}
+
+#[test]
+fn help_runs_the_chosen_command() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(50));
+    world.press(":").write("shraw").press("Enter").settle();
+    assert_eq!(world.model.reader.view, BodyView::Raw);
+    assert!(world.model.prompt.is_none());
+    world.press("? Down Down Up Enter").settle();
+    assert_eq!(
+        world.selected(),
+        48,
+        "the first in the list is the next row"
+    );
+    world.press("? Enter");
+    assert_eq!((world.selected(), world.model.focus()), (48, Focus::List));
+    world.press("?").write("qqqq").press("Enter");
+    assert!(
+        world
+            .model
+            .prompt
+            .as_ref()
+            .is_some_and(|prompt| prompt.is_rejected)
+    );
+}
+
+#[test]
+fn help_names_why_a_command_is_impossible() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5));
+    world.press("?").write("undo").press("Enter");
+    assert_eq!(world.model.notice.as_deref(), Some("nothing to undo"));
+    world.press("?").write("next-email").press("Enter");
+    let notice = world.model.notice.as_deref();
+    assert_eq!(notice, Some("next-email works only in the email"));
+    assert_eq!(world.selected(), 4);
+}
+
+#[test]
+fn help_closes_to_what_was_below() {
+    for (keys, focus) in [
+        ("Enter", Focus::Reader),
+        ("g v", Focus::Choice),
+        ("g p", Focus::Choice),
+    ] {
+        let mut world = World::at_rest(120, 40, Mailbox::of(5));
+        world.press(keys).settle().press("?");
+        assert_eq!(world.model.focus(), Focus::Prompt, "{keys}");
+        world.write("q").press("Esc");
+        assert_eq!(world.model.focus(), focus, "{keys}");
+    }
+}
+
+#[test]
+fn help_pages_and_the_wheel_keep_the_choice_visible() {
+    let mut world = World::at_rest(80, 12, Mailbox::of(5));
+    world.press("?");
+    let at = Position::new(3, 3);
+    for down in [true, true, true, false] {
+        world.happen(Message::Mouse(MouseInput::Scrolled { at, down }));
+    }
+    world.press("PgDn PgDn PgDn PgUp PgDn");
+    let help = world.model.prompt.as_ref().unwrap().help;
+    let (chosen, height) = (help.chosen.unwrap(), world.model.help_height());
+    assert!((help.top(height)..help.top(height) + height).contains(&chosen));
+    for _ in 0..30 {
+        world.press("PgDn");
+    }
+    let last = *found(&world).last().unwrap();
+    assert_eq!(world.model.chosen_command().unwrap().0.name, last);
 }

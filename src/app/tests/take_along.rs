@@ -1,4 +1,4 @@
-//! What is on the screen taken along: copied, opened, saved; and the palette of commands.
+//! What is on the screen taken along: copied, opened, saved.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -236,23 +236,4 @@ fn file_ending_chooses_the_saved_format() {
     assert!(saved);
     let notice = world.model.notice.clone().unwrap();
     assert_eq!(notice, "saved as /home/ana/mail.html, whole and unmasked");
-}
-
-#[test]
-fn palette_runs_the_best_match() {
-    let mut world = world();
-    world.press(":").write("shraw").settle();
-    assert_eq!(world.model.suggestions()[0].text, "show-raw");
-    world.press("Enter").settle();
-    assert_eq!(world.model.reader.view, crate::render::BodyView::Raw);
-    world.press(":").write("qqqq").press("Enter");
-    assert!(world.model.prompt.as_ref().unwrap().is_rejected);
-    world.press("Esc :").write("next match").settle();
-    let description = world.model.suggestions()[0].description.clone();
-    assert_eq!(
-        description,
-        "next match: not now, no search text; / searches this text"
-    );
-    world.press("Esc");
-    assert_eq!(world.model.focus(), Focus::Reader);
 }

@@ -192,7 +192,7 @@ fn deleted_email_is_marked_in_list_and_header() {
     narrow.press("/").write("is:gone").press("Enter").settle();
     assert_eq!(narrow.visible().len(), 1);
     let mut help = World::at_rest(100, 30, varied());
-    help.press("? G");
+    help.press("?").write("deleted");
     assert!(
         screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
         "{}",
@@ -229,8 +229,8 @@ fn every_size_draws_without_control_characters() {
                 "Enter",
                 "q",
                 "z",
-                "?",
-                "q",
+                "? a Down",
+                "Esc",
                 "P",
                 "P",
                 "t",
