@@ -20,6 +20,7 @@ fn keys() -> String {
             HelpLine::Title("Signs") => break,
             HelpLine::Status(_)
             | HelpLine::Changed(_)
+            | HelpLine::Watched(_)
             | HelpLine::Gone(_)
             | HelpLine::Marked(_) => {}
             HelpLine::Title(title) => {

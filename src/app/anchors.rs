@@ -49,12 +49,7 @@ pub struct RowAnchor {
 impl WindowAnchors {
     /// `offset` is the number of emails before the first row.
     pub fn new(rows: &[EmailRow], cursor: usize, top: usize, offset: Option<u64>) -> Self {
-        let anchor = |n: usize| {
-            rows.get(n).map(|row| RowAnchor {
-                id: row.summary.id.clone(),
-                sort_key: row.sort_key,
-            })
-        };
+        let anchor = |n: usize| rows.get(n).map(RowAnchor::from);
         let offsets = offset.into_iter().flat_map(|offset| {
             let keys = rows.iter().map(|row| row.sort_key);
             keys.zip(offset..)
@@ -75,6 +70,15 @@ impl WindowAnchors {
                 .ok()?;
             self.offsets[at].1.checked_sub(n as u64)
         })
+    }
+}
+
+impl From<&EmailRow> for RowAnchor {
+    fn from(row: &EmailRow) -> Self {
+        Self {
+            id: row.summary.id.clone(),
+            sort_key: row.sort_key,
+        }
     }
 }
 

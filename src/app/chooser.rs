@@ -1,5 +1,5 @@
-//! Lists over the mail from which one item is chosen: saved views, links of the email, forms of an export,
-//! the answers to a question.
+//! Lists over the mail from which one item is chosen: saved views, watched emails, links of the email, forms
+//! of an export, the answers to a question.
 
 use jiff::Timestamp;
 
@@ -26,6 +26,7 @@ pub struct Chooser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChooserKind {
     SavedViews,
+    Watched,
     /// The links of the body.
     Links,
     /// What to do with the link of this index.
@@ -84,6 +85,7 @@ impl Model {
     pub fn chooser_title(&self, chooser: Chooser) -> String {
         match chooser.kind {
             ChooserKind::SavedViews => "Saved views".to_owned(),
+            ChooserKind::Watched => "Watched emails".to_owned(),
             ChooserKind::Links => "Links of this email".to_owned(),
             ChooserKind::Link(index) => self
                 .link(index)
@@ -106,6 +108,7 @@ impl Model {
                     })
                     .collect()
             }
+            ChooserKind::Watched => self.watched_items(),
             ChooserKind::Links => {
                 let body = self.body();
                 let links = body.iter().flat_map(|body| &body.links).enumerate();
@@ -173,6 +176,7 @@ impl Model {
                 "one request; if it succeeds, sentbox does not wait any longer".to_owned()
             }
             ChooserKind::SavedViews
+            | ChooserKind::Watched
             | ChooserKind::Links
             | ChooserKind::Link(_)
             | ChooserKind::ExportFormat
@@ -288,6 +292,18 @@ impl Model {
         self.chooser = Some(chooser);
     }
 
+    /// Keeps the selection on an item after one was removed; closes a list without any.
+    pub(super) fn fit_chooser(&mut self) {
+        let Some(mut chooser) = self.chooser else {
+            return;
+        };
+        let last = self.chooser_items(chooser).len().checked_sub(1);
+        self.chooser = last.map(|last| {
+            chooser.selected = chooser.selected.min(last);
+            chooser
+        });
+    }
+
     /// Returns how many lines of the list are above a pane of this height, so that the selected one
     /// is in it.
     pub fn chooser_scroll(&self, height: u16) -> usize {
@@ -319,6 +335,7 @@ impl Model {
                     self.show_saved_view(number);
                 }
             }
+            ChooserKind::Watched => self.go_to_watched(selected),
             // Over SSH no browser can be opened.
             ChooserKind::Links if self.session.browser.is_none() => self.copy_link(selected),
             ChooserKind::Links => {

@@ -373,6 +373,10 @@ commands! {
         => Model::stop_work;
     Refresh "refresh" [PANES "r, F5"] "refresh" "refresh now"
         => Model::refresh;
+    Watch "watch" [PANES ".", CHOICE "."] "watch" "watch the email until its status settles; again: stop"
+        if Model::check_watch => Model::toggle_watch;
+    WatchedEmails "watched" [PANES "g w"] "watched" "all watched emails"
+        if Model::check_watched_emails => Model::open_watched_chooser;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => |m| m.full_times = !m.full_times;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
@@ -448,7 +452,7 @@ mod hints {
         Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll,
         MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, PanRight,
         PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown,
-        SwitchPane, Undo,
+        SwitchPane, Undo, Watch,
     };
 
     pub const LIST: &[Command] = &[
@@ -462,6 +466,7 @@ mod hints {
         Refresh,
         FullReader,
         NextBodyView,
+        Watch,
         SwitchPane,
         CycleLayout,
         FullTimes,
@@ -513,7 +518,7 @@ mod hints {
     pub const DETAILS: &[Command] = &[Back];
     pub const PROMPT: &[Command] = &[Accept, Cancel];
     pub const CHOICE: &[Command] = &[Confirm, NextItem, Back];
-    pub const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView];
+    pub const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView, Watch];
 }
 
 impl Model {

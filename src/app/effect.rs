@@ -18,7 +18,7 @@ use super::session::{ConfirmAnswer, SessionTarget};
 use super::text_match::SearchPattern;
 use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
-use crate::config::{SavedView, SecretInput};
+use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Email, EmailId};
@@ -60,8 +60,13 @@ pub enum Effect {
         number: u8,
         view: Option<SavedView>,
     },
-    /// Append a filter to the history file.
-    SaveHistory(RequestId, String),
+    /// Keep these records for the next session of the profile.
+    SaveState(RequestId, Vec<StateRecord>),
+    /// Load the rows of these emails; what is not in the archive is left out.
+    LoadRows {
+        request: RequestId,
+        ids: Vec<EmailId>,
+    },
     /// Load suggestions for the text at the cursor, which is a byte offset.
     LoadSuggestions {
         request: RequestId,
@@ -202,6 +207,29 @@ pub struct ClipboardText {
     pub text: String,
 }
 
+/// What the next session of the profile must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateRecord {
+    /// A typed filter.
+    Filter(String),
+    /// An email is watched; replaces an earlier record of it.
+    Watched(WatchRecord),
+    /// It is not watched any more.
+    Unwatched(EmailId),
+    /// The user has seen all that changed before this time.
+    Seen(Timestamp),
+}
+
+/// A watched email.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchRecord {
+    pub id: EmailId,
+    /// Since when it is watched.
+    pub since: Timestamp,
+    /// The label of the status that was reported last.
+    pub status: String,
+}
+
 /// A request to the service that may become obsolete before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestKind {
@@ -250,6 +278,8 @@ pub enum LoopEffect {
     },
     /// Give the terminal to a command until it ends; answered by `CommandEnded`.
     RunCommand(PipedCommand),
+    /// Ring the bell, and show the text as a notification of the desktop if the route allows it.
+    Notify(NotifyRoute, String),
     Exit(ExitReason),
 }
 

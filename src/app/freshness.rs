@@ -210,7 +210,7 @@ impl Model {
         rows.into_iter().flatten().chain(selected)
     }
 
-    /// Confirms due visible rows, and sets the timer for the next ones.
+    /// Confirms due visible rows and watched emails, and sets the timer for the next ones.
     pub(super) fn confirm_visible(&mut self) {
         let now = self.now.timestamp();
         let visible: Vec<EmailId> = self
@@ -246,14 +246,13 @@ impl Model {
         let stale_at =
             stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER)));
         let mut wake_times: Vec<Timestamp> = live_until.into_iter().chain(stale_at).collect();
-        let can_confirm = self.service.can_confirm()
-            && self.start_screen.is_none()
-            && self.freshness.is_user_active(now);
-        if can_confirm && !self.freshness.confirm_request.is_pending() {
-            let due: Vec<(Timestamp, EmailId)> = self
-                .visible_rows()
-                .filter_map(|row| Some((self.freshness.due_at(row, now)?, row.summary.id.clone())))
-                .collect();
+        if self.service.can_confirm() && !self.freshness.confirm_request.is_pending() {
+            let mut due: Vec<(Timestamp, EmailId)> = self.watch_list.due_times(now).collect();
+            if self.start_screen.is_none() && self.freshness.is_user_active(now) {
+                due.extend(self.visible_rows().filter_map(|row| {
+                    Some((self.freshness.due_at(row, now)?, row.summary.id.clone()))
+                }));
+            }
             let ids: Vec<EmailId> = due
                 .iter()
                 .filter(|(at, _)| *at <= now)
@@ -280,6 +279,7 @@ impl Model {
     }
 
     fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, priority: Priority) {
+        self.watch_list.note_request(&ids, self.now.timestamp());
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         self.outbox.push(Effect::ConfirmStatuses {
             request: self.freshness.confirm_request.start(),
@@ -380,6 +380,6 @@ impl Model {
     }
 }
 
-fn saturating_add(at: Timestamp, span: SignedDuration) -> Timestamp {
+pub(super) fn saturating_add(at: Timestamp, span: SignedDuration) -> Timestamp {
     at.checked_add(span).unwrap_or(Timestamp::MAX)
 }

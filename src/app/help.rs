@@ -21,6 +21,8 @@ pub enum HelpLine {
     Status(Status),
     /// The meaning of the mark of a row whose status changed.
     Changed(&'static str),
+    /// The meaning of the mark of a watched row.
+    Watched(&'static str),
     /// The meaning of the mark of a row that the service has deleted.
     Gone(&'static str),
     /// The meaning of the mark of an email that is taken along.
@@ -56,6 +58,7 @@ impl HelpLine {
             Self::Title(_)
             | Self::Status(_)
             | Self::Changed(_)
+            | Self::Watched(_)
             | Self::Gone(_)
             | Self::Marked(_)
             | Self::Blank => None,
@@ -70,7 +73,9 @@ impl HelpLine {
                 Some(format!("{} {} {}", spec.name, spec.help, keys.join(" ")))
             }
             Self::Status(status) => Some(format!("{} {}", status.label(), status.meaning())),
-            Self::Changed(text) | Self::Gone(text) | Self::Marked(text) => Some((*text).to_owned()),
+            Self::Changed(text) | Self::Watched(text) | Self::Gone(text) | Self::Marked(text) => {
+                Some((*text).to_owned())
+            }
         }
     }
 
@@ -124,6 +129,9 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
     ));
     lines.push(HelpLine::Marked(
         "at the start of a row: marked, and marked under the selection",
+    ));
+    lines.push(HelpLine::Watched(
+        "before a status: watched until it settles",
     ));
     lines.push(HelpLine::Gone(
         "before a status: deleted by the service; this is a copy (is:gone finds it)",

@@ -13,7 +13,7 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::RateBudget;
-use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
+use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
@@ -43,7 +43,8 @@ pub enum Message {
     // The answers to effects, each with the id of the request.
     WindowLoaded(RequestId, Result<RowWindow, Error>),
     Counted(RequestId, Result<ListCounts, Error>),
-    HistorySaved(RequestId, Result<(), Error>),
+    StateSaved(RequestId, Result<(), Error>),
+    RowsLoaded(RequestId, Result<Vec<EmailRow>, Error>),
     /// The best suggestion comes first.
     SuggestionsLoaded(RequestId, Vec<Completion>),
     RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),

@@ -37,12 +37,16 @@ mod status_check;
 #[cfg(test)]
 pub mod tests;
 mod text_match;
+mod watch;
 
 pub use chooser::{Chooser, ChooserItem};
 #[cfg(test)]
 pub use commands::COMMANDS;
 pub use commands::{Command, Focus};
-pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
+pub use effect::{
+    Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, StateRecord, TimerKind,
+    WatchRecord,
+};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
@@ -59,7 +63,7 @@ pub use recipient::{EmailRef, RecipientSummary};
 pub use saved_views::parse_numbered_name;
 pub use search::parse_query;
 pub use service_state::ServiceState;
-pub use session::{ProfileChoice, SessionInfo, SessionTarget, StorageMode};
+pub use session::{ProfileChoice, SavedState, SessionInfo, SessionTarget, StorageMode};
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;

@@ -9,7 +9,9 @@ use super::background::Prefetch;
 use super::body_fetch::{BodyFetch, BodyRequests};
 use super::chooser::Chooser;
 use super::commands::Focus;
-use super::effect::{Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
+use super::effect::{
+    Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, StateRecord, TimerKind,
+};
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
@@ -27,6 +29,7 @@ use super::service::ServiceStatus;
 use super::session::SessionInfo;
 use super::start::StartScreen;
 use super::status_check::StatusCheck;
+use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
 use crate::config::Background;
@@ -86,7 +89,8 @@ pub struct Model {
     pub(super) check_request: Pending<()>,
     /// Suggestions at the cursor of the prompt.
     pub(super) suggestions: Pending<Vec<Completion>>,
-    pub(super) history_save: Pending<()>,
+    pub(super) state_save: Pending<()>,
+    pub(super) watch_list: WatchList,
     pub(super) history: NavHistory,
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
@@ -123,6 +127,7 @@ impl Model {
             notice: session.notice.take(),
             banner: std::mem::take(&mut session.theme_errors),
             mouse: true,
+            watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,
             size,
             now,
@@ -134,6 +139,7 @@ impl Model {
             .set_filter(Filter::parse(&model.session.query, &model.now));
         let first_window = filtered.unwrap_or_else(|| model.list.load_first());
         model.outbox.push(first_window);
+        model.load_watched();
         let refresh = model.service.request_refresh(Priority::Interactive);
         model.outbox.extend(refresh);
         model
@@ -220,8 +226,9 @@ impl Model {
                     self.continue_load_older(found.is_some());
                 }
             }
-            Message::HistorySaved(request, result) => {
-                if let (true, Err(failure)) = (self.history_save.finish(request), result) {
+            Message::RowsLoaded(request, result) => self.apply_watched(request, result),
+            Message::StateSaved(request, result) => {
+                if let (true, Err(failure)) = (self.state_save.finish(request), result) {
                     self.notice = Some(failure.message);
                 }
             }
@@ -351,6 +358,11 @@ impl Model {
         }
         self.reconcile();
         std::mem::take(&mut self.outbox)
+    }
+
+    pub(super) fn save_state(&mut self, records: Vec<StateRecord>) {
+        let request = self.state_save.start();
+        self.outbox.push(Effect::SaveState(request, records));
     }
 
     pub(super) fn request_counts(&mut self) {

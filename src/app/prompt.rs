@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tui_input::{Input, InputRequest};
 
 use super::commands::{Command, Direction, Motion};
-use super::effect::{Effect, RequestId};
+use super::effect::{Effect, RequestId, StateRecord};
 use super::help::HelpCursor;
 use super::history::HistoryEntry;
 use super::model::Model;
@@ -290,7 +290,7 @@ impl Model {
         else {
             return;
         };
-        prompt.recall_filter(side, &self.session.filter_history);
+        prompt.recall_filter(side, &self.session.saved.filters);
         self.apply_prompt_change(false);
     }
 
@@ -393,21 +393,18 @@ impl Model {
         self.suggestions.reset();
         self.record_history(prompt.origin.clone());
         let text = self.list.filter.text().to_owned();
-        if text.is_empty() || self.session.filter_history.last() == Some(&text) {
+        if text.is_empty() || self.session.saved.filters.last() == Some(&text) {
             return;
         }
         self.session
-            .filter_history
+            .saved
+            .filters
             .retain(|earlier| *earlier != text);
-        self.session.filter_history.push(text.clone());
-        let surplus = self
-            .session
-            .filter_history
-            .len()
-            .saturating_sub(MAX_FILTERS);
-        self.session.filter_history.drain(..surplus);
-        self.outbox
-            .push(Effect::SaveHistory(self.history_save.start(), text));
+        self.session.saved.filters.push(text.clone());
+        let filters = &mut self.session.saved.filters;
+        let surplus = filters.len().saturating_sub(MAX_FILTERS);
+        filters.drain(..surplus);
+        self.save_state(vec![StateRecord::Filter(text)]);
     }
 
     /// Goes to the first email of that time in the order of the list. The prompt stays open if the text

@@ -432,6 +432,7 @@ impl Model {
 
     /// Reloads list and reader for new and changed emails; false if nothing needs it.
     pub(super) fn apply_update(&mut self, new: u64, changed: Vec<EmailId>) -> bool {
+        self.load_watched();
         let is_empty = self.list.rows().is_empty();
         let has_filter = !self.list.filter.is_empty();
         if new == 0 && changed.is_empty() && (!is_empty || has_filter) {

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::effect::WatchRecord;
 use super::keymap::Keymap;
-use crate::config::{ClipboardRoute, HistorySpan, ListColumn, SavedViews, SecretInput};
+use crate::config::{
+    ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,
+};
 use crate::error::Error;
 
 /// An open profile, as the screens need it.
@@ -26,8 +29,8 @@ pub struct SessionInfo {
     pub as_of: Option<Timestamp>,
     pub keymap: Arc<Keymap>,
     pub saved_views: SavedViews,
-    /// Filters of earlier sessions, the latest last.
-    pub filter_history: Vec<String>,
+    /// What earlier sessions have kept.
+    pub saved: SavedState,
     /// A notice, shown until the first key.
     pub notice: Option<String>,
     /// What is wrong with the colours of the configuration file, shown until the first key.
@@ -40,12 +43,25 @@ pub struct SessionInfo {
     pub clipboard: ClipboardRoute,
     /// The columns of the list; empty for the default.
     pub columns: Vec<ListColumn>,
+    /// How the terminal reports a change of a watched email.
+    pub notify: NotifyRoute,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub reveal: bool,
     /// The program that opens a URL, if it can reach a screen.
     pub browser: Option<String>,
     /// What `~/` means in the name of a file.
     pub home: Option<PathBuf>,
+}
+
+/// What earlier sessions of the profile have kept.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SavedState {
+    /// Typed filters, the latest last.
+    pub filters: Vec<String>,
+    /// Watched emails, the latest last.
+    pub watched: Vec<WatchRecord>,
+    /// The user has seen all that changed before this time.
+    pub seen_until: Option<Timestamp>,
 }
 
 /// The screen with which a session opens.

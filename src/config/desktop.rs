@@ -1,4 +1,4 @@
-//! The ways from sentbox to the user's desktop: the clipboard and the browser.
+//! The ways from sentbox to the user's desktop: clipboard, notifications, browser.
 
 use super::env::Env;
 
@@ -45,6 +45,67 @@ impl ClipboardSetting {
                 tmux: env.get("TMUX").is_some(),
             },
             Self::Off => ClipboardRoute::Off,
+        }
+    }
+}
+
+/// How the terminal reports what the user waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum NotifyRoute {
+    /// The bell, and a notification of the desktop by this sequence.
+    Desktop {
+        sequence: NotifySequence,
+        /// The terminal is tmux, which must pass the sequence on.
+        tmux: bool,
+    },
+    Bell,
+    #[default]
+    Off,
+}
+
+/// The sequences for a notification; terminals that know neither ignore both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotifySequence {
+    /// OSC 9, of iTerm2; most terminals know it.
+    Osc9,
+    /// OSC 777, of urxvt and foot.
+    Osc777,
+}
+
+/// The `notify` key of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum NotifySetting {
+    #[default]
+    Desktop,
+    Bell,
+    Off,
+}
+
+impl NotifySetting {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "desktop" => Ok(Self::Desktop),
+            "bell" => Ok(Self::Bell),
+            "off" => Ok(Self::Off),
+            _ => Err("notify is \"desktop\", \"bell\" or \"off\"".to_owned()),
+        }
+    }
+
+    /// Chooses one sequence, because some terminals know both and would notify twice.
+    pub(crate) fn route(self, env: &Env) -> NotifyRoute {
+        let term = env.get("TERM").unwrap_or_default();
+        let is_osc777 = ["rxvt", "foot"].iter().any(|name| term.starts_with(name));
+        match self {
+            Self::Desktop => NotifyRoute::Desktop {
+                sequence: if is_osc777 {
+                    NotifySequence::Osc777
+                } else {
+                    NotifySequence::Osc9
+                },
+                tmux: env.get("TMUX").is_some(),
+            },
+            Self::Bell => NotifyRoute::Bell,
+            Self::Off => NotifyRoute::Off,
         }
     }
 }

@@ -13,7 +13,7 @@ use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
-use super::desktop::ClipboardSetting;
+use super::desktop::{ClipboardSetting, NotifySetting};
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::values::{
@@ -35,6 +35,7 @@ pub(crate) struct ConfigFile {
     pub(super) clipboard: ClipboardSetting,
     /// The columns of the list; empty for the default.
     pub(super) columns: Vec<ListColumn>,
+    pub(super) notify: NotifySetting,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
     /// Messages about wrong colours, each with its line; the default ones are used instead.
@@ -91,7 +92,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 7] = [
+const TOP_LEVEL_KEYS: [&str; 8] = [
     "default_profile",
     "profiles",
     "views",
@@ -99,6 +100,7 @@ const TOP_LEVEL_KEYS: [&str; 7] = [
     "theme",
     "clipboard",
     "columns",
+    "notify",
 ];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
 const PROFILE_KEYS: [&str; 10] = [
@@ -280,6 +282,10 @@ impl ConfigReader<'_> {
                     self.file.clipboard = self.check(item.span(), setting).unwrap_or_default();
                 }
                 "columns" => self.read_columns(item),
+                "notify" => {
+                    let setting = as_text(item).and_then(NotifySetting::parse);
+                    self.file.notify = self.check(item.span(), setting).unwrap_or_default();
+                }
                 _ => self.warn_unknown_key(key, &TOP_LEVEL_KEYS),
             }
         }

@@ -19,7 +19,9 @@ pub(crate) use colours::{
     Background, ColourDepth, Role, ThemeBase, ThemeConfig, answers_colour_query, has_ascii_font,
 };
 pub use desktop::ClipboardRoute;
-pub(crate) use desktop::{ClipboardSetting, find_browser};
+pub(crate) use desktop::{
+    ClipboardSetting, NotifyRoute, NotifySequence, NotifySetting, find_browser,
+};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use private_fs::create_private_dir;

@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use super::env::Flags;
 use super::file::{ConfigFile, KeySource, ProfileConfig};
 use super::{
-    ApiKey, BaseUrl, ClipboardSetting, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views,
+    ApiKey, BaseUrl, ClipboardSetting, Env, HistorySpan, NotifySetting, Paths, Rate, SavedViews,
+    built_in_views,
 };
 use crate::error::{Error, ErrorKind};
 
@@ -49,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) clipboard: ClipboardSetting,
     /// The columns of the list; empty for the default.
     pub(crate) columns: Vec<super::ListColumn>,
+    pub(crate) notify: NotifySetting,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(crate) reveal: bool,
     /// Warnings about the configuration file.
@@ -88,6 +90,7 @@ impl Settings {
             views: file.views.unwrap_or_else(built_in_views),
             clipboard: file.clipboard,
             columns: file.columns.clone(),
+            notify: file.notify,
             reveal: flags.reveal || profile.reveal,
             warnings: file.warnings,
         })

@@ -1,4 +1,4 @@
-//! Reaches the user's desktop: sets the clipboard, opens a URL.
+//! Reaches the user's desktop: sets the clipboard, notifies, opens a URL.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,6 +8,9 @@ use base64::prelude::BASE64_STANDARD;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
+
+use crate::config::{NotifyRoute, NotifySequence};
+use crate::text::sanitize;
 
 /// A program that takes longer hangs: those for the clipboard and for URLs go on in the background.
 const PROGRAM_TIME: Duration = Duration::from_secs(3);
@@ -19,9 +22,43 @@ const PROGRAM_TIME: Duration = Duration::from_secs(3);
 pub(super) fn osc52(text: &str, tmux: bool) -> String {
     let sequence = format!("\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text));
     if tmux {
-        format!("{sequence}\x1bPtmux;\x1b{sequence}\x1b\\")
+        sequence.clone() + &wrap_for_tmux(&sequence)
     } else {
         sequence
+    }
+}
+
+/// Makes tmux pass a sequence on, if its `allow-passthrough` is `on`.
+fn wrap_for_tmux(sequence: &str) -> String {
+    format!("\x1bPtmux;\x1b{sequence}\x1b\\")
+}
+
+/// Returns the bytes that ring the bell, and show `text` as a notification if the route says so.
+///
+/// The text loses what could end the sequence, and begins with the name of the program: OSC 9 with a
+/// number has another meaning.
+pub(super) fn notification(route: NotifyRoute, text: &str) -> String {
+    /// More characters than a notification shows.
+    const MAX_CHARS: usize = 200;
+    let safe = text
+        .chars()
+        .filter(|c| sanitize::is_safe_char(*c) && *c != ';');
+    let text: String = safe.take(MAX_CHARS).collect();
+    match route {
+        NotifyRoute::Off => String::new(),
+        NotifyRoute::Bell => "\x07".to_owned(),
+        NotifyRoute::Desktop { sequence, tmux } => {
+            let sequence = match sequence {
+                NotifySequence::Osc9 => format!("\x1b]9;sentbox: {text}\x07"),
+                NotifySequence::Osc777 => format!("\x1b]777;notify;sentbox;{text}\x07"),
+            };
+            let sequence = if tmux {
+                wrap_for_tmux(&sequence)
+            } else {
+                sequence
+            };
+            format!("\x07{sequence}")
+        }
     }
 }
 
@@ -66,6 +103,23 @@ mod tests {
         assert_eq!(
             osc52("ana", true),
             "\x1b]52;c;YW5h\x07\x1bPtmux;\x1b\x1b]52;c;YW5h\x07\x1b\\"
+        );
+    }
+
+    #[test]
+    fn notification_cannot_leave_its_sequence() {
+        let text = "ana;\x07\x1b]0;x\x1b\\\u{9c}\u{202e}: bounced";
+        let notify = |route| notification(route, text);
+        let desktop = |sequence, tmux| notify(NotifyRoute::Desktop { sequence, tmux });
+        assert_eq!(notify(NotifyRoute::Off), "");
+        assert_eq!(notify(NotifyRoute::Bell), "\x07");
+        assert_eq!(
+            desktop(NotifySequence::Osc9, false),
+            "\x07\x1b]9;sentbox: ana]0x\\: bounced\x07"
+        );
+        assert_eq!(
+            desktop(NotifySequence::Osc777, true),
+            "\x07\x1bPtmux;\x1b\x1b]777;notify;sentbox;ana]0x\\: bounced\x07\x1b\\"
         );
     }
 

@@ -157,17 +157,21 @@ impl<S: EmailApi> EffectRunner<S> {
                     Message::ViewSaved(request, views.save(number, view.as_ref()))
                 });
             }
-            Effect::SaveHistory(request, text) => {
-                let history = self.session.filter_history.clone();
+            Effect::SaveState(request, records) => {
+                let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
-                    let result = history.append(&text).map_err(|error| {
-                        let message =
-                            format!("the filter cannot be kept for the next time: {error}");
+                    let result = records.iter().try_for_each(|record| files.append(record));
+                    let result = result.map_err(|error| {
+                        let message = format!("not kept for the next time: {error}");
                         Error::new(ErrorKind::Io, message)
                     });
-                    Message::HistorySaved(request, result)
+                    Message::StateSaved(request, result)
                 });
             }
+            Effect::LoadRows { request, ids } => self.spawn_blocking(move || {
+                let rows = ids.iter().filter_map(|id| archive.row(id).transpose());
+                Message::RowsLoaded(request, rows.collect())
+            }),
             Effect::LoadSuggestions {
                 request,
                 text,

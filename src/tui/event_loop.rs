@@ -1,5 +1,6 @@
 //! `EventLoop`: takes messages, updates the model, runs its effects, draws.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use super::session::{Environment, Session};
 use crate::api::EmailApi;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, MouseInput, PipedCommand};
 use crate::archive::ProcessLock;
-use crate::config::FaultPoint;
+use crate::config::{FaultPoint, NotifyRoute};
 use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
@@ -41,8 +42,8 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     disputed_rows: DisputedRows,
     /// When the next frame without a key is due.
     frame_due: Option<Instant>,
-    /// Why the loop returns after the next frame.
-    pending_exit: Option<LoopExit>,
+    /// Why the loop returns after the next frame, one reason after the other.
+    pending_exits: VecDeque<LoopExit>,
     /// The first state and every message since, for replay.
     #[cfg(test)]
     pub recording: Box<(Model, Vec<Message>)>,
@@ -62,6 +63,8 @@ pub enum LoopExit {
     },
     /// To give the terminal to a command.
     RunCommand(PipedCommand),
+    /// To ring the bell, and show a notification.
+    Notify(NotifyRoute, String),
     Ended(ExitReason),
     /// The input has ended.
     TerminalGone,
@@ -101,7 +104,7 @@ where
             has_drawn: false,
             disputed_rows: DisputedRows::default(),
             frame_due,
-            pending_exit: None,
+            pending_exits: VecDeque::new(),
             #[cfg(test)]
             recording: Box::new((model.clone(), Vec::new())),
             model,
@@ -144,6 +147,9 @@ where
     /// drawing saves frames on a slow line; the keyboard's repeat rate limits how long a frame is put
     /// off.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
+        if let Some(exit) = self.pending_exits.pop_front() {
+            return Ok(Some(exit));
+        }
         let due = self.frame_due;
         let mut by_user = false;
         tokio::select! {
@@ -165,11 +171,11 @@ where
         while let Some(message) = self.effects.try_next() {
             self.handle_message(message)?;
         }
-        if let Some(LoopExit::Ended(_)) = self.pending_exit {
-            return Ok(self.pending_exit.take());
+        if let Some(LoopExit::Ended(_)) = self.pending_exits.back() {
+            return Ok(self.pending_exits.pop_back());
         }
         self.draw_when_due(by_user)?;
-        Ok(self.pending_exit.take())
+        Ok(self.pending_exits.pop_front())
     }
 
     /// Reads keys from another stream, or none while a command has the terminal.
@@ -254,11 +260,12 @@ where
             LoopEffect::CaptureMouse(capture) => LoopExit::CaptureMouse(capture),
             LoopEffect::SetClipboard { text, tmux } => LoopExit::SetClipboard { text, tmux },
             LoopEffect::RunCommand(piped) => LoopExit::RunCommand(piped),
+            LoopEffect::Notify(route, text) => LoopExit::Notify(route, text),
             LoopEffect::Exit(reason) => LoopExit::Ended(reason),
         };
         // The first reason to end the program is the one that is reported.
-        if !matches!(self.pending_exit, Some(LoopExit::Ended(_))) {
-            self.pending_exit = Some(exit);
+        if !matches!(self.pending_exits.back(), Some(LoopExit::Ended(_))) {
+            self.pending_exits.push_back(exit);
         }
         Ok(())
     }

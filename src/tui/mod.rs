@@ -10,6 +10,7 @@ mod piped_command;
 mod queries;
 mod session;
 mod sessions;
+mod state_files;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
@@ -123,6 +124,11 @@ async fn run_in_terminal<S: EmailApi>(
             LoopExit::SetClipboard { text, tmux } => {
                 let mut terminal = TerminalWriter;
                 terminal.write_all(desktop::osc52(&text, tmux).as_bytes())?;
+                terminal.flush()?;
+            }
+            LoopExit::Notify(route, text) => {
+                let mut terminal = TerminalWriter;
+                terminal.write_all(desktop::notification(route, &text).as_bytes())?;
                 terminal.flush()?;
             }
             LoopExit::Suspend => {

@@ -1,16 +1,13 @@
 //! `Session`: an open profile with everything that is closed when it is left; and `Environment`, which stays.
 
-use std::fs::{self, OpenOptions};
 use std::future::Future;
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::state_files::StateFiles;
 use crate::api::EmailApi;
 use crate::app::session::{ConfirmAnswer, ConfirmDialog};
 use crate::app::{ProfileChoice, SessionInfo, SessionTarget, TimerKind};
@@ -27,7 +24,7 @@ pub struct Session<S: EmailApi> {
     pub archive: Archive,
     /// Stores mail of the service in the archive; `None` without an API key.
     pub engine: Option<Engine<S>>,
-    pub filter_history: FilterHistory,
+    pub state_files: StateFiles,
     pub view_store: ViewStore,
     /// Tasks that end with the session: the embedded server of the sample mailbox.
     pub _background_tasks: JoinSet<()>,
@@ -50,7 +47,7 @@ impl<S: EmailApi> Session<S> {
             },
             archive,
             engine,
-            filter_history: FilterHistory::default(),
+            state_files: StateFiles::default(),
             view_store: ViewStore::default(),
             _background_tasks: JoinSet::new(),
         }
@@ -106,112 +103,4 @@ pub type KeyCheck = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 pub enum OpenedSession<S: EmailApi> {
     Ready(Box<Session<S>>),
     NeedsConfirm(ConfirmDialog),
-}
-
-/// The most filters that are recalled.
-const MAX_FILTERS: usize = 100;
-/// A longer file is written again with the recalled filters only.
-const MAX_FILE_LINES: usize = 1_000;
-
-/// The file of typed filters, one on each line, the oldest first; without a file, none are stored.
-///
-/// Lines are only appended, so that two processes do not lose the filters of each other.
-#[derive(Debug, Clone, Default)]
-pub struct FilterHistory(Option<PathBuf>);
-
-impl FilterHistory {
-    pub const fn new(file: Option<PathBuf>) -> Self {
-        Self(file)
-    }
-
-    /// The stored filters, each once, the latest last.
-    pub fn load(&self) -> io::Result<Vec<String>> {
-        let Some(path) = &self.0 else {
-            return Ok(Vec::new());
-        };
-        let text = match fs::read(path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut filters: Vec<String> = Vec::new();
-        for line in text.lines().rev().filter(|line| !line.is_empty()) {
-            if filters.len() < MAX_FILTERS && !filters.iter().any(|later| later == line) {
-                filters.push(line.to_owned());
-            }
-        }
-        filters.reverse();
-        if text.lines().count() > MAX_FILE_LINES {
-            let fresh = path.with_extension("new");
-            set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
-                .open(&fresh)?
-                .write_all((filters.join("\n") + "\n").as_bytes())?;
-            fs::rename(fresh, path)?;
-        }
-        Ok(filters)
-    }
-
-    pub fn append(&self, text: &str) -> io::Result<()> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        set_private_mode(OpenOptions::new().append(true).create(true))
-            .open(path)?
-            .write_all(format!("{text}\n").as_bytes())
-    }
-}
-
-/// Filters are personal data, as the mail is.
-fn set_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o600)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn history_file_is_private_and_loads_in_order() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("history");
-        let history = FilterHistory::new(Some(path.clone()));
-        assert_eq!(history.load().unwrap(), Vec::<String>::new());
-        for text in ["to:ana", "佐藤", "to:ana"] {
-            history.append(text).unwrap();
-        }
-        assert_eq!(history.load().unwrap(), ["佐藤", "to:ana"]);
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-    }
-
-    #[test]
-    fn long_history_file_is_shortened() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("history");
-        let history = FilterHistory::new(Some(path.clone()));
-        for n in 0..=MAX_FILE_LINES {
-            history.append(&format!("number {n}")).unwrap();
-        }
-        let filters = history.load().unwrap();
-        assert_eq!(
-            (filters.len(), filters.last().map(String::as_str)),
-            (MAX_FILTERS, Some("number 1000"))
-        );
-        assert_eq!(
-            fs::read_to_string(&path).unwrap().lines().count(),
-            MAX_FILTERS
-        );
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-    }
-
-    #[test]
-    fn no_filter_is_stored_without_a_file() {
-        let history = FilterHistory::default();
-        history.append("to:ana").unwrap();
-        assert_eq!(history.load().unwrap(), Vec::<String>::new());
-    }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::session::{FilterHistory, KeyCheck, OpenedSession, Session, SessionOpener};
+use super::session::{KeyCheck, OpenedSession, Session, SessionOpener};
+use super::state_files::StateFiles;
 use crate::api::{Client, ClientConfig, RetryPolicy, verify_key};
 use crate::app::session::{ConfirmAnswer, ConfirmDialog, FirstScreen, SetupInfo};
 use crate::app::{Keymap, ProfileChoice, SessionInfo, SessionTarget, StorageMode};
@@ -16,8 +17,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
-    SecretInput, Settings, ViewStore, built_in_views, find_browser,
+    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, HistorySpan, NotifySetting, Paths, Profiles,
+    Prompting, Rate, SecretInput, Settings, ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -137,9 +138,9 @@ impl SessionFactory {
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
         // Beside the archive, and only if that is stored: filters name the same people.
-        let filter_history = FilterHistory::new(match (&settings.archive, &storage) {
+        let state_files = StateFiles::new(match (&settings.archive, &storage) {
             (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => {
-                Some(path.with_file_name("history"))
+                path.parent().map(Path::to_owned)
             }
             _ => None,
         });
@@ -152,16 +153,17 @@ impl SessionFactory {
             notice,
             keymap: self.keymap.clone(),
             saved_views: settings.views.clone(),
-            // An unreadable history file does not prevent the start.
-            filter_history: filter_history.load().unwrap_or_default(),
+            // An unreadable file does not prevent the start.
+            saved: state_files.load().unwrap_or_default(),
             base_url: settings.credentials.base_url.to_string(),
             clipboard: settings.clipboard.route(&self.env),
             columns: settings.columns.clone(),
+            notify: settings.notify.route(&self.env),
             reveal: settings.reveal,
             ..self.desktop_info()
         };
         Ok(Session {
-            filter_history,
+            state_files,
             view_store: ViewStore::new(self.env.clone()),
             ..Session::new(info, archive, engine)
         })
@@ -320,6 +322,7 @@ impl SessionFactory {
     fn desktop_info(&self) -> SessionInfo {
         SessionInfo {
             clipboard: ClipboardSetting::Auto.route(&self.env),
+            notify: NotifySetting::Desktop.route(&self.env),
             browser: find_browser(&self.env),
             home: self.env.get("HOME").map(PathBuf::from),
             ..SessionInfo::default()

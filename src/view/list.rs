@@ -58,6 +58,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             focused: model.focus() == Focus::List,
             marked: model.marks.contains(&row.summary.id),
             changed: model.list.has_changed(&row.summary.id),
+            watched: model.is_watched(&row.summary.id),
             stale: is_stale(row, ctx.now),
             time_form: match () {
                 () if model.full_times => TimeForm::Full,
@@ -140,6 +141,7 @@ struct RowContext<'a> {
     focused: bool,
     marked: bool,
     changed: bool,
+    watched: bool,
     stale: bool,
     time_form: TimeForm,
     /// With its codes masked.
@@ -262,6 +264,8 @@ impl RowContext<'_> {
         writer.write(glyphs.status(status), theme.status_symbol(status));
         if self.row.missing.is_some() {
             writer.write(glyphs.deleted, Style::new());
+        } else if self.watched {
+            writer.write(glyphs.watched, theme.accent());
         } else if self.changed {
             writer.write(glyphs.changed, theme.new_mail());
         } else {

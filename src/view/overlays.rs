@@ -58,6 +58,7 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
                 }
                 HelpLine::Changed(text) => entry(glyphs.changed, theme.new_mail(), text),
                 HelpLine::Marked(text) => entry(&glyphs.mark.join(" "), theme.accent(), text),
+                HelpLine::Watched(text) => entry(glyphs.watched, theme.accent(), text),
                 HelpLine::Gone(text) => entry(glyphs.deleted, Style::new(), text),
                 HelpLine::Keys(keys, spec) => entry(&keys.join("  "), theme.accent(), spec.help),
             }

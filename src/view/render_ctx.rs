@@ -197,6 +197,8 @@ pub struct Glyphs {
     pub breadcrumb: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
+    /// Marks a row that is watched until its status settles.
+    pub watched: &'static str,
     /// Marks a row that the service no longer has.
     pub deleted: &'static str,
     /// Marks an address that may imitate another one.
@@ -218,6 +220,7 @@ impl Glyphs {
         separator: "·",
         breadcrumb: "▸",
         changed: "•",
+        watched: "◆",
         deleted: "†",
         warning: "⚠",
         mask: "•",
@@ -233,6 +236,7 @@ impl Glyphs {
         separator: "-",
         breadcrumb: ">",
         changed: "*",
+        watched: "w",
         deleted: "+",
         warning: "!?",
         mask: "*",

@@ -270,6 +270,23 @@ fn export_shows_its_progress() {
 }
 
 #[test]
+fn watched_rows_are_marked_and_listed() {
+    for (name, width, height) in [("wide", 160, 45), ("small", 80, 24), ("narrow", 40, 12)] {
+        let mut world = World::at_rest(width, height, varied());
+        world.press("j j .").settle().press("g g");
+        insta::assert_snapshot!(format!("watched_row_{name}"), screen(&world));
+        world.press("g w");
+        insta::assert_snapshot!(format!("watched_list_{name}"), screen(&world));
+        let ascii = RenderCtx {
+            glyphs: Glyphs::ASCII,
+            ..render_ctx()
+        };
+        world.press("q");
+        assert!(text(&terminal(&world, &ascii)).contains("..w"));
+    }
+}
+
+#[test]
 fn filter_prompt() {
     for (name, width, height, text) in [
         ("wide", 160, 16, "status:delivered,bounced ana or okafor"),

@@ -140,7 +140,11 @@ impl Mailbox {
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
             }
-            Effect::SaveHistory(request, _) => Message::HistorySaved(*request, Ok(())),
+            Effect::SaveState(request, _) => Message::StateSaved(*request, Ok(())),
+            Effect::LoadRows { request, ids } => {
+                let rows = self.rows.iter().filter(|row| ids.contains(&row.summary.id));
+                Message::RowsLoaded(*request, Ok(rows.cloned().collect()))
+            }
             Effect::LoadSuggestions {
                 request,
                 text,

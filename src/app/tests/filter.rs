@@ -2,7 +2,7 @@
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World, now, session};
-use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SessionInfo};
+use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo};
 use crate::config::SecretInput;
 use jiff::ToSpan as _;
 
@@ -200,7 +200,7 @@ fn earlier_filters_are_recalled() {
     let kept = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::SaveHistory(..)))
+        .filter(|effect| matches!(effect, Effect::SaveState(..)))
         .count();
     assert_eq!(kept, 4);
 
@@ -208,7 +208,10 @@ fn earlier_filters_are_recalled() {
     let mut world = World::start(
         (80, 24),
         SessionInfo {
-            filter_history: history,
+            saved: SavedState {
+                filters: history,
+                ..SavedState::default()
+            },
             ..session()
         },
         Mailbox::of(3),

@@ -13,7 +13,7 @@ use crate::app::tests::env::{Mailbox, World, now};
 use crate::view::tests::screen;
 
 /// A mailbox of emails that are `sent`, confirmed so many seconds ago.
-fn sent(count: i64, confirmed: i64) -> Mailbox {
+pub fn sent(count: i64, confirmed: i64) -> Mailbox {
     let mut mailbox = Mailbox::of(count);
     for row in &mut mailbox.rows {
         row.summary.status = Status::Sent;
@@ -28,7 +28,7 @@ fn ago(seconds: i64) -> Timestamp {
 }
 
 /// The emails of each `Confirm` so far.
-fn confirms(world: &World) -> Vec<usize> {
+pub fn confirms(world: &World) -> Vec<usize> {
     world
         .asked
         .iter()
@@ -43,7 +43,7 @@ fn confirms(world: &World) -> Vec<usize> {
 }
 
 /// Lets time pass: the timer of what is looked at ends, and a refresh answers.
-fn wait(world: &mut World, seconds: i64) {
+pub fn wait(world: &mut World, seconds: i64) {
     let later = world
         .model
         .now

@@ -3,7 +3,7 @@
 mod background;
 pub mod env;
 mod filter;
-mod freshness;
+pub mod freshness;
 mod keys;
 mod list;
 mod marks;
@@ -13,4 +13,5 @@ mod saved_views;
 mod service;
 mod service_state;
 mod take_along;
+mod watch;
 mod world;

@@ -11,9 +11,10 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ColourDepth, Env, Flags, HistorySpan, Rate, Settings, ThemeBase,
+    ApiKey, BaseUrl, ColourDepth, Env, Flags, HistorySpan, NotifyRoute, Rate, Settings, ThemeBase,
     built_in_views,
 };
+use crate::mail::Status;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::session::TimerFn;
@@ -164,6 +165,7 @@ impl TuiHarness {
             refresh: std::time::Duration::from_secs(30),
             backfill,
             saved_views: built_in_views(),
+            notify: NotifyRoute::Bell,
             ..SessionInfo::default()
         };
         let session = Session::new(info, archive, Ok(engine));
@@ -327,6 +329,20 @@ impl TuiHarness {
             .id
             .as_str()
             .to_owned()
+    }
+
+    /// Selects the newest email that is still on its way.
+    pub async fn select_in_progress(&mut self) {
+        let is_in_progress = |it: &Self| {
+            let row = it.program.model().list.selected().unwrap();
+            matches!(
+                row.summary.status,
+                Status::Queued | Status::Sent | Status::DeliveryDelayed
+            )
+        };
+        while !is_in_progress(self) {
+            self.press("j").await;
+        }
     }
 
     pub fn position(&self) -> (Option<u64>, Option<u64>) {

@@ -392,3 +392,19 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
     it.press("q").await;
     assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn watched_emails_survive_a_restart() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (_home, env) = home([&teams[0], &teams[1]]);
+    let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
+    it.select_in_progress().await;
+    let id = it.selected();
+    it.press(".").await;
+    drop(it);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    it.press("g w").await;
+    assert!(it.screen().contains("Watched emails"), "{}", it.screen());
+    it.press("Enter").await;
+    assert_eq!(it.open_email(), Some(id));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
-use crate::config::{HistorySpan, clock};
+use crate::config::{HistorySpan, NotifyRoute, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
 use crate::tui::LoopExit;
@@ -87,6 +87,37 @@ async fn refresh_shows_new_emails_and_changed_statuses() {
     assert_eq!(
         (it.program.model().list.unseen_above, it.position().0),
         (0, Some(1))
+    );
+}
+
+#[tokio::test]
+async fn watched_email_rings_the_bell_when_it_settles() {
+    let mut it = TuiHarness::start(WIDE, 200).await;
+    it.select_in_progress().await;
+    it.press(".").await;
+    assert!(
+        it.screen().contains("until its status settles"),
+        "{}",
+        it.screen()
+    );
+    let id = EmailId::new(it.selected());
+    assert!(it.screen().contains('◆'), "{}", it.screen());
+    it.press("G g g").await;
+    let mut reports = Vec::new();
+    for _ in 0..40 {
+        it.wait(3_600).await;
+        if let Some(LoopExit::Notify(NotifyRoute::Bell, text)) = it.loop_exit.take() {
+            reports.push(text);
+        }
+        if !it.program.model().is_watched(&id) {
+            break;
+        }
+    }
+    let last = reports.last().expect("the email settles within days");
+    assert!(!it.program.model().is_watched(&id), "{last}");
+    assert!(
+        last.contains(": delivered, ") || last.contains(": bounced, "),
+        "{last}"
     );
 }
 

@@ -1,0 +1,315 @@
+//! Watched emails: their statuses are confirmed regularly, also out of view, until they settle.
+//!
+//! A change is reported as a notice, and by the terminal if the user allows it. What settles, is deleted
+//! or is not watched any more leaves the list; the rest stays watched, also after a restart.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::anchors::{ListAnchor, RowAnchor};
+use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::commands::{Command, require};
+use super::effect::{Effect, LoopEffect, Pending, RequestId, StateRecord, WatchRecord};
+use super::freshness::saturating_add;
+use super::history::HistoryEntry;
+use super::model::Model;
+use super::search::Filter;
+use crate::archive::EmailRow;
+use crate::config::NotifyRoute;
+use crate::error::Error;
+use crate::mail::{EmailId, Finality, SafeText, Status};
+use crate::text::secrets;
+
+/// The most emails that are watched: all of them are confirmed within the rate budget.
+const MAX_WATCHED: usize = 100;
+/// A watched email is confirmed again after this time, and later the longer it is watched.
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
+
+/// The watched emails, the latest last.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct WatchList {
+    emails: Vec<WatchedEmail>,
+    request: Pending<()>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct WatchedEmail {
+    /// With the status that was reported last.
+    record: WatchRecord,
+    /// As the archive has it; `None` until it was loaded.
+    row: Option<EmailRow>,
+    /// The last request for its status, in case the response does not have it.
+    asked_at: Option<Timestamp>,
+}
+
+impl WatchedEmail {
+    /// The time at which its status is confirmed again.
+    fn due_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let row = self.row.as_ref()?;
+        let watched_for = now.duration_since(self.record.since);
+        let interval = (watched_for / 10).clamp(MIN_INTERVAL, MAX_INTERVAL);
+        let confirmed = row.confirmed_at.filter(|at| *at <= now);
+        let last = confirmed.max(self.asked_at);
+        Some(last.map_or(now, |at| saturating_add(at, interval)))
+    }
+}
+
+impl WatchList {
+    pub(super) fn new(records: Vec<WatchRecord>) -> Self {
+        let watched = |record| WatchedEmail {
+            record,
+            row: None,
+            asked_at: None,
+        };
+        Self {
+            emails: records.into_iter().map(watched).collect(),
+            request: Pending::default(),
+        }
+    }
+
+    /// The times at which emails are due, each with its id.
+    pub(super) fn due_times(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, EmailId)> {
+        let due = move |email: &WatchedEmail| Some((email.due_at(now)?, email.record.id.clone()));
+        self.emails.iter().filter_map(due)
+    }
+
+    /// Notes that these emails are being confirmed.
+    pub(super) fn note_request(&mut self, ids: &[EmailId], now: Timestamp) {
+        for email in &mut self.emails {
+            if ids.contains(&email.record.id) {
+                email.asked_at = Some(now);
+            }
+        }
+    }
+
+    fn position(&self, id: &EmailId) -> Option<usize> {
+        self.emails.iter().position(|email| email.record.id == *id)
+    }
+}
+
+/// Whether nothing is left to wait for: delivered or what follows, or final without it.
+fn is_settled(row: &EmailRow, now: Timestamp) -> bool {
+    match &row.summary.status {
+        Status::Unknown | Status::Other(_) => false,
+        Status::Delivered | Status::Opened | Status::Clicked => true,
+        _ => row.finality(now) == Finality::Final,
+    }
+}
+
+fn first_recipient(row: &EmailRow) -> SafeText {
+    let first = row.summary.to.first();
+    first.map_or_else(SafeText::default, |to| to.email.clone())
+}
+
+impl Model {
+    /// Whether the email is watched.
+    pub fn is_watched(&self, id: &EmailId) -> bool {
+        self.watch_list.position(id).is_some()
+    }
+
+    pub(super) fn check_watch(&self) -> Result<(), String> {
+        if self.is_choosing() {
+            let chooser = self
+                .chooser
+                .filter(|list| list.kind == ChooserKind::Watched);
+            return require(
+                chooser.is_some(),
+                "select a watched email to stop watching it",
+            );
+        }
+        self.check_selected()?;
+        let Some(row) = self.list.selected() else {
+            return Ok(());
+        };
+        if self.is_watched(&row.summary.id) {
+            return Ok(());
+        }
+        if row.missing.is_some() {
+            return Err(
+                "the service has deleted this email: its status does not change".to_owned(),
+            );
+        }
+        if is_settled(row, self.now.timestamp()) {
+            let status = row.summary.status.label();
+            return Err(format!(
+                "nothing to wait for: the email is {status} already"
+            ));
+        }
+        if self.watch_list.emails.len() >= MAX_WATCHED {
+            let text = format!("{MAX_WATCHED} emails are watched, and more are not possible");
+            return Err(self.with_hint(&text, Command::WatchedEmails, "lists them"));
+        }
+        Ok(())
+    }
+
+    /// Watches the selected email, or stops that.
+    pub(super) fn toggle_watch(&mut self) {
+        let chosen = self.chooser.map(|chooser| chooser.selected);
+        let chosen = chosen.and_then(|at| self.watch_list.emails.get(at));
+        let id = match (chosen, self.list.selected()) {
+            (Some(email), _) => email.record.id.clone(),
+            (None, Some(row)) => row.summary.id.clone(),
+            (None, None) => return,
+        };
+        if let Some(at) = self.watch_list.position(&id) {
+            self.watch_list.emails.remove(at);
+            self.save_state(vec![StateRecord::Unwatched(id)]);
+            self.fit_chooser();
+            return self.notify("not watched any more");
+        }
+        let Some(row) = self.list.selected().cloned() else {
+            return;
+        };
+        let record = WatchRecord {
+            id,
+            since: self.now.timestamp(),
+            status: row.summary.status.label().to_owned(),
+        };
+        self.save_state(vec![StateRecord::Watched(record.clone())]);
+        let text = format!(
+            "watching {} until its status settles",
+            first_recipient(&row)
+        );
+        self.notify_with(&text, Command::Watch, "stops");
+        self.watch_list.emails.push(WatchedEmail {
+            record,
+            row: Some(row),
+            asked_at: None,
+        });
+        self.load_watched();
+    }
+
+    /// Loads the rows of the watched emails: their statuses may have changed.
+    pub(super) fn load_watched(&mut self) {
+        let list = &mut self.watch_list;
+        if !list.emails.is_empty() {
+            let ids = list.emails.iter().map(|email| email.record.id.clone());
+            self.outbox.push(Effect::LoadRows {
+                ids: ids.collect(),
+                request: list.request.start(),
+            });
+        }
+    }
+
+    /// Reports the watched emails that have changed, and drops those that have settled or are gone.
+    pub(super) fn apply_watched(
+        &mut self,
+        request: RequestId,
+        result: Result<Vec<EmailRow>, Error>,
+    ) {
+        // The list reports an archive that cannot be read.
+        let (true, Ok(rows)) = (self.watch_list.request.finish(request), result) else {
+            return;
+        };
+        let now = self.now.timestamp();
+        let (mut reports, mut records) = (Vec::new(), Vec::new());
+        for mut email in std::mem::take(&mut self.watch_list.emails) {
+            let id = email.record.id.clone();
+            let found = rows.iter().find(|row| row.summary.id == id);
+            let Some(row) = found.filter(|row| row.missing.is_none()) else {
+                let row = found.or(email.row.as_ref());
+                let name = row.map_or_else(|| id.to_safe_text(), first_recipient);
+                let reason = if found.is_some() {
+                    "deleted by the service"
+                } else {
+                    "not in the archive any more"
+                };
+                reports.push(format!("{name}: {reason}, so not watched any more"));
+                records.push(StateRecord::Unwatched(id));
+                continue;
+            };
+            let status = &row.summary.status;
+            let has_changed = email.record.status != status.label();
+            if has_changed {
+                let (name, label) = (first_recipient(row), status.label());
+                reports.push(format!("{name}: {label}, {}", status.meaning()));
+                email.record.status = label.to_owned();
+            }
+            if is_settled(row, now) {
+                records.push(StateRecord::Unwatched(id));
+                continue;
+            }
+            if has_changed {
+                records.push(StateRecord::Watched(email.record.clone()));
+            }
+            email.row = Some(row.clone());
+            self.watch_list.emails.push(email);
+        }
+        if !records.is_empty() {
+            self.save_state(records);
+            self.fit_chooser();
+        }
+        self.report_watched(&reports);
+    }
+
+    fn report_watched(&mut self, reports: &[String]) {
+        let Some(first) = reports.first() else {
+            return;
+        };
+        let text = match reports.len() - 1 {
+            0 => first.clone(),
+            more => format!("{first}; and {more} more"),
+        };
+        if self.session.notify != NotifyRoute::Off {
+            let text = text.clone();
+            self.emit(LoopEffect::Notify(self.session.notify, text));
+        }
+        self.notify(text);
+    }
+
+    pub(super) fn check_watched_emails(&self) -> Result<(), String> {
+        if !self.watch_list.emails.is_empty() {
+            return Ok(());
+        }
+        Err(self.with_hint("no email is watched", Command::Watch, "watches one"))
+    }
+
+    /// Lists the watched emails.
+    pub(super) fn open_watched_chooser(&mut self) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Watched,
+            selected: 0,
+        });
+    }
+
+    /// The lines of the list of watched emails.
+    pub(super) fn watched_items(&self) -> Vec<ChooserItem> {
+        let item = |(index, email): (usize, &WatchedEmail)| {
+            let (name, subject) = email.row.as_ref().map_or_else(
+                || (email.record.id.to_safe_text(), String::new()),
+                |row| {
+                    let subject = secrets::mask_codes(&row.summary.subject).into_owned();
+                    (first_recipient(row), subject)
+                },
+            );
+            let detail = format!("{}  {subject}", email.record.status);
+            ChooserItem::new((index + 1).to_string(), name.to_string(), detail)
+        };
+        self.watch_list
+            .emails
+            .iter()
+            .enumerate()
+            .map(item)
+            .collect()
+    }
+
+    /// Opens a watched email among all mail.
+    pub(super) fn go_to_watched(&mut self, index: usize) {
+        let email = self.watch_list.emails.get(index);
+        let Some(row) = email.and_then(|email| email.row.as_ref()) else {
+            return;
+        };
+        let anchor = RowAnchor::from(row);
+        let before = self.history_entry();
+        self.chooser = None;
+        self.history.push(before);
+        self.restore_entry(HistoryEntry {
+            filter: Filter::default(),
+            anchor: Some(ListAnchor {
+                cursor: anchor.clone(),
+                top: anchor,
+            }),
+            reader_open: true,
+        });
+    }
+}

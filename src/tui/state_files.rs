@@ -1,0 +1,252 @@
+//! The files beside an archive that keep for the next session what the user did: typed filters
+//! (`history`), and watched emails and the time of the last look (`state.jsonl`).
+//!
+//! Lines are only appended, so that two processes do not lose the lines of each other; a long file is
+//! written again when it is loaded.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app::{SavedState, StateRecord, WatchRecord};
+use crate::mail::EmailId;
+
+/// The most filters that are recalled.
+const MAX_FILTERS: usize = 100;
+/// A longer file is written again with the lines that are still needed.
+const MAX_FILE_LINES: usize = 1_000;
+
+/// The folder of the files; without one, nothing is stored.
+#[derive(Debug, Clone, Default)]
+pub struct StateFiles(Option<PathBuf>);
+
+/// One line of `state.jsonl`. Times are microseconds since 1970.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum StateLine {
+    Watch {
+        id: String,
+        since: i64,
+        status: String,
+    },
+    Unwatch {
+        id: String,
+    },
+    Seen {
+        at: i64,
+    },
+}
+
+impl StateFiles {
+    pub const fn new(folder: Option<PathBuf>) -> Self {
+        Self(folder)
+    }
+
+    /// Loads what earlier sessions have stored. A line that cannot be parsed is skipped.
+    pub fn load(&self) -> io::Result<SavedState> {
+        let mut state = SavedState {
+            filters: self.load_filters()?,
+            ..SavedState::default()
+        };
+        let lines = self.read_lines("state.jsonl")?;
+        for line in lines
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+        {
+            match line {
+                StateLine::Watch { id, since, status } => {
+                    let id = EmailId::new(id);
+                    state.watched.retain(|watched| watched.id != id);
+                    let since = Timestamp::from_microsecond(since).unwrap_or_default();
+                    state.watched.push(WatchRecord { id, since, status });
+                }
+                StateLine::Unwatch { id } => {
+                    state.watched.retain(|watched| watched.id.as_str() != id);
+                }
+                StateLine::Seen { at } => {
+                    state.seen_until = state.seen_until.max(Timestamp::from_microsecond(at).ok());
+                }
+            }
+        }
+        if lines.len() > MAX_FILE_LINES {
+            let watched = state.watched.iter().cloned().map(StateRecord::Watched);
+            let records = watched.chain(state.seen_until.map(StateRecord::Seen));
+            let lines: Vec<String> = records.map(|record| to_line(&record)).collect();
+            self.rewrite("state.jsonl", &lines)?;
+        }
+        Ok(state)
+    }
+
+    /// The stored filters, each once, the latest last.
+    fn load_filters(&self) -> io::Result<Vec<String>> {
+        let lines = self.read_lines("history")?;
+        let mut filters: Vec<String> = Vec::new();
+        for line in lines.iter().rev().filter(|line| !line.is_empty()) {
+            if filters.len() < MAX_FILTERS && !filters.contains(line) {
+                filters.push(line.clone());
+            }
+        }
+        filters.reverse();
+        if lines.len() > MAX_FILE_LINES {
+            self.rewrite("history", &filters)?;
+        }
+        Ok(filters)
+    }
+
+    pub fn append(&self, record: &StateRecord) -> io::Result<()> {
+        let Some(folder) = &self.0 else { return Ok(()) };
+        let name = match record {
+            StateRecord::Filter(_) => "history",
+            StateRecord::Watched(_) | StateRecord::Unwatched(_) | StateRecord::Seen(_) => {
+                "state.jsonl"
+            }
+        };
+        set_private_mode(OpenOptions::new().append(true).create(true))
+            .open(folder.join(name))?
+            .write_all(format!("{}\n", to_line(record)).as_bytes())
+    }
+
+    fn read_lines(&self, name: &str) -> io::Result<Vec<String>> {
+        let Some(folder) = &self.0 else {
+            return Ok(Vec::new());
+        };
+        match fs::read(folder.join(name)) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes)
+                .lines()
+                .map(str::to_owned)
+                .collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rewrite(&self, name: &str, lines: &[String]) -> io::Result<()> {
+        let Some(folder) = &self.0 else { return Ok(()) };
+        let fresh = folder.join(format!("{name}.new"));
+        set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
+            .open(&fresh)?
+            .write_all((lines.join("\n") + "\n").as_bytes())?;
+        fs::rename(fresh, folder.join(name))
+    }
+}
+
+fn to_line(record: &StateRecord) -> String {
+    let line = match record {
+        StateRecord::Filter(text) => return text.clone(),
+        StateRecord::Watched(WatchRecord { id, since, status }) => StateLine::Watch {
+            id: id.as_str().to_owned(),
+            since: since.as_microsecond(),
+            status: status.clone(),
+        },
+        StateRecord::Unwatched(id) => StateLine::Unwatch {
+            id: id.as_str().to_owned(),
+        },
+        StateRecord::Seen(at) => StateLine::Seen {
+            at: at.as_microsecond(),
+        },
+    };
+    serde_json::to_string(&line).expect("strings and numbers are JSON")
+}
+
+/// Filters are personal data, as the mail is.
+fn set_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn filter(text: &str) -> StateRecord {
+        StateRecord::Filter(text.to_owned())
+    }
+
+    fn watched(id: &str, status: &str) -> WatchRecord {
+        WatchRecord {
+            id: EmailId::new(id),
+            since: "2026-11-20T09:42:00Z".parse().unwrap(),
+            status: status.to_owned(),
+        }
+    }
+
+    #[test]
+    fn files_are_private_and_load_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = StateFiles::new(Some(folder.path().to_owned()));
+        assert_eq!(files.load().unwrap(), SavedState::default());
+        for text in ["to:ana", "佐藤", "to:ana"] {
+            files.append(&filter(text)).unwrap();
+        }
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        for record in [
+            StateRecord::Watched(watched("a\n\"1\"", "sent")),
+            StateRecord::Watched(watched("b", "queued")),
+            StateRecord::Seen(at("2026-11-20T10:00:00Z")),
+            StateRecord::Watched(watched("a\n\"1\"", "delayed")),
+            StateRecord::Unwatched(EmailId::new("b")),
+            StateRecord::Seen(at("2026-11-20T09:00:00Z")),
+        ] {
+            files.append(&record).unwrap();
+        }
+        let state = files.load().unwrap();
+        assert_eq!(state.filters, ["佐藤", "to:ana"]);
+        assert_eq!(state.watched, [watched("a\n\"1\"", "delayed")]);
+        assert_eq!(state.seen_until, Some(at("2026-11-20T10:00:00Z")));
+        for name in ["history", "state.jsonl"] {
+            let mode = fs::metadata(folder.path().join(name))
+                .unwrap()
+                .permissions();
+            assert_eq!(mode.mode() & 0o777, 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn long_files_are_shortened() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = StateFiles::new(Some(folder.path().to_owned()));
+        for n in 0..=MAX_FILE_LINES {
+            files.append(&filter(&format!("number {n}"))).unwrap();
+            let record = watched("a", &n.to_string());
+            files.append(&StateRecord::Watched(record)).unwrap();
+        }
+        let state = files.load().unwrap();
+        assert_eq!(
+            state.filters.last().map(String::as_str),
+            Some("number 1000")
+        );
+        let line_count = |name: &str| {
+            let text = fs::read_to_string(folder.path().join(name)).unwrap();
+            text.lines().count()
+        };
+        assert_eq!(
+            (line_count("history"), line_count("state.jsonl")),
+            (MAX_FILTERS, 1)
+        );
+        assert_eq!(files.load().unwrap(), state);
+    }
+
+    #[test]
+    fn damaged_line_is_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = StateFiles::new(Some(folder.path().to_owned()));
+        files
+            .append(&StateRecord::Watched(watched("a", "sent")))
+            .unwrap();
+        let path = folder.path().join("state.jsonl");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}{{\"watch\":{{\"id\n\u{0}\n{text}")).unwrap();
+        assert_eq!(files.load().unwrap().watched, [watched("a", "sent")]);
+    }
+
+    #[test]
+    fn nothing_is_stored_without_a_folder() {
+        let files = StateFiles::default();
+        files.append(&filter("to:ana")).unwrap();
+        assert_eq!(files.load().unwrap(), SavedState::default());
+    }
+}
