@@ -377,6 +377,10 @@ commands! {
         if Model::check_watch => Model::toggle_watch;
     WatchedEmails "watched" [PANES "g w"] "watched" "all watched emails"
         if Model::check_watched_emails => Model::open_watched_chooser;
+    ShowChanges "changes" [PANES "g n"] "changes" "what is new or has changed since you last looked"
+        if Model::check_changes => Model::show_changes;
+    AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
+        => Model::acknowledge_changes;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => |m| m.full_times = !m.full_times;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"

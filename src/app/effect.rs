@@ -60,6 +60,12 @@ pub enum Effect {
         number: u8,
         view: Option<SavedView>,
     },
+    /// Count what is new or has changed since a time, which the query matches.
+    CountChanges {
+        request: RequestId,
+        query: Arc<Query>,
+        since: Timestamp,
+    },
     /// Keep these records for the next session of the profile.
     SaveState(RequestId, Vec<StateRecord>),
     /// Load the rows of these emails; what is not in the archive is left out.

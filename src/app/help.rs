@@ -19,7 +19,7 @@ pub enum HelpLine {
     Keys(Vec<String>, &'static CommandSpec),
     /// A status with its symbol and its meaning.
     Status(Status),
-    /// The meaning of the mark of a row whose status changed.
+    /// The meaning of the mark of a row that is new or whose status changed.
     Changed(&'static str),
     /// The meaning of the mark of a watched row.
     Watched(&'static str),
@@ -125,7 +125,7 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
     lines.push(HelpLine::Title("Signs"));
     lines.extend(Status::KNOWN.map(HelpLine::Status));
     lines.push(HelpLine::Changed(
-        "before a status: it changed since you last viewed the email",
+        "before a status: new or changed since you last looked",
     ));
     lines.push(HelpLine::Marked(
         "at the start of a row: marked, and marked under the selection",

@@ -416,6 +416,11 @@ impl List {
         self.changed.extend(changed);
     }
 
+    /// Removes all marks of changes.
+    pub fn clear_changed(&mut self) {
+        self.changed.clear();
+    }
+
     /// Removes the mark of a change.
     pub fn mark_seen(&mut self, id: &EmailId) {
         self.changed.remove(id);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
+use super::changes::ChangeCounts;
 use super::commands::Command;
 use super::effect::{ClipboardText, RequestId, RequestKind, TimerKind};
 use super::keymap::Key;
@@ -43,6 +44,7 @@ pub enum Message {
     // The answers to effects, each with the id of the request.
     WindowLoaded(RequestId, Result<RowWindow, Error>),
     Counted(RequestId, Result<ListCounts, Error>),
+    ChangesCounted(RequestId, Result<ChangeCounts, Error>),
     StateSaved(RequestId, Result<(), Error>),
     RowsLoaded(RequestId, Result<Vec<EmailRow>, Error>),
     /// The best suggestion comes first.

@@ -7,6 +7,7 @@
 mod anchors;
 mod background;
 mod body_fetch;
+mod changes;
 mod chooser;
 mod commands;
 mod copy;
@@ -39,6 +40,7 @@ pub mod tests;
 mod text_match;
 mod watch;
 
+pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem};
 #[cfg(test)]
 pub use commands::COMMANDS;

@@ -7,6 +7,7 @@ use ratatui::layout::Size;
 
 use super::background::Prefetch;
 use super::body_fetch::{BodyFetch, BodyRequests};
+use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::Focus;
 use super::effect::{
@@ -91,6 +92,7 @@ pub struct Model {
     pub(super) suggestions: Pending<Vec<Completion>>,
     pub(super) state_save: Pending<()>,
     pub(super) watch_list: WatchList,
+    pub(super) changes: Changes,
     pub(super) history: NavHistory,
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
@@ -127,6 +129,7 @@ impl Model {
             notice: session.notice.take(),
             banner: std::mem::take(&mut session.theme_errors),
             mouse: true,
+            changes: Changes::new(session.saved.seen_until),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,
             size,
@@ -226,6 +229,7 @@ impl Model {
                     self.continue_load_older(found.is_some());
                 }
             }
+            Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
             Message::RowsLoaded(request, result) => self.apply_watched(request, result),
             Message::StateSaved(request, result) => {
                 if let (true, Err(failure)) = (self.state_save.finish(request), result) {
@@ -277,6 +281,7 @@ impl Model {
                     }
                     self.outbox.extend(self.freshness.start_recheck());
                     self.apply_update(update.new, update.changed);
+                    self.count_changes();
                     if catching_up && !self.user_acted {
                         // The user has not moved yet: show the newest email.
                         self.outbox.push(self.list.load_first());
@@ -396,6 +401,7 @@ impl Model {
                 .extend(self.reader.select_email(selected.as_ref(), false));
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
+                self.changes.note_viewed(id);
             }
         }
         self.outbox

@@ -223,7 +223,7 @@ impl Model {
             if has_changed {
                 let (name, label) = (first_recipient(row), status.label());
                 reports.push(format!("{name}: {label}, {}", status.meaning()));
-                email.record.status = label.to_owned();
+                label.clone_into(&mut email.record.status);
             }
             if is_settled(row, now) {
                 records.push(StateRecord::Unwatched(id));

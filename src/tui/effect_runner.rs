@@ -9,7 +9,7 @@ use tokio_util::sync::DropGuard;
 
 use super::desktop;
 use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses,
+    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_changes, load_counts, load_email,
     load_email_and_history, load_recipient_summary, message_of_joined, no_key_error, refresh,
     renew, to_backfill_update, to_status_check_step, to_sync_update,
@@ -17,7 +17,10 @@ use super::queries::{
 use super::session::{Environment, OpenedSession, Session};
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
-use crate::app::{Effect, Message, RequestId, RequestKind, TimerKind, find_matches};
+use crate::app::{
+    BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StateRecord,
+    StatusCheckStep, TimerKind, find_matches,
+};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
@@ -39,6 +42,7 @@ pub struct EffectRunner<S: EmailApi> {
     window_guard: Option<DropGuard>,
     count_guard: Option<DropGuard>,
     recipient_guard: Option<DropGuard>,
+    change_guard: Option<DropGuard>,
     match_guard: Option<DropGuard>,
     suggestion_guard: Option<DropGuard>,
     mark_guard: Option<DropGuard>,
@@ -83,6 +87,7 @@ impl<S: EmailApi> EffectRunner<S> {
             window_guard: None,
             count_guard: None,
             recipient_guard: None,
+            change_guard: None,
             match_guard: None,
             suggestion_guard: None,
             mark_guard: None,
@@ -155,6 +160,17 @@ impl<S: EmailApi> EffectRunner<S> {
                 let views = self.session.view_store.clone();
                 self.spawn_blocking(move || {
                     Message::ViewSaved(request, views.save(number, view.as_ref()))
+                });
+            }
+            Effect::CountChanges {
+                request,
+                query,
+                since,
+            } => {
+                let cancel = renew(&mut self.change_guard);
+                self.background.spawn_blocking(move || {
+                    let counts = count_changes(&archive, &query, since, &cancel);
+                    Message::ChangesCounted(request, counts)
                 });
             }
             Effect::SaveState(request, records) => {
@@ -594,8 +610,12 @@ impl<S: EmailApi> EffectRunner<S> {
 }
 
 impl<S: EmailApi> Drop for EffectRunner<S> {
-    /// Lets another process poll the service. Tasks end with their sets, searches with their guards.
+    /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
+    /// their sets, searches with their guards.
     fn drop(&mut self) {
+        let now = (self.env.clock)();
+        // Without it, the next session shows more changes than there are.
+        let _ = self.session.state_files.append(&StateRecord::Seen(now));
         self.process_lock().release();
     }
 }

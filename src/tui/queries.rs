@@ -9,8 +9,8 @@ use tokio_util::sync::DropGuard;
 
 use crate::api::{EmailApi, Priority, RequestHandle};
 use crate::app::{
-    BackfillUpdate, BodyFetchStep, CollectedIds, ConfirmResult, ListCounts, Message, OpenedEmail,
-    RecipientSummary, StatusCheckStep, SyncUpdate,
+    BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
+    OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
 };
 use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
@@ -144,6 +144,21 @@ pub(super) fn load_recipient_summary(
             .and_then(|email| email.summary.bounce_reason());
     }
     Ok(summary)
+}
+
+/// Counts what is new or has changed since a time.
+pub(super) fn count_changes(
+    archive: &Archive,
+    query: &Query,
+    since: Timestamp,
+    cancel: &CancellationToken,
+) -> Result<ChangeCounts, Error> {
+    let mut counts = ChangeCounts::default();
+    let is_whole = archive.for_each_match(query, cancel, |row| counts.add(&row, since))?;
+    if !is_whole && cancel.is_cancelled() {
+        return Err(cancelled_error());
+    }
+    Ok(counts)
 }
 
 /// Runs blocking work on a thread of its own.

@@ -57,7 +57,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
             selected,
             focused: model.focus() == Focus::List,
             marked: model.marks.contains(&row.summary.id),
-            changed: model.list.has_changed(&row.summary.id),
+            changed: model.has_changed(row),
             watched: model.is_watched(&row.summary.id),
             stale: is_stale(row, ctx.now),
             time_form: match () {

@@ -195,7 +195,7 @@ pub struct Glyphs {
     pub separator: &'static str,
     /// Separates the profile from the view that is shown.
     pub breadcrumb: &'static str,
-    /// Marks a row whose status changed.
+    /// Marks a row that is new or whose status changed.
     pub changed: &'static str,
     /// Marks a row that is watched until its status settles.
     pub watched: &'static str,

@@ -6,9 +6,9 @@ pub use super::world::World;
 use crate::api::wire;
 use crate::app::session::OpenOutcome;
 use crate::app::{
-    BackfillUpdate, BodyFetchStep, CollectedIds, ConfirmResult, Effect, ListCounts, Message,
-    OpenedEmail, ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep,
-    StorageMode, SyncUpdate, find_matches,
+    BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, Effect, ListCounts,
+    Message, OpenedEmail, ProfileChoice, RecipientSummary, SessionInfo, SessionTarget,
+    StatusCheckStep, StorageMode, SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{ClipboardRoute, built_in_views};
@@ -139,6 +139,18 @@ impl Mailbox {
             }
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
+            }
+            Effect::CountChanges {
+                request,
+                query,
+                since,
+            } => {
+                let mut counts = ChangeCounts::default();
+                let found = self.found(query);
+                found
+                    .iter()
+                    .for_each(|row| assert!(counts.add(row, *since)));
+                Message::ChangesCounted(*request, Ok(counts))
             }
             Effect::SaveState(request, _) => Message::StateSaved(*request, Ok(())),
             Effect::LoadRows { request, ids } => {
@@ -334,7 +346,7 @@ impl Mailbox {
                 summary: &row.summary,
                 bodies: None,
                 tags: None,
-                seen_change: None,
+                seen_change: row.last_change.as_ref().map(|change| change.seen),
                 is_missing_upstream: row.missing.is_some(),
             };
             matches(query, &document) == Some(true)

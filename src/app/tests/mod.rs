@@ -1,6 +1,7 @@
 //! The model by messages: its state and effects after each.
 
 mod background;
+mod changes;
 pub mod env;
 mod filter;
 pub mod freshness;

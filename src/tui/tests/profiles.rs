@@ -394,7 +394,7 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn watched_emails_survive_a_restart() {
+async fn watched_emails_and_last_look_survive_a_restart() {
     let teams = [team(1, 40), team(2, 70)];
     let (_home, env) = home([&teams[0], &teams[1]]);
     let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
@@ -403,6 +403,13 @@ async fn watched_emails_survive_a_restart() {
     it.press(".").await;
     drop(it);
     let mut it = TuiHarness::with_env(SIZE, env).await;
+    it.press("g n").await;
+    let screen = it.screen();
+    assert!(
+        screen.contains("or seen-change:2026-11-20T09:42"),
+        "{screen}"
+    );
+    it.press("Esc").await;
     it.press("g w").await;
     assert!(it.screen().contains("Watched emails"), "{}", it.screen());
     it.press("Enter").await;

@@ -1,0 +1,110 @@
+//! What changed since the last look, by messages.
+
+use super::env::{Mailbox, World, seen, session};
+use crate::app::session::SavedState;
+use crate::app::{Effect, SessionInfo, StateRecord};
+use crate::mail::Status;
+
+/// Three emails since the last look, of which one bounced, and an older one that was delivered since.
+fn mailbox() -> Mailbox {
+    let mut mailbox = Mailbox::of(400);
+    mailbox.rows[1].summary.status = Status::Bounced;
+    mailbox.rows[20].last_change = Some(seen(&Status::Sent));
+    mailbox
+}
+
+fn world(seen_until: Option<&str>) -> World {
+    let info = SessionInfo {
+        saved: SavedState {
+            seen_until: seen_until.map(|at| at.parse().unwrap()),
+            ..SavedState::default()
+        },
+        ..session()
+    };
+    let mut world = World::start((120, 40), info, mailbox());
+    world.settle();
+    world
+}
+
+/// The indices of the marked rows on the screen.
+fn marked(world: &World) -> Vec<usize> {
+    let viewport = world.model.list_viewport();
+    let rows = world.model.list.visible_rows(&viewport).enumerate();
+    rows.filter(|(_, row)| world.model.has_changed(row))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+#[test]
+fn start_reports_changes_and_marks_their_rows() {
+    let mut world = world(Some("2026-11-20T05:42:30Z"));
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them")
+    );
+    assert_eq!(
+        marked(&world),
+        [1, 2, 20],
+        "the first is shown in the reader"
+    );
+    world.press("g n").settle();
+    assert_eq!(
+        world.filter(),
+        "after:2026-11-20T05:42 or seen-change:2026-11-20T05:42"
+    );
+}
+
+#[test]
+fn viewed_email_loses_its_mark() {
+    let mut world = world(Some("2026-11-20T05:42:30Z"));
+    world.press("j").settle();
+    assert_eq!(marked(&world), [2, 20]);
+}
+
+#[test]
+fn acknowledged_changes_lose_their_marks_for_good() {
+    let mut world = world(Some("2026-11-18T08:42:30Z"));
+    assert!(
+        world
+            .model
+            .notice
+            .as_ref()
+            .unwrap()
+            .starts_with("since 18 Nov 08:42: ")
+    );
+    world.press("A").settle();
+    assert_eq!(marked(&world), [0; 0]);
+    let now = world.model.now.timestamp();
+    let kept = world.asked.iter().any(|effect| {
+        matches!(effect, Effect::SaveState(_, records) if records == &[StateRecord::Seen(now)])
+    });
+    assert!(kept);
+}
+
+#[test]
+fn first_session_marks_nothing() {
+    let mut world = world(None);
+    assert_eq!(
+        (marked(&world), world.model.notice.as_deref()),
+        (Vec::new(), None)
+    );
+    world.press("g n");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("changes are known from the second session on; A counts from now")
+    );
+}
+
+#[test]
+fn user_who_has_gone_on_is_not_interrupted() {
+    let info = SessionInfo {
+        saved: SavedState {
+            seen_until: Some("2026-11-20T05:42:30Z".parse().unwrap()),
+            ..SavedState::default()
+        },
+        ..session()
+    };
+    let mut world = World::start((120, 40), info, mailbox());
+    world.press("j").settle();
+    assert_eq!(world.model.notice, None);
+}
