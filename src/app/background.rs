@@ -80,6 +80,7 @@ impl Model {
             RequestKind::CheckStatuses => self.check_request.is_current(request),
             RequestKind::Export => self.export.is_step_current(request),
             RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
+            RequestKind::Statistics => self.is_statistics_current(request),
         }
     }
 
@@ -93,7 +94,10 @@ impl Model {
     pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
         let pending = match kind {
             // A newer request has replaced it already; an export ends by its progress.
-            RequestKind::LoadEmail | RequestKind::Refresh | RequestKind::Export => return,
+            RequestKind::LoadEmail
+            | RequestKind::Refresh
+            | RequestKind::Export
+            | RequestKind::Statistics => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::commands::Command;
-use super::effect::{Effect, Pending, RequestId, StateRecord};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
 use super::search::Filter;
+use super::session::StateRecord;
 use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, Status};

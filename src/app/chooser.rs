@@ -27,6 +27,8 @@ pub struct Chooser {
 pub enum ChooserKind {
     SavedViews,
     Watched,
+    /// The lines of the statistics, which are drawn with bars.
+    Statistics,
     /// The links of the body.
     Links,
     /// What to do with the link of this index.
@@ -86,6 +88,7 @@ impl Model {
         match chooser.kind {
             ChooserKind::SavedViews => "Saved views".to_owned(),
             ChooserKind::Watched => "Watched emails".to_owned(),
+            ChooserKind::Statistics => "Statistics".to_owned(),
             ChooserKind::Links => "Links of this email".to_owned(),
             ChooserKind::Link(index) => self
                 .link(index)
@@ -109,6 +112,7 @@ impl Model {
                     .collect()
             }
             ChooserKind::Watched => self.watched_items(),
+            ChooserKind::Statistics => self.statistics_choices(),
             ChooserKind::Links => {
                 let body = self.body();
                 let links = body.iter().flat_map(|body| &body.links).enumerate();
@@ -177,6 +181,7 @@ impl Model {
             }
             ChooserKind::SavedViews
             | ChooserKind::Watched
+            | ChooserKind::Statistics
             | ChooserKind::Links
             | ChooserKind::Link(_)
             | ChooserKind::ExportFormat
@@ -312,8 +317,15 @@ impl Model {
         })
     }
 
-    /// Chooses the item in this line of a pane of this height, if one is there.
+    /// Chooses the item in this line of a pane of this height, if one is there. The lines of the
+    /// statistics are not items alone, so the mouse chooses none.
     pub(super) fn choose_at(&mut self, line: u16, height: u16) {
+        if self
+            .chooser
+            .is_some_and(|chooser| chooser.kind == ChooserKind::Statistics)
+        {
+            return;
+        }
         let index = (usize::from(line) + self.chooser_scroll(height)).checked_sub(TITLE_LINES);
         if let (Some(mut chooser), Some(index)) = (self.chooser, index)
             && index < self.chooser_items(chooser).len()
@@ -336,6 +348,7 @@ impl Model {
                 }
             }
             ChooserKind::Watched => self.go_to_watched(selected),
+            ChooserKind::Statistics => self.show_statistics_item(selected),
             // Over SSH no browser can be opened.
             ChooserKind::Links if self.session.browser.is_none() => self.copy_link(selected),
             ChooserKind::Links => {

@@ -381,6 +381,8 @@ commands! {
         if Model::check_changes => Model::show_changes;
     AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
         => Model::acknowledge_changes;
+    Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"
+        => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => |m| m.full_times = !m.full_times;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
-use super::session::{ConfirmAnswer, SessionTarget};
+use super::session::{ConfirmAnswer, SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
 use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
@@ -53,6 +53,12 @@ pub enum Effect {
         fresh_since: Timestamp,
         /// The time, which decides what is final.
         now: Timestamp,
+    },
+    /// Compute the statistics of a query, with days in the zone of `now`.
+    LoadStatistics {
+        request: RequestId,
+        query: Arc<Query>,
+        now: Zoned,
     },
     /// Store a saved view, or delete it if it is `None`.
     SaveView {
@@ -213,30 +219,7 @@ pub struct ClipboardText {
     pub text: String,
 }
 
-/// What the next session of the profile must know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StateRecord {
-    /// A typed filter.
-    Filter(String),
-    /// An email is watched; replaces an earlier record of it.
-    Watched(WatchRecord),
-    /// It is not watched any more.
-    Unwatched(EmailId),
-    /// The user has seen all that changed before this time.
-    Seen(Timestamp),
-}
-
-/// A watched email.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WatchRecord {
-    pub id: EmailId,
-    /// Since when it is watched.
-    pub since: Timestamp,
-    /// The label of the status that was reported last.
-    pub status: String,
-}
-
-/// A request to the service that may become obsolete before it is sent.
+/// A request that may become obsolete before it is sent, or while it is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     LoadEmail,
@@ -249,6 +232,7 @@ pub enum RequestKind {
     RecheckStatuses,
     Export,
     FetchBodies,
+    Statistics,
 }
 
 /// What a timer is for.

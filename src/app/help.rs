@@ -9,7 +9,7 @@ use nucleo_matcher::{Config, Matcher};
 use super::commands::{COMMANDS, CommandSpec, Focus, FocusSet, Motion};
 use super::keymap::Keymap;
 use super::model::Model;
-use super::prompt::{Prompt, PromptKind};
+use super::prompt::{HelpCursor, Prompt, PromptKind};
 use crate::mail::Status;
 
 /// One line of the help.
@@ -28,26 +28,6 @@ pub enum HelpLine {
     /// The meaning of the mark of an email that is taken along.
     Marked(&'static str),
     Blank,
-}
-
-/// The chosen line of the help, and the first visible one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HelpCursor {
-    /// Always a line with keys.
-    pub chosen: Option<usize>,
-    top: usize,
-}
-
-impl HelpCursor {
-    /// Returns how many lines are above the visible ones, so that the chosen one is visible.
-    pub fn top(self, height: usize) -> usize {
-        match self.chosen {
-            // With the title above the first command.
-            Some(chosen) if chosen <= self.top => chosen.saturating_sub(1),
-            Some(chosen) => self.top.max((chosen + 1).saturating_sub(height)),
-            None => self.top,
-        }
-    }
 }
 
 impl HelpLine {

@@ -14,7 +14,7 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::RateBudget;
-use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey};
+use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Statistics};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
@@ -49,6 +49,7 @@ pub enum Message {
     RowsLoaded(RequestId, Result<Vec<EmailRow>, Error>),
     /// The best suggestion comes first.
     SuggestionsLoaded(RequestId, Vec<Completion>),
+    StatisticsLoaded(RequestId, Result<Arc<Statistics>, Error>),
     RecipientSummarized(RequestId, Result<Arc<RecipientSummary>, Error>),
     /// With the file that the view was written to; `None` without a configuration file.
     ViewSaved(RequestId, Result<Option<String>, Error>),

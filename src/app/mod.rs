@@ -34,6 +34,7 @@ mod service;
 mod service_state;
 pub mod session;
 pub mod start;
+pub mod statistics;
 mod status_check;
 #[cfg(test)]
 pub mod tests;
@@ -41,14 +42,11 @@ mod text_match;
 mod watch;
 
 pub use changes::ChangeCounts;
-pub use chooser::{Chooser, ChooserItem};
+pub use chooser::{Chooser, ChooserItem, ChooserKind};
 #[cfg(test)]
 pub use commands::COMMANDS;
 pub use commands::{Command, Focus};
-pub use effect::{
-    Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, StateRecord, TimerKind,
-    WatchRecord,
-};
+pub use effect::{Effect, ExitReason, LoopEffect, PipedCommand, RequestId, RequestKind, TimerKind};
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
@@ -65,7 +63,9 @@ pub use recipient::{EmailRef, RecipientSummary};
 pub use saved_views::parse_numbered_name;
 pub use search::parse_query;
 pub use service_state::ServiceState;
-pub use session::{ProfileChoice, SavedState, SessionInfo, SessionTarget, StorageMode};
+pub use session::{
+    ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord, StorageMode, WatchRecord,
+};
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;

@@ -10,9 +10,7 @@ use super::body_fetch::{BodyFetch, BodyRequests};
 use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::Focus;
-use super::effect::{
-    Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, StateRecord, TimerKind,
-};
+use super::effect::{Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
@@ -27,12 +25,12 @@ use super::reader::{Reader, ReaderState};
 use super::recipient::RecipientSummary;
 use super::search::Filter;
 use super::service::ServiceStatus;
-use super::session::SessionInfo;
+use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use super::status_check::StatusCheck;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
-use crate::archive::EmailRow;
+use crate::archive::{EmailRow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
@@ -49,6 +47,7 @@ pub struct Model {
     /// The card above the list, if the filter is one recipient.
     pub recipient_card: Option<SearchText>,
     pub recipient_summary: Pending<Arc<RecipientSummary>>,
+    pub statistics: Pending<Arc<Statistics>>,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     pub(super) automatic_search: AutomaticSearch,
@@ -238,6 +237,9 @@ impl Model {
             }
             Message::RecipientSummarized(request, result) => {
                 self.recipient_summary.resolve(request, result);
+            }
+            Message::StatisticsLoaded(request, result) => {
+                self.statistics.resolve(request, result);
             }
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),

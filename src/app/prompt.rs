@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use tui_input::{Input, InputRequest};
 
 use super::commands::{Command, Direction, Motion};
-use super::effect::{Effect, RequestId, StateRecord};
-use super::help::HelpCursor;
+use super::effect::{Effect, RequestId};
 use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
+use super::session::StateRecord;
 use super::start::LoginForm;
 use crate::archive::Coverage;
 use crate::config::ListColumn;
@@ -59,6 +59,26 @@ pub struct Prompt {
     recalled: Option<(usize, String)>,
     /// What is chosen in the help.
     pub help: HelpCursor,
+}
+
+/// The chosen line of the help, and the first visible one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HelpCursor {
+    /// Always a line with keys.
+    pub chosen: Option<usize>,
+    pub(super) top: usize,
+}
+
+impl HelpCursor {
+    /// Returns how many lines are above the visible ones, so that the chosen one is visible.
+    pub fn top(self, height: usize) -> usize {
+        match self.chosen {
+            // With the title above the first command.
+            Some(chosen) if chosen <= self.top => chosen.saturating_sub(1),
+            Some(chosen) => self.top.max((chosen + 1).saturating_sub(height)),
+            None => self.top,
+        }
+    }
 }
 
 /// The most characters of a prompt; more is an accidental paste.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::effect::WatchRecord;
 use super::keymap::Keymap;
 use crate::config::{
     ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,
 };
 use crate::error::Error;
+use crate::mail::EmailId;
 
 /// An open profile, as the screens need it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,6 +62,29 @@ pub struct SavedState {
     pub watched: Vec<WatchRecord>,
     /// The user has seen all that changed before this time.
     pub seen_until: Option<Timestamp>,
+}
+
+/// What the next session of the profile must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateRecord {
+    /// A typed filter.
+    Filter(String),
+    /// An email is watched; replaces an earlier record of it.
+    Watched(WatchRecord),
+    /// It is not watched any more.
+    Unwatched(EmailId),
+    /// The user has seen all that changed before this time.
+    Seen(Timestamp),
+}
+
+/// A watched email.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchRecord {
+    pub id: EmailId,
+    /// Since when it is watched.
+    pub since: Timestamp,
+    /// The label of the status that was reported last.
+    pub status: String,
 }
 
 /// The screen with which a session opens.

@@ -16,6 +16,7 @@ mod listing;
 mod purge;
 mod repair;
 mod search;
+mod statistics;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,9 @@ pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
 pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
+pub(crate) use statistics::{
+    Outcome, Outcomes, Share, Statistics, StatisticsBuilder, pattern_parts,
+};
 use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;

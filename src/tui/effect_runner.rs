@@ -21,7 +21,7 @@ use crate::app::{
     BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StateRecord,
     StatusCheckStep, TimerKind, find_matches,
 };
-use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
+use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock, StatisticsBuilder};
 use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
 use crate::export;
@@ -31,6 +31,9 @@ use crate::sync::Engine;
 /// The shortest time between two reads of what other processes store, so that the screen does not
 /// follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
+
+/// Domains and subjects in the statistics.
+const TOP_VALUES: usize = 8;
 
 /// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
 /// that nothing is running, and a task that panics is noticed.
@@ -43,6 +46,7 @@ pub struct EffectRunner<S: EmailApi> {
     count_guard: Option<DropGuard>,
     recipient_guard: Option<DropGuard>,
     change_guard: Option<DropGuard>,
+    statistics_guard: Option<(RequestId, DropGuard)>,
     match_guard: Option<DropGuard>,
     suggestion_guard: Option<DropGuard>,
     mark_guard: Option<DropGuard>,
@@ -88,6 +92,7 @@ impl<S: EmailApi> EffectRunner<S> {
             count_guard: None,
             recipient_guard: None,
             change_guard: None,
+            statistics_guard: None,
             match_guard: None,
             suggestion_guard: None,
             mark_guard: None,
@@ -150,6 +155,21 @@ impl<S: EmailApi> EffectRunner<S> {
                     let times = (fresh_since, now);
                     let summary = load_recipient_summary(&archive, &address, times, &cancel);
                     Message::RecipientSummarized(request, summary.map(Arc::new))
+                });
+            }
+            Effect::LoadStatistics {
+                request,
+                query,
+                now,
+            } => {
+                let mut guard = None;
+                let cancel = renew(&mut guard);
+                self.statistics_guard = guard.map(|guard| (request, guard));
+                self.spawn_blocking(move || {
+                    let builder = StatisticsBuilder::new(now.time_zone().clone(), now.timestamp());
+                    let result = archive.statistics(&query, builder, TOP_VALUES, &cancel);
+                    let result = result.and_then(|result| result.ok_or_else(cancelled_error));
+                    Message::StatisticsLoaded(request, result.map(Arc::new))
                 });
             }
             Effect::SaveView {
@@ -596,9 +616,13 @@ impl<S: EmailApi> EffectRunner<S> {
         self.session.engine.as_ref().and_then(Engine::budget)
     }
 
-    /// Cancels requests that are not sent yet and obsolete, and closes a session that is not used.
+    /// Cancels obsolete statistics, and requests that are not sent yet and obsolete, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
+        let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
+            !is_wanted(RequestKind::Statistics, *request)
+        };
+        drop(self.statistics_guard.take_if(is_obsolete));
         self.requests.retain(|(kind, request, handle)| {
             let wanted = is_wanted(*kind, *request);
             if !wanted {

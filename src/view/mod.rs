@@ -9,6 +9,7 @@ mod reader;
 mod recipient;
 mod render_ctx;
 mod start;
+mod statistics;
 mod status_bar;
 #[cfg(test)]
 pub mod tests;
@@ -20,7 +21,7 @@ pub use theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::Position;
 
-use crate::app::{Arrangement, ClickTarget, Focus, Layout, Model};
+use crate::app::{Arrangement, ChooserKind, ClickTarget, Focus, Layout, Model};
 
 /// Draws the whole screen.
 pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
@@ -33,6 +34,10 @@ pub fn draw(model: &Model, ctx: &RenderCtx, frame: &mut Frame) {
         overlays::draw_error_details(error, layout.main, ctx, frame);
     } else if let Some(screen) = &model.start_screen {
         start::draw(screen, model, layout.main, ctx, frame);
+    } else if let Some(chooser) = model.chooser
+        && chooser.kind == ChooserKind::Statistics
+    {
+        statistics::draw(chooser, model, layout.main, ctx, frame);
     } else if let Some(chooser) = model.chooser {
         overlays::draw_chooser(chooser, model, layout.main, ctx, frame);
     } else {

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
+use crate::archive::Outcome;
 use crate::mail::{ApiTime, Status};
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
@@ -274,6 +275,21 @@ impl Glyphs {
             self.mark[selected as usize]
         } else {
             self.bar(selected)
+        }
+    }
+
+    /// Returns the character of which the bar of an outcome is made.
+    pub const fn outcome(self, outcome: Outcome) -> &'static str {
+        match (outcome, self.ascii) {
+            (Outcome::Delivered, false) => "█",
+            (Outcome::Delivered, true) => "#",
+            (Outcome::OnItsWay, false) => "░",
+            (Outcome::OnItsWay, true) => ".",
+            (Outcome::Bounced, false) => "✕",
+            (Outcome::Bounced, true) => "x",
+            (Outcome::Complained, _) => "!",
+            (Outcome::Other, false) => "–",
+            (Outcome::Other, true) => "-",
         }
     }
 

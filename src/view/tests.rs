@@ -213,6 +213,9 @@ snapshot_at! {
     stacked_by_key: 160 x 24, "P";
     end_of_email: 80 x 24, "Enter G";
     raw_view: 80 x 24, "Enter [";
+    statistics_wide: 160 x 45, "S j j";
+    statistics_small: 80 x 24, "S";
+    statistics_narrow: 40 x 12, "S j j j";
     filtered: 120 x 16, "@ v";
     date_prompt: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
@@ -284,6 +287,18 @@ fn watched_rows_are_marked_and_listed() {
         world.press("q");
         assert!(text(&terminal(&world, &ascii)).contains("..w"));
     }
+}
+
+#[test]
+fn statistics_without_colours_differ_by_character() {
+    let mut world = World::at_rest(80, 45, varied());
+    world.press("S").settle();
+    let ctx = RenderCtx {
+        theme: Theme::new(ThemeConfig::default(), None),
+        glyphs: Glyphs::ASCII,
+        ..render_ctx()
+    };
+    insta::assert_snapshot!(text(&terminal(&world, &ctx)));
 }
 
 #[test]

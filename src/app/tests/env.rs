@@ -10,7 +10,9 @@ use crate::app::{
     Message, OpenedEmail, ProfileChoice, RecipientSummary, SessionInfo, SessionTarget,
     StatusCheckStep, StorageMode, SyncUpdate, find_matches,
 };
-use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
+use crate::archive::{
+    Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, StatisticsBuilder, WindowAnchor,
+};
 use crate::config::{ClipboardRoute, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
@@ -137,6 +139,16 @@ impl Mailbox {
                     .for_each(|row| assert!(summary.add(row, address, *fresh_since, *now)));
                 Message::RecipientSummarized(*request, Ok(Arc::new(summary)))
             }
+            Effect::LoadStatistics {
+                request,
+                query,
+                now,
+            } => {
+                let zone = now.time_zone().clone();
+                let mut builder = StatisticsBuilder::new(zone, now.timestamp());
+                self.found(query).iter().for_each(|row| builder.add(row));
+                Message::StatisticsLoaded(*request, Ok(Arc::new(builder.finish(8))))
+            }
             Effect::SaveView { request, .. } => {
                 Message::ViewSaved(*request, Ok(Some("config.toml".to_owned())))
             }
@@ -147,9 +159,9 @@ impl Mailbox {
             } => {
                 let mut counts = ChangeCounts::default();
                 let found = self.found(query);
-                found
-                    .iter()
-                    .for_each(|row| assert!(counts.add(row, *since)));
+                for row in &found {
+                    assert!(counts.add(row, *since));
+                }
                 Message::ChangesCounted(*request, Ok(counts))
             }
             Effect::SaveState(request, _) => Message::StateSaved(*request, Ok(())),

@@ -13,6 +13,7 @@ mod recipient;
 mod saved_views;
 mod service;
 mod service_state;
+mod statistics;
 mod take_along;
 mod watch;
 mod world;

@@ -5,6 +5,7 @@ mod damage;
 mod identity;
 mod purge;
 mod query_plans;
+mod statistics;
 
 use std::path::Path;
 use std::sync::Arc;

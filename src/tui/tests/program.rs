@@ -122,6 +122,22 @@ async fn watched_email_rings_the_bell_when_it_settles() {
 }
 
 #[tokio::test]
+async fn statistics_lead_to_the_emails_of_a_line() {
+    let mut it = TuiHarness::start(WIDE, 350).await;
+    it.press("S").await;
+    let screen = it.screen();
+    assert!(
+        screen.contains("Statistics of all mail") && screen.contains("bounce rate"),
+        "{screen}"
+    );
+    it.press("j Enter").await;
+    let filter = it.program.model().list.filter.text().to_owned();
+    assert!(filter.starts_with("on:"), "{filter}");
+    let total = it.position().1.unwrap();
+    assert!((1..100).contains(&total), "{total}");
+}
+
+#[tokio::test]
 async fn offline_screen_shows_stored_mail() {
     let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("j").await;

@@ -248,6 +248,8 @@ fn every_size_draws_without_control_characters() {
                 "g v",
                 "j",
                 "q",
+                "S",
+                "j j q",
                 "W",
                 "Esc",
                 "Enter / 1",

@@ -1,0 +1,201 @@
+//! Statistics of what the filter shows: by time, status, domain and subject. Each line leads to its
+//! emails.
+//!
+//! They are computed once, off the event loop, when they are opened; closing them cancels that.
+
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+
+use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::search::Filter;
+use crate::archive::{Outcome, Outcomes, Statistics, pattern_parts};
+use crate::query::{Field, Node, Query, SearchText, Term};
+use crate::text::format::group_digits;
+
+/// From this many columns on, times are beside the rest.
+pub const TWO_COLUMNS_WIDTH: u16 = 120;
+
+/// A group of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Days,
+    Weeks,
+    Months,
+    Statuses,
+    Domains,
+    Subjects,
+}
+
+impl Section {
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Days => "By day",
+            Self::Weeks => "By week",
+            Self::Months => "By month",
+            Self::Statuses => "By status",
+            Self::Domains => "Domains with the most bounces",
+            Self::Subjects => "Most frequent subjects",
+        }
+    }
+
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::Days | Self::Weeks | Self::Months)
+    }
+}
+
+/// One line: a part of the emails.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatisticsItem {
+    pub section: Section,
+    pub label: String,
+    pub outcomes: Outcomes,
+    /// The number before the bar: of bounces, for a domain.
+    pub count: String,
+    /// The condition on its emails.
+    node: Node,
+}
+
+impl Model {
+    /// Opens the statistics and starts to compute them.
+    pub(super) fn open_statistics(&mut self) {
+        self.chooser = Some(Chooser {
+            kind: ChooserKind::Statistics,
+            selected: 0,
+        });
+        self.statistics.reset();
+        self.outbox.push(Effect::LoadStatistics {
+            request: self.statistics.start(),
+            query: self.list.filter.query().clone(),
+            now: self.now.clone(),
+        });
+    }
+
+    /// Whether the statistics are still wanted.
+    pub(super) fn is_statistics_current(&self, request: RequestId) -> bool {
+        let is_open = |chooser: &Chooser| chooser.kind == ChooserKind::Statistics;
+        self.chooser.as_ref().is_some_and(is_open) && self.statistics.is_current(request)
+    }
+
+    /// The lines of the statistics, in the order in which they are chosen.
+    pub fn statistics_items(&self) -> Vec<StatisticsItem> {
+        let Some(statistics) = self.statistics.value() else {
+            return Vec::new();
+        };
+        let mut items = self.time_items(statistics);
+        items.extend(statistics.statuses.iter().map(|(status, count)| {
+            let mut outcomes = Outcomes::default();
+            outcomes.add(Outcome::of(status), *count);
+            StatisticsItem {
+                section: Section::Statuses,
+                label: status.label().to_owned(),
+                outcomes,
+                count: group_digits(*count, ' '),
+                node: Node::Term(Term::Status(vec![status.clone()])),
+            }
+        }));
+        for (domain, outcomes) in &statistics.worst_domains {
+            items.extend(SearchText::new(domain).map(|text| StatisticsItem {
+                section: Section::Domains,
+                label: domain.clone(),
+                outcomes: *outcomes,
+                count: format!(
+                    "{} of {}",
+                    group_digits(outcomes.get(Outcome::Bounced), ' '),
+                    group_digits(outcomes.total(), ' ')
+                ),
+                node: Node::Term(Term::Domain(text)),
+            }));
+        }
+        for (pattern, outcomes) in &statistics.top_subjects {
+            let parts = pattern_parts(pattern).filter_map(SearchText::new);
+            let terms = parts.map(|part| Node::Term(Term::Text(Field::Subject, part)));
+            items.push(StatisticsItem {
+                section: Section::Subjects,
+                label: pattern.clone(),
+                outcomes: *outcomes,
+                count: group_digits(outcomes.total(), ' '),
+                node: Node::all(terms),
+            });
+        }
+        items
+    }
+
+    /// Days, or else weeks or months: as few lines as the screen has.
+    fn time_items(&self, statistics: &Statistics) -> Vec<StatisticsItem> {
+        let most = if self.size.width >= TWO_COLUMNS_WIDTH {
+            31
+        } else {
+            10
+        };
+        let days = &statistics.days;
+        let weeks = group(days, |day| {
+            let from_monday = i64::from(day.weekday().to_monday_zero_offset());
+            day.checked_sub(from_monday.days()).unwrap_or(day)
+        });
+        let (section, groups) = if days.len() <= most {
+            (Section::Days, days.clone())
+        } else if weeks.len() <= most {
+            (Section::Weeks, weeks)
+        } else {
+            (Section::Months, group(days, Date::first_of_month))
+        };
+        let item = |(start, outcomes): &(Date, Outcomes)| {
+            let (label, text) = match section {
+                Section::Weeks => {
+                    let end = start.checked_add(7.days()).unwrap_or(*start);
+                    ("week of %-d %b %Y", format!("after:{start} before:{end}"))
+                }
+                Section::Months => ("%b %Y", format!("on:{}", start.strftime("%Y-%m"))),
+                _ => ("%a %-d %b %Y", format!("on:{start}")),
+            };
+            StatisticsItem {
+                section,
+                label: start.strftime(label).to_string(),
+                outcomes: *outcomes,
+                count: group_digits(outcomes.total(), ' '),
+                node: Filter::parse(&text, &self.now).query().filter.clone(),
+            }
+        };
+        groups.iter().rev().map(item).collect()
+    }
+
+    /// The lines as items of a list.
+    pub(super) fn statistics_choices(&self) -> Vec<ChooserItem> {
+        let items = self.statistics_items().into_iter();
+        items
+            .map(|item| ChooserItem::new("", item.label, ""))
+            .collect()
+    }
+
+    /// Shows the emails of a line in the list.
+    pub(super) fn show_statistics_item(&mut self, index: usize) {
+        let Some(item) = self.statistics_items().into_iter().nth(index) else {
+            return;
+        };
+        let query = self.list.filter.query();
+        let query = Query {
+            filter: Node::all([query.filter.clone(), item.node]),
+            sort: query.sort,
+        };
+        let filter = Filter::from_query(query, &self.now);
+        self.close_chooser();
+        self.reader_open = false;
+        self.panes.full_reader = false;
+        self.show_filter(filter);
+    }
+}
+
+/// Adds up the days of equal keys; both are in ascending order.
+fn group(days: &[(Date, Outcomes)], key: impl Fn(Date) -> Date) -> Vec<(Date, Outcomes)> {
+    let mut groups: Vec<(Date, Outcomes)> = Vec::new();
+    for (day, outcomes) in days {
+        let start = key(*day);
+        match groups.last_mut().filter(|(last, _)| *last == start) {
+            Some((_, sum)) => sum.merge(*outcomes),
+            None => groups.push((start, *outcomes)),
+        }
+    }
+    groups
+}

@@ -1,0 +1,258 @@
+//! Draws the statistics: stacked bars by outcome, which differ by character and by colour.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::buffer::{draw_lines, inset};
+use super::render_ctx::RenderCtx;
+use super::status_bar::format_coverage;
+use super::theme::Theme;
+use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
+use crate::app::{Chooser, Model};
+use crate::archive::{Outcome, Outcomes, Share, Statistics};
+use crate::mail::Status;
+use crate::text::format::{group_digits, plural};
+use crate::text::width::DisplayWidth as _;
+
+/// Draws the statistics of the filter.
+pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
+    let area = inset(area, 1, 1);
+    let width = usize::from(area.width);
+    let Some(statistics) = model.statistics.value() else {
+        let line = match model.statistics.error() {
+            Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
+            None => Line::styled(
+                format!("counting{}", ctx.glyphs.ellipsis),
+                ctx.theme.chrome(),
+            ),
+        };
+        return draw_lines(&[build_title(model, ctx, width), line], area, frame);
+    };
+    let header = build_header(statistics, model, ctx, width);
+    let items = model.statistics_items();
+    let selected = chooser.selected;
+    if area.width < TWO_COLUMNS_WIDTH - 2 {
+        let (lines, at) = build_sections(&items, 0, selected, width, ctx);
+        let header_lines = header.len();
+        let lines: Vec<Line> = header.into_iter().chain(lines).collect();
+        return draw_scrolled(&lines, at.map(|at| at + header_lines), area, frame);
+    }
+    draw_lines(&header, area, frame);
+    let top = u16::try_from(header.len()).unwrap_or(0).min(area.height);
+    let below = Rect {
+        y: area.y + top,
+        height: area.height - top,
+        ..area
+    };
+    let half = (area.width - 2) / 2;
+    let right = Rect {
+        x: below.x + half + 2,
+        width: area.width - half - 2,
+        ..below
+    };
+    let times = items
+        .iter()
+        .take_while(|item| item.section.is_time())
+        .count();
+    for (area, items, first) in [
+        (
+            Rect {
+                width: half,
+                ..below
+            },
+            &items[..times],
+            0,
+        ),
+        (right, &items[times..], times),
+    ] {
+        let (lines, at) = build_sections(items, first, selected, area.width.into(), ctx);
+        draw_scrolled(&lines, at, area, frame);
+    }
+}
+
+/// Draws lines so that line `at` is visible.
+fn draw_scrolled(lines: &[Line], at: Option<usize>, area: Rect, frame: &mut Frame) {
+    let scroll = at.map_or(0, |at| (at + 1).saturating_sub(area.height.into()));
+    draw_lines(&lines[scroll..], area, frame);
+}
+
+fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
+    let filter = model.list.filter.text();
+    let of = if filter.is_empty() {
+        "all mail"
+    } else {
+        filter
+    };
+    Line::styled(
+        ctx.truncate(&format!("Statistics of {of}"), width),
+        Theme::title(),
+    )
+}
+
+/// Builds title, reach, rates and legend.
+fn build_header<'a>(
+    statistics: &Statistics,
+    model: &Model,
+    ctx: &RenderCtx,
+    width: usize,
+) -> Vec<Line<'a>> {
+    let reach = format!(
+        "{}{}",
+        plural(statistics.total, "email"),
+        format_coverage(model, ctx)
+    );
+    let rate = |name: &str, share: Share, of: &str| {
+        format!(
+            "{name} {} ({} of {} {of})",
+            format_percent(share),
+            group_digits(share.part, ' '),
+            group_digits(share.whole, ' ')
+        )
+    };
+    let mut texts = vec![reach, format_freshness(statistics, ctx)];
+    if statistics.undated > 0 {
+        texts.push(format!("{} without a date", statistics.undated));
+    }
+    let rates = vec![
+        rate("bounce rate", statistics.bounces(), "handed over"),
+        rate("complaint rate", statistics.complaints(), "delivered"),
+    ];
+    let mut lines = vec![build_title(model, ctx, width)];
+    for texts in [texts, rates] {
+        let joined = texts.join("; ");
+        if joined.width() <= width {
+            lines.push(Line::raw(joined));
+        } else {
+            let texts = texts.into_iter();
+            lines.extend(texts.map(|text| Line::raw(ctx.truncate(&text, width))));
+        }
+    }
+    lines.extend(build_legend(ctx, width));
+    lines
+}
+
+/// Formats of which time the statuses are that may still change.
+fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
+    let as_of = statistics.as_of.map_or_else(
+        || "all statuses final".to_owned(),
+        |at| format!("statuses as of {} or later", ctx.format_date_time(at)),
+    );
+    match statistics.unconfirmed {
+        0 => as_of,
+        count if statistics.as_of.is_none() => {
+            format!("{} unconfirmed", plural_statuses(count))
+        }
+        count => format!("{as_of}, {} unconfirmed", plural_statuses(count)),
+    }
+}
+
+fn plural_statuses(count: u64) -> String {
+    let noun = if count == 1 { "status" } else { "statuses" };
+    format!("{} {noun}", group_digits(count, ' '))
+}
+
+/// Formats a share of what there is; `-` of nothing.
+fn format_percent(share: Share) -> String {
+    if share.whole == 0 {
+        return "-".to_owned();
+    }
+    let hundredths = (share.part * 10_000 + share.whole / 2) / share.whole;
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}
+
+/// Builds the characters of the bars with their meanings, on as many lines as needed.
+fn build_legend<'a>(ctx: &RenderCtx, width: usize) -> Vec<Line<'a>> {
+    let mut lines = vec![Line::default()];
+    for outcome in Outcome::ALL {
+        let bar = Span::styled(ctx.glyphs.outcome(outcome), style(outcome, ctx));
+        let text = format!(" {}  ", outcome.label());
+        if lines
+            .last()
+            .is_some_and(|line| line.width() + 1 + text.trim_end().width() > width)
+        {
+            lines.push(Line::default());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.spans.extend([bar, Span::raw(text)]);
+        }
+    }
+    lines
+}
+
+fn style(outcome: Outcome, ctx: &RenderCtx) -> Style {
+    match outcome {
+        Outcome::Delivered => ctx.theme.status_symbol(&Status::Delivered),
+        Outcome::OnItsWay => ctx.theme.status_symbol(&Status::Sent),
+        Outcome::Bounced => ctx.theme.status_symbol(&Status::Bounced),
+        Outcome::Complained => ctx.theme.status_symbol(&Status::Complained),
+        Outcome::Other => Style::new(),
+    }
+}
+
+/// Builds the sections of items, of which the first has the index `first`, and the line of the selected one.
+fn build_sections<'a>(
+    items: &[StatisticsItem],
+    first: usize,
+    selected: usize,
+    width: usize,
+    ctx: &RenderCtx,
+) -> (Vec<Line<'a>>, Option<usize>) {
+    let mut lines = Vec::new();
+    let mut selected_line = None;
+    let mut index = first;
+    for section in items.chunk_by(|a, b| a.section == b.section) {
+        lines.extend([
+            Line::default(),
+            Line::styled(section[0].section.title(), Theme::title()),
+        ]);
+        let labels = section.iter().map(|item| item.label.width()).max();
+        let labels = labels.unwrap_or(0).min(width * 2 / 5);
+        let largest = section.iter().map(|item| item.outcomes.total()).max();
+        let largest = largest.unwrap_or(0);
+        let counts = section.iter().map(|item| item.count.width()).max();
+        let counts = counts.unwrap_or(0);
+        let bar_width = width.saturating_sub(labels + counts + 4);
+        for item in section {
+            let is_selected = index == selected;
+            if is_selected {
+                selected_line = Some(lines.len());
+            }
+            let label_style = if is_selected {
+                Theme::selected(true)
+            } else {
+                Style::new()
+            };
+            let label = ctx.truncate(&item.label, labels);
+            let gap = labels - label.width();
+            let mut spans = vec![
+                Span::styled(ctx.glyphs.bar(is_selected), ctx.theme.accent()),
+                Span::styled(label, label_style),
+                Span::raw(format!("{} {:>counts$} ", " ".repeat(gap), item.count)),
+            ];
+            spans.extend(build_bar(item.outcomes, largest, bar_width, ctx));
+            lines.push(Line::from(spans));
+            index += 1;
+        }
+    }
+    (lines, selected_line)
+}
+
+/// Builds a stacked bar; the largest takes `width`. A few emails of an outcome still take one cell.
+fn build_bar<'a>(outcomes: Outcomes, largest: u64, width: usize, ctx: &RenderCtx) -> Vec<Span<'a>> {
+    let cells = |count: u64| {
+        let scaled = u128::from(count) * width as u128 / u128::from(largest.max(1));
+        usize::try_from(scaled)
+            .unwrap_or(width)
+            .max(usize::from(count > 0))
+    };
+    let bar = |outcome: Outcome| {
+        let cells = cells(outcomes.get(outcome));
+        Span::styled(
+            ctx.glyphs.outcome(outcome).repeat(cells),
+            style(outcome, ctx),
+        )
+    };
+    Outcome::ALL.map(bar).into()
+}
