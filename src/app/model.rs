@@ -9,12 +9,12 @@ use super::background::Prefetch;
 use super::body_fetch::{BodyFetch, BodyRequests};
 use super::changes::Changes;
 use super::chooser::Chooser;
-use super::commands::Focus;
+use super::commands::{Command, Focus};
 use super::effect::{Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
-use super::keymap::Key;
+use super::keymap::{Key, key_hints};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
@@ -135,6 +135,13 @@ impl Model {
             now,
             ..Self::default()
         };
+        if model.session.is_first && model.notice.is_none() && model.start_screen.is_none() {
+            let commands = [
+                (Command::Help, "lists every command"),
+                (Command::Filter, "searches"),
+            ];
+            model.notice = Some(key_hints(&model.session.keymap, Focus::List, commands));
+        }
         model.reader.always_reveals = model.session.reveal;
         let filtered = model
             .list

@@ -35,6 +35,8 @@ pub struct SessionInfo {
     pub notice: Option<String>,
     /// What is wrong with the colours of the configuration file, shown until the first key.
     pub theme_errors: Vec<String>,
+    /// Whether no session of the profile was kept before: then the start shows a tip.
+    pub is_first: bool,
     /// The first filter; empty for all mail.
     pub query: String,
     pub first_screen: FirstScreen,

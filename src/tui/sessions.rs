@@ -144,17 +144,19 @@ impl SessionFactory {
             }
             _ => None,
         });
+        // An unreadable file does not prevent the start.
+        let saved = state_files.load().unwrap_or_default();
         let info = SessionInfo {
             profile: settings.profile.clone(),
             target,
+            is_first: saved.seen_until.is_none() && matches!(storage, StorageMode::InFile(_)),
             storage,
             refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
             notice,
             keymap: self.keymap.clone(),
             saved_views: settings.views.clone(),
-            // An unreadable file does not prevent the start.
-            saved: state_files.load().unwrap_or_default(),
+            saved,
             base_url: settings.credentials.base_url.to_string(),
             clipboard: settings.clipboard.route(&self.env),
             columns: settings.columns.clone(),

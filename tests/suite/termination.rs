@@ -223,7 +223,7 @@ fn locked_archive_under_the_screen_delays_no_signal() {
     ];
     let mut session = Session::start(SENTBOX, &[], &environment, (120, 40));
     session.until("the list", |screen| {
-        screen.contains("Enter read") && screen.contains("30 emails")
+        screen.contains("lists every command") && screen.contains("30 emails")
     });
     let _lock = lock(session.home.path());
     while requests.try_recv().is_ok() {}

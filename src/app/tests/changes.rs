@@ -108,3 +108,17 @@ fn user_who_has_gone_on_is_not_interrupted() {
     world.press("j").settle();
     assert_eq!(world.model.notice, None);
 }
+
+#[test]
+fn first_session_starts_with_a_tip_until_a_key() {
+    let info = SessionInfo {
+        is_first: true,
+        ..session()
+    };
+    let mut world = World::start((120, 40), info, mailbox());
+    world.settle();
+    let tip = "? lists every command; / searches";
+    assert_eq!(world.model.notice.as_deref(), Some(tip));
+    world.press("j");
+    assert_eq!(world.model.notice, None);
+}
