@@ -26,7 +26,7 @@ pub(crate) const NUMBER: char = '…';
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     Delivered,
-    OnItsWay,
+    InProgress,
     Bounced,
     Complained,
     Other,
@@ -35,7 +35,7 @@ pub(crate) enum Outcome {
 impl Outcome {
     pub(crate) const ALL: [Self; 5] = [
         Self::Delivered,
-        Self::OnItsWay,
+        Self::InProgress,
         Self::Bounced,
         Self::Complained,
         Self::Other,
@@ -45,7 +45,7 @@ impl Outcome {
         match status {
             Status::Delivered | Status::Opened | Status::Clicked => Self::Delivered,
             Status::Scheduled | Status::Queued | Status::Sent | Status::DeliveryDelayed => {
-                Self::OnItsWay
+                Self::InProgress
             }
             Status::Bounced | Status::Failed | Status::Suppressed => Self::Bounced,
             Status::Complained => Self::Complained,
@@ -56,7 +56,7 @@ impl Outcome {
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
-            Self::OnItsWay => "on its way",
+            Self::InProgress => "in progress",
             Self::Bounced => "bounced or failed",
             Self::Complained => "complained",
             Self::Other => "other",

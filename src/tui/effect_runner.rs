@@ -11,19 +11,20 @@ use super::desktop;
 use super::queries::{
     CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_changes, load_counts, load_email,
-    load_email_and_history, load_recipient_summary, message_of_joined, no_key_error, refresh,
-    renew, to_backfill_update, to_status_check_step, to_sync_update,
+    load_email_and_history, load_recipient_summary, load_statistics, message_of_joined,
+    no_key_error, refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use super::session::{Environment, OpenedSession, Session};
+use super::state_files::not_kept_error;
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{
     BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StateRecord,
     StatusCheckStep, TimerKind, find_matches,
 };
-use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock, StatisticsBuilder};
+use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::export;
 use crate::query::{Query, complete};
 use crate::sync::Engine;
@@ -31,9 +32,6 @@ use crate::sync::Engine;
 /// The shortest time between two reads of what other processes store, so that the screen does not
 /// follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
-
-/// Domains and subjects in the statistics.
-const TOP_VALUES: usize = 8;
 
 /// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
 /// that nothing is running, and a task that panics is noticed.
@@ -166,10 +164,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 let cancel = renew(&mut guard);
                 self.statistics_guard = guard.map(|guard| (request, guard));
                 self.spawn_blocking(move || {
-                    let builder = StatisticsBuilder::new(now.time_zone().clone(), now.timestamp());
-                    let result = archive.statistics(&query, builder, TOP_VALUES, &cancel);
-                    let result = result.and_then(|result| result.ok_or_else(cancelled_error));
-                    Message::StatisticsLoaded(request, result.map(Arc::new))
+                    let statistics = load_statistics(&archive, &query, &now, &cancel);
+                    Message::StatisticsLoaded(request, statistics.map(Arc::new))
                 });
             }
             Effect::SaveView {
@@ -197,11 +193,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
                     let result = records.iter().try_for_each(|record| files.append(record));
-                    let result = result.map_err(|error| {
-                        let message = format!("not kept for the next time: {error}");
-                        Error::new(ErrorKind::Io, message)
-                    });
-                    Message::StateSaved(request, result)
+                    Message::StateSaved(request, result.map_err(|error| not_kept_error(&error)))
                 });
             }
             Effect::LoadRows { request, ids } => self.spawn_blocking(move || {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
@@ -12,7 +12,9 @@ use crate::app::{
     BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
     OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
 };
-use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
+use crate::archive::{
+    Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder,
+};
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportJob, ExportProgress, NextStep};
 use crate::mail::{Email, EmailId};
@@ -159,6 +161,20 @@ pub(super) fn count_changes(
         return Err(cancelled_error());
     }
     Ok(counts)
+}
+
+/// Computes the statistics of a query.
+pub(super) fn load_statistics(
+    archive: &Archive,
+    query: &Query,
+    now: &Zoned,
+    cancel: &CancellationToken,
+) -> Result<Statistics, Error> {
+    /// Domains and subjects.
+    const MOST: usize = 8;
+    let builder = StatisticsBuilder::new(now.time_zone().clone(), now.timestamp());
+    let statistics = archive.statistics(query, builder, MOST, cancel)?;
+    statistics.ok_or_else(cancelled_error)
 }
 
 /// Runs blocking work on a thread of its own.

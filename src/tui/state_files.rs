@@ -5,7 +5,7 @@
 //! written again when it is loaded.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app::{SavedState, StateRecord, WatchRecord};
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 /// The most filters that are recalled.
@@ -119,7 +120,7 @@ impl StateFiles {
                 .lines()
                 .map(str::to_owned)
                 .collect()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     }
@@ -150,6 +151,12 @@ fn to_line(record: &StateRecord) -> String {
         },
     };
     serde_json::to_string(&line).expect("strings and numbers are JSON")
+}
+
+/// The error of records that could not be appended.
+pub fn not_kept_error(error: &io::Error) -> Error {
+    let message = format!("not kept for the next time: {error}");
+    Error::new(ErrorKind::Io, message)
 }
 
 /// Filters are personal data, as the mail is.

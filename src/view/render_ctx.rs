@@ -283,8 +283,8 @@ impl Glyphs {
         match (outcome, self.ascii) {
             (Outcome::Delivered, false) => "█",
             (Outcome::Delivered, true) => "#",
-            (Outcome::OnItsWay, false) => "░",
-            (Outcome::OnItsWay, true) => ".",
+            (Outcome::InProgress, false) => "░",
+            (Outcome::InProgress, true) => ".",
             (Outcome::Bounced, false) => "✕",
             (Outcome::Bounced, true) => "x",
             (Outcome::Complained, _) => "!",

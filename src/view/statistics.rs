@@ -184,7 +184,7 @@ fn build_legend<'a>(ctx: &RenderCtx, width: usize) -> Vec<Line<'a>> {
 fn style(outcome: Outcome, ctx: &RenderCtx) -> Style {
     match outcome {
         Outcome::Delivered => ctx.theme.status_symbol(&Status::Delivered),
-        Outcome::OnItsWay => ctx.theme.status_symbol(&Status::Sent),
+        Outcome::InProgress => ctx.theme.status_symbol(&Status::Sent),
         Outcome::Bounced => ctx.theme.status_symbol(&Status::Bounced),
         Outcome::Complained => ctx.theme.status_symbol(&Status::Complained),
         Outcome::Other => Style::new(),

@@ -331,7 +331,7 @@ impl TuiHarness {
             .to_owned()
     }
 
-    /// Selects the newest email that is still on its way.
+    /// Selects the newest email whose status is in progress.
     pub async fn select_in_progress(&mut self) {
         let is_in_progress = |it: &Self| {
             let row = it.program.model().list.selected().unwrap();
