@@ -18,10 +18,7 @@ use super::session::{Environment, OpenedSession, Session};
 use super::state_files::not_kept_error;
 use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
-use crate::app::{
-    BodyFetchStep, ConfirmResult, Effect, Message, RequestId, RequestKind, StateRecord,
-    StatusCheckStep, TimerKind, find_matches,
-};
+use crate::app::{Effect, Message, RequestId, RequestKind, StateRecord, TimerKind, find_matches};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::FaultPoint;
 use crate::error::Error;

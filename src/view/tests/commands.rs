@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{fail_refresh, render_ctx, setting_up, terminal, text, varied};
+use crate::app::session::SavedState;
 use crate::app::tests::env::{Mailbox, World, session};
 use crate::app::{COMMANDS, Message, SessionInfo};
 use crate::config::SavedView;
@@ -35,7 +36,10 @@ fn info() -> SessionInfo {
     };
     SessionInfo {
         saved_views: (1..=9).map(view).collect::<BTreeMap<_, _>>(),
-        filter_history: vec!["first".to_owned(), "second".to_owned()],
+        saved: SavedState {
+            filters: vec!["first".to_owned(), "second".to_owned()],
+            ..SavedState::default()
+        },
         ..session()
     }
 }
