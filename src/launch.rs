@@ -1,4 +1,4 @@
-//! Opens the terminal UI: on a profile, or on the sample mailbox.
+//! Opens the terminal UI, or linear mode: on a profile, or on the sample mailbox.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -15,25 +15,25 @@ use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Profiles, ThemeBase, ThemeConfig,
     answers_colour_query, has_ascii_font,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::server::sample::DEFAULT_EMAILS;
 use crate::text::sanitize::sanitize_line;
-use crate::tui::{self, Environment, ProgramExit, Session, SessionFactory};
+use crate::tui::{self, Environment, LinearIo, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
 /// Time for tasks to finish after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The width of text in linear mode, unless `COLUMNS` sets another.
+const LINEAR_COLUMNS: u16 = 78;
+
 /// Opens the terminal UI on the selected profile, or with its setup.
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
-    check_terminal(context.env)?;
     let mut file = load_config(context.env);
     let keymap = build_keymap(&mut file)?;
     let settings = context.resolve_settings()?;
-    if settings.credentials.is_unconfigured
-        && !(io::stdin().is_terminal() && io::stdout().is_terminal())
-    {
-        // Without a terminal there is no setup: the error is the missing key.
+    if settings.credentials.is_unconfigured && (is_linear(&file, context) || !is_in_terminal()) {
+        // Without a screen there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
     let sessions = build_session_factory(keymap, context, (DEFAULT_EMAILS, 1));
@@ -46,7 +46,6 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
 
 /// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
-    check_terminal(context.env)?;
     // The demo uses no profile, so errors of profiles do not matter.
     let mut file = load_config(context.env);
     file.errors.clear();
@@ -94,10 +93,11 @@ fn build_session_factory(
 fn run_tui(
     sessions: &SessionFactory,
     file: ConfigFile,
-    context: &CommandContext<'_>,
+    context: &mut CommandContext<'_>,
     open: impl FnOnce() -> Result<Session<Client>, Error>,
 ) -> Result<(), CommandExit> {
     let env = context.env;
+    let is_linear = is_linear(&file, context);
     let runtime = build_runtime()?;
     let mut session = {
         let _guard = runtime.enter();
@@ -109,10 +109,10 @@ fn run_tui(
     let zone = sessions.flags.zone.clone();
     let ctx = RenderCtx {
         theme: build_theme(file.theme, depth, env),
-        glyphs: if context.global.ascii || has_ascii_font(env) {
-            Glyphs::ASCII
-        } else {
-            Glyphs::UNICODE
+        glyphs: match context.global.ascii || has_ascii_font(env) {
+            is_ascii if is_linear => Glyphs::spoken(is_ascii),
+            true => Glyphs::ASCII,
+            false => Glyphs::UNICODE,
         },
         now: clock(),
         zone: zone.unwrap_or_else(|| env.time_zone()),
@@ -123,7 +123,20 @@ fn run_tui(
         clock,
         panic_at: FaultPoint::from_env(env),
     };
-    let result = runtime.block_on(tui::run(session, environment, ctx));
+    let result = if is_linear {
+        let out = &mut *context.out;
+        let io = LinearIo {
+            lines: tui::read_stdin(),
+            write: |text: &str| out.write_data(text).and_then(|()| out.flush()),
+            prompt: if is_in_terminal() { "> " } else { "" },
+            columns: (env.get("COLUMNS").and_then(|columns| columns.parse().ok()))
+                .unwrap_or(LINEAR_COLUMNS),
+        };
+        runtime.block_on(tui::run_linear(session, environment, ctx, io))
+    } else {
+        let ended = runtime.block_on(tui::run(session, environment, ctx));
+        ended.map_err(CommandExit::from)
+    };
     // A task may be blocked by an archive that another process has locked.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     match result? {
@@ -141,12 +154,14 @@ fn build_runtime() -> Result<Runtime, Error> {
         .map_err(|error| cli::runtime_error(&error))
 }
 
-fn check_terminal(env: &Env) -> Result<(), Error> {
-    if env.get("TERM") != Some("dumb") {
-        return Ok(());
-    }
-    let message = "this terminal (TERM=dumb) cannot show the terminal program";
-    Err(Error::new(ErrorKind::Usage, message).with_hint("use: sentbox list, sentbox show"))
+fn is_in_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Whether lines are printed: by flag, by configuration, or because the terminal can do nothing else.
+fn is_linear(file: &ConfigFile, context: &CommandContext<'_>) -> bool {
+    let is_dumb = context.env.get("TERM") == Some("dumb");
+    context.global.linear || file.accessible || (is_dumb && is_in_terminal())
 }
 
 /// Builds the theme for what the environment says about the background, until the terminal reports it.

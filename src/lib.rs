@@ -39,7 +39,7 @@
 //! | 4 | [`export`] | one email or a set as files: eml, html, text, JSON, csv |
 //! | 5 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
 //! | 6 | [`view`] | draws a model |
-//! | 7 | [`tui`] | event loop, effect runner, terminal guard |
+//! | 7 | [`tui`] | event loop, effect runner, terminal guard, linear mode |
 //! | 7 | [`cli`] | the commands; never uses `app` or `view` |
 //! | 8 | `run.rs` | hooks, arguments, dispatch, exit code; beside it `launch.rs`, `logging.rs`, `panic_hook.rs` |
 //!

@@ -46,6 +46,20 @@ pub struct RowAnchor {
     pub sort_key: SortKey,
 }
 
+impl ListAnchor {
+    /// This row, selected and topmost.
+    pub fn at(row: &EmailRow) -> Self {
+        let cursor = RowAnchor {
+            id: row.summary.id.clone(),
+            sort_key: row.sort_key,
+        };
+        Self {
+            top: cursor.clone(),
+            cursor,
+        }
+    }
+}
+
 impl WindowAnchors {
     /// `offset` is the number of emails before the first row.
     pub fn new(rows: &[EmailRow], cursor: usize, top: usize, offset: Option<u64>) -> Self {

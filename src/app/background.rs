@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use super::effect::{Effect, Pending, RequestId, RequestKind, TimerKind};
+use super::load_older::LoadOlderGoal;
 use super::message::OpenedEmail;
 use super::model::Model;
 use super::reader::ReaderState;
@@ -82,6 +83,24 @@ impl Model {
             RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
             RequestKind::Statistics => self.is_statistics_current(request),
         }
+    }
+
+    /// Whether nothing is loading that the user waits for; the automatic refresh may run.
+    pub fn is_settled(&self) -> bool {
+        let is_read = match self.reader_state() {
+            ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None) => false,
+            ReaderState::Empty | ReaderState::Failed(_) | ReaderState::Ready(_, Some(_)) => true,
+        };
+        let is_searching =
+            (self.load_older).is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
+        let is_loading = self.list.is_window_pending()
+            || self.count_request.is_pending()
+            || self.recipient_summary.is_pending()
+            || self.email_save.is_pending()
+            || is_searching
+            || self.announce_refresh
+            || (self.service.is_loading_older() && self.needs_older());
+        !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
     }
 
     /// Whether the selection nears the end of the stored mail.

@@ -270,7 +270,7 @@ impl Model {
     }
 
     /// Returns the laid-out body of the selected email.
-    pub(super) fn body(&self) -> Option<&Body> {
+    pub fn body(&self) -> Option<&Body> {
         match self.reader_state() {
             ReaderState::Ready(_, body) => body,
             ReaderState::Empty

@@ -23,10 +23,7 @@ impl Model {
         if !std::mem::take(&mut self.banner).is_empty() && !quits {
             return;
         }
-        self.notice = None;
-        self.user_acted = true;
-        self.automatic_search.delay();
-        self.freshness.record_activity(self.now.timestamp());
+        self.note_activity();
         if let (Some(letter), Focus::Prompt) = (key.typed_char(), self.focus()) {
             self.insert_text(letter.encode_utf8(&mut [0; 4]));
             return;
@@ -52,6 +49,14 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// Notes that the user is there; a notice has been read.
+    pub(super) fn note_activity(&mut self) {
+        self.notice = None;
+        self.user_acted = true;
+        self.automatic_search.delay();
+        self.freshness.record_activity(self.now.timestamp());
     }
 
     /// Runs a command, or reports why it is not possible now.

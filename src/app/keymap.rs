@@ -5,6 +5,7 @@ use std::fmt;
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::commands::{COMMANDS, Command, CommandSpec, Focus, FocusSet};
+use super::line_commands::word_for;
 use crate::config::KeyBinding;
 use crate::text::format::suggest;
 
@@ -146,6 +147,8 @@ impl Binding {
 /// All bindings; of two for one command, the first is the one that hints name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
+    /// Whether commands are typed: hints then name their words in place of keys.
+    is_typed: bool,
     bindings: Vec<Binding>,
 }
 
@@ -167,6 +170,7 @@ impl Default for Keymap {
             })
         };
         Self {
+            is_typed: false,
             bindings: COMMANDS.iter().flat_map(of_command).collect(),
         }
     }
@@ -185,6 +189,14 @@ impl Keymap {
         };
         let errors = changes.iter().filter_map(apply).collect();
         (keymap, errors)
+    }
+
+    /// The keymap of a front end where commands are typed (`line_commands.rs`).
+    pub fn typed() -> Self {
+        Self {
+            is_typed: true,
+            ..Self::default()
+        }
     }
 
     fn apply_override(&mut self, change: &KeyBinding) -> Result<(), String> {
@@ -271,8 +283,11 @@ impl Keymap {
         bound.map(|binding| (binding.focuses, format_sequence(&binding.keys)))
     }
 
-    /// The first sequence bound to `command` in `focus`, formatted.
+    /// The first sequence bound to `command` in `focus`, formatted; the word, if commands are typed.
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
+        if self.is_typed {
+            return word_for(command).map(|word| format!("\"{word}\""));
+        }
         let binding = self.in_focus(focus).find(|one| one.command == command)?;
         Some(format_sequence(&binding.keys))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
+use super::anchors::ListAnchor;
 use super::changes::ChangeCounts;
 use super::commands::Command;
 use super::effect::{ClipboardText, RequestId, RequestKind, TimerKind};
@@ -35,9 +36,10 @@ pub enum Message {
     Pasted(SecretInput),
     Mouse(MouseInput),
     Clicked(ClickTarget),
-    /// A command without a key, for tests.
-    #[cfg(test)]
+    /// A command without a key: it was typed.
     Command(Command),
+    /// The user has chosen this row of the list.
+    RowChosen(ListAnchor),
     Resized(Size),
     /// The terminal reports its background.
     BackgroundReported(Background),

@@ -20,6 +20,7 @@ pub mod help;
 mod history;
 pub mod keymap;
 mod layout;
+pub mod line_commands;
 mod list;
 mod load_older;
 mod marks;
@@ -41,6 +42,7 @@ pub mod tests;
 mod text_match;
 mod watch;
 
+pub use anchors::ListAnchor;
 pub use changes::ChangeCounts;
 pub use chooser::{Chooser, ChooserItem, ChooserKind};
 #[cfg(test)]

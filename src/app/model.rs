@@ -205,8 +205,16 @@ impl Model {
             Message::Pasted(text) => self.insert_text(text.expose()),
             Message::Mouse(pointer) => self.handle_mouse(pointer),
             Message::Clicked(target) => self.handle_click(target),
-            #[cfg(test)]
-            Message::Command(command) => self.dispatch(command),
+            Message::Command(command) => {
+                self.note_activity();
+                self.dispatch(command);
+            }
+            Message::RowChosen(anchor) => {
+                self.note_activity();
+                let filter = self.list.filter.clone();
+                let effect = self.list.restore(filter, Some(anchor));
+                self.outbox.push(effect);
+            }
             Message::Resized(size) => {
                 if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
                     self.panes = PaneSettings {

@@ -166,6 +166,11 @@ impl Reader {
         })
     }
 
+    /// Whether the body is in layout, so that the one shown is that of another view or width.
+    pub const fn is_rendering(&self) -> bool {
+        self.body.is_pending()
+    }
+
     /// Whether this request is the running one.
     pub const fn is_email_current(&self, request: RequestId) -> bool {
         self.email.is_current(request)

@@ -33,6 +33,8 @@ pub(crate) struct ConfigFile {
     pub(crate) keys: Vec<KeyBinding>,
     pub(crate) theme: ThemeConfig,
     pub(super) clipboard: ClipboardSetting,
+    /// Whether the program prints lines, as with `--linear`.
+    pub(crate) accessible: bool,
     /// The columns of the list; empty for the default.
     pub(super) columns: Vec<ListColumn>,
     pub(super) notify: NotifySetting,
@@ -99,6 +101,7 @@ const TOP_LEVEL_KEYS: [&str; 8] = [
     "keys",
     "theme",
     "clipboard",
+    "accessible",
     "columns",
     "notify",
 ];
@@ -280,6 +283,10 @@ impl ConfigReader<'_> {
                 "clipboard" => {
                     let setting = as_text(item).and_then(ClipboardSetting::parse);
                     self.file.clipboard = self.check(item.span(), setting).unwrap_or_default();
+                }
+                "accessible" => {
+                    let value = item.as_bool().ok_or("accessible is true or false");
+                    self.file.accessible = self.check(item.span(), value).unwrap_or_default();
                 }
                 "columns" => self.read_columns(item),
                 "notify" => {

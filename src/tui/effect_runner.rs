@@ -590,7 +590,6 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Whether only timers run; the debounce of the selection does not count as one.
-    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
     }

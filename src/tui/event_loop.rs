@@ -238,18 +238,12 @@ where
             now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.effects.budget(),
         };
-        for message in [clock, message] {
-            #[cfg(test)]
-            self.recording.1.push(message.clone());
-            for effect in self.model.update(message) {
-                match effect {
-                    Effect::Loop(effect) => self.run_loop_effect(effect)?,
-                    effect => self.effects.run(effect),
-                }
-            }
+        let messages = [clock, message];
+        #[cfg(test)]
+        self.recording.1.extend(messages.clone());
+        for effect in update_model(&mut self.model, &mut self.effects, messages) {
+            self.run_loop_effect(effect)?;
         }
-        self.effects
-            .cancel_unwanted(|kind, id| self.model.is_wanted(kind, id));
         Ok(())
     }
 
@@ -312,6 +306,25 @@ where
         self.frame_due = None;
         Ok(())
     }
+}
+
+/// Updates the model with the time and a message, and starts the effects; returns those of the loop.
+pub(super) fn update_model<S: EmailApi>(
+    model: &mut Model,
+    runner: &mut EffectRunner<S>,
+    messages: [Message; 2],
+) -> Vec<LoopEffect> {
+    let mut of_loop = Vec::new();
+    for message in messages {
+        for effect in model.update(message) {
+            match effect {
+                Effect::Loop(effect) => of_loop.push(effect),
+                effect => runner.run(effect),
+            }
+        }
+    }
+    runner.cancel_unwanted(|kind, id| model.is_wanted(kind, id));
+    of_loop
 }
 
 /// More cells than any screen has. A terminal that reports more would take all memory.

@@ -6,6 +6,7 @@ mod disputed_rows;
 mod effect_runner;
 mod event_loop;
 mod input;
+mod linear;
 mod piped_command;
 mod queries;
 mod session;
@@ -29,6 +30,7 @@ use tokio::time::Instant;
 pub use compact_backend::CompactBackend;
 
 pub use event_loop::{EventLoop, LoopExit};
+pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::{Environment, Session, system_timer};
 pub use sessions::SessionFactory;
 

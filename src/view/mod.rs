@@ -1,6 +1,7 @@
 //! Draws a model; changes nothing.
 
 mod buffer;
+pub mod linear;
 mod list;
 mod overlays;
 mod placeholders;

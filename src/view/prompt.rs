@@ -166,7 +166,7 @@ fn draw_suggestions(
 }
 
 /// Parses the input: styled ranges of a filter, and the hint above the prompt.
-fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagnostic>) {
+pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagnostic>) {
     const DATES: &str = "2026-11-02, 3 nov, yesterday, mon, last-week, 7d";
     const VIEW: &str = "a number from 1 to 9 and a name, such as 3 Trouble";
     let hint = match prompt.kind {

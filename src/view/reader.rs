@@ -209,7 +209,7 @@ fn fields_for_label(label: &str) -> &'static [Field] {
     }
 }
 
-fn build_header_line<'a>(
+pub fn build_header_line<'a>(
     line: &HeaderLine,
     row: &EmailRow,
     model: &Model,
@@ -362,7 +362,7 @@ pub fn build_view_tabs<'a>(
 }
 
 /// Lists what is known about a body: `text part differs`, `1 tracker`, `2 links`.
-fn describe_body(body: &Body) -> Vec<String> {
+pub fn describe_body(body: &Body) -> Vec<String> {
     let links = match body.links.len() {
         0 => None,
         count => Some(plural(count as u64, "link")),

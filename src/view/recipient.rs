@@ -36,7 +36,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 }
 
 /// Builds at most `height` lines, the most important ones.
-fn build_lines<'a>(
+pub fn build_lines<'a>(
     address: &str,
     model: &'a Model,
     ctx: &RenderCtx,

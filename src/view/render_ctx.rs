@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::theme::Theme;
 use crate::archive::Outcome;
@@ -62,9 +63,14 @@ impl RenderCtx {
 
     /// Builds symbol and label of a status.
     pub fn build_status<'a>(&self, status: &Status) -> Line<'a> {
+        let symbol = self.glyphs.status(status);
+        let space = if symbol.is_empty() { "" } else { " " };
         Line::from(vec![
-            Span::styled(self.glyphs.status(status), self.theme.status_symbol(status)),
-            Span::styled(format!(" {}", status.label()), self.theme.status(status)),
+            Span::styled(symbol, self.theme.status_symbol(status)),
+            Span::styled(
+                format!("{space}{}", status.label()),
+                self.theme.status(status),
+            ),
         ])
     }
 
@@ -209,6 +215,8 @@ pub struct Glyphs {
     /// Points from one status to the next.
     pub arrow: &'static str,
     ascii: bool,
+    /// Whether words are read aloud: a status then has no symbol.
+    spoken: bool,
 }
 
 impl Glyphs {
@@ -227,6 +235,7 @@ impl Glyphs {
         mask: "•",
         arrow: "→",
         ascii: false,
+        spoken: false,
     };
     pub const ASCII: Self = Self {
         selection_bar: ">",
@@ -243,7 +252,21 @@ impl Glyphs {
         mask: "*",
         arrow: ">",
         ascii: true,
+        spoken: false,
     };
+
+    /// Words and punctuation in place of symbols, for lines that may be read aloud.
+    pub const fn spoken(ascii: bool) -> Self {
+        Self {
+            ellipsis: "...",
+            separator: ",",
+            warning: "(look-alike)",
+            arrow: "then",
+            ascii,
+            spoken: true,
+            ..Self::ASCII
+        }
+    }
 
     /// Replaces the symbols that lower modules write into bodies and cut or masked texts.
     ///
@@ -253,15 +276,32 @@ impl Glyphs {
             return;
         }
         for cell in &mut buffer.content {
-            cell.set_symbol(match cell.symbol() {
-                "•" => self.mask,
-                "─" => self.horizontal_rule,
-                "…" => self.ellipsis,
-                "’" => "'",
-                "\u{FFFD}" => "?",
-                _ => continue,
-            });
+            if let Some(symbol) = self.replacement(cell.symbol()) {
+                cell.set_symbol(symbol);
+            }
         }
+    }
+
+    /// Does the same in a line of text.
+    pub fn replace_in_line(self, line: &str) -> String {
+        let graphemes = line.graphemes(true);
+        graphemes
+            .map(|grapheme| match self.replacement(grapheme) {
+                Some(symbol) if self.ascii => symbol,
+                _ => grapheme,
+            })
+            .collect()
+    }
+
+    fn replacement(self, symbol: &str) -> Option<&'static str> {
+        Some(match symbol {
+            "•" => self.mask,
+            "─" => self.horizontal_rule,
+            "…" => self.ellipsis,
+            "’" => "'",
+            "\u{FFFD}" => "?",
+            _ => return None,
+        })
     }
 
     /// Returns the selection bar, or a space in a row that is not selected.
@@ -297,6 +337,9 @@ impl Glyphs {
     ///
     /// Symbols differ in shape, so that colour is never needed.
     pub const fn status(self, status: &Status) -> &'static str {
+        if self.spoken {
+            return "";
+        }
         if !self.ascii {
             return status.symbol();
         }

@@ -176,7 +176,7 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
 }
 
 /// Shows the state of the service: `live`, or what is wrong and how old the list is.
-fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
+pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
     let state = model.service_state();
     let label = state.label();
     let text = match state {
@@ -230,7 +230,7 @@ fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String 
 }
 
 /// Formats how far statuses were checked, for a filter that depends on them.
-fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
+pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
         || model.recipient_card.is_some()
         || !model.list.filter.query().depends_on_status()
@@ -434,7 +434,7 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
 }
 
 /// Formats what a search of older mail has done: `searching older mail: 300 emails, since 3 May`.
-fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+pub fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, width: u16) -> String {
     if width < MIN_DETAIL_WIDTH {
         return plural(search.loaded, "older email");
     }

@@ -11,6 +11,7 @@ mod fault_matrix;
 mod fresh;
 mod fuzz;
 mod harness;
+mod linear;
 mod profiles;
 mod quirks;
 mod search;

@@ -66,6 +66,9 @@ pub struct Global {
     /// Draw with ASCII alone
     #[arg(long, global = true)]
     pub ascii: bool,
+    /// Print lines and read typed commands, for screen readers and terminals that cannot move the cursor
+    #[arg(long, global = true)]
+    pub linear: bool,
     /// Keep nothing on disk
     #[arg(long, global = true)]
     pub in_memory: bool,

@@ -384,7 +384,7 @@ pub fn client(base: &str, retry: RetryPolicy, clock: Clock) -> Client {
 }
 
 /// The selection rests at once; a refresh when the test says so.
-fn test_timer(refresh: Arc<Notify>) -> TimerFn {
+pub fn test_timer(refresh: Arc<Notify>) -> TimerFn {
     Arc::new(move |what, _| {
         let refresh = refresh.clone();
         match what {

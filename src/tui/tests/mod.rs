@@ -9,6 +9,7 @@ mod faults;
 #[path = "../../../tests/suite/harness/faulty_server.rs"]
 mod faulty_server;
 pub mod harness;
+mod linear;
 mod output_bytes;
 mod profiles;
 mod program;

@@ -1,0 +1,210 @@
+//! Commands as typed lines, for a front end without keys: the table of their words, and its parser.
+//!
+//! Most rows run a [`Command`] of `commands.rs`; all other names of a command work, too. `tui/linear.rs` runs
+//! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words in place of keys.
+
+use super::commands::{COMMANDS, Command};
+use crate::text::format::did_you_mean;
+
+/// A typed line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// The next page of the list.
+    NextPage,
+    /// The first page of the list.
+    List,
+    /// Open the email of this number.
+    Open(usize),
+    /// How far back mail is loaded, and whether it is live.
+    Status,
+    /// Run a command, with what was typed behind its word.
+    Run(Command, &'a str),
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct LineCommand {
+    /// The name, then its short forms; the name of the command itself works as well.
+    pub words: &'static [&'static str],
+    /// What follows the word.
+    pub argument: &'static str,
+    pub help: &'static str,
+    action: Action,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    List,
+    Open,
+    Status,
+    /// Copy the field that follows.
+    Copy,
+    Run(Command),
+}
+
+/// Makes [`LINE_COMMANDS`]; a row is: words, argument, help, `=>` action.
+macro_rules! line_commands {
+    ($([$($word:literal),+] $argument:literal $help:literal => $action:expr;)+) => {
+        pub static LINE_COMMANDS: &[LineCommand] = &[$(LineCommand {
+            words: &[$($word),+],
+            argument: $argument,
+            help: $help,
+            action: $action,
+        }),+];
+    };
+}
+
+line_commands! {
+    ["list", "l"] "" "the newest emails; an empty line: the next ones" => Action::List;
+    ["filter", "/", "f"] "QUERY" "only emails that match; without QUERY: all mail"
+        => Action::Run(Command::Filter);
+    ["open", "o", "read"] "NUMBER" "read an email of the list; its number alone does the same"
+        => Action::Open;
+    ["next", "n"] "" "read the next email" => Action::Run(Command::NextEmail);
+    ["previous", "p"] "" "read the previous email" => Action::Run(Command::PreviousEmail);
+    ["rendered", "v"] "" "the body as the recipient saw it" => Action::Run(Command::ShowRendered);
+    ["text", "t"] "" "the plain-text part" => Action::Run(Command::ShowText);
+    ["source"] "" "the html source" => Action::Run(Command::ShowSource);
+    ["raw"] "" "raw JSON, every field" => Action::Run(Command::ShowRaw);
+    ["links"] "" "links of the email with their true targets" => Action::Run(Command::Links);
+    ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
+    ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
+    ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::Run(Command::Reveal);
+    ["card", "c"] "" "all mail to the recipient; again: to the next one"
+        => Action::Run(Command::RecipientSummary);
+    ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
+    ["refresh", "r"] "" "refresh now" => Action::Run(Command::Refresh);
+    ["status"] "" "how far back mail is loaded, and whether the list is live" => Action::Status;
+    ["help", "h", "?"] "" "this help" => Action::Run(Command::Help);
+    ["quit", "q"] "" "quit; the end of the input does the same" => Action::Run(Command::Quit);
+}
+
+impl LineCommand {
+    /// Whether `word` is one of its words, or the name of its command.
+    fn has_word(&self, word: &str) -> bool {
+        let is_name = match self.action {
+            Action::Run(command) => command.spec().name == word,
+            Action::List | Action::Open | Action::Status | Action::Copy => false,
+        };
+        is_name || self.words.contains(&word)
+    }
+}
+
+/// The word that runs `command`; `None` if none does.
+pub fn word_for(command: Command) -> Option<&'static str> {
+    let mut rows = LINE_COMMANDS.iter();
+    let row = rows.find(|row| row.action == Action::Run(command))?;
+    row.words.first().copied()
+}
+
+/// The fields that can be copied: the names of their commands without `copy-`.
+pub fn copy_fields() -> impl Iterator<Item = (&'static str, Command)> {
+    let copies = COMMANDS
+        .iter()
+        .filter(|spec| spec.command != Command::CopyLink);
+    copies.filter_map(|spec| Some((spec.name.strip_prefix("copy-")?, spec.command)))
+}
+
+impl<'a> Line<'a> {
+    /// Parses a line; the error says what to type instead.
+    pub fn parse(line: &'a str) -> Result<Self, String> {
+        let line = line.trim();
+        if line.is_empty() {
+            return Ok(Self::NextPage);
+        }
+        if line.bytes().all(|byte| byte.is_ascii_digit()) {
+            return parse_number(line);
+        }
+        // A query may follow the slash without a space.
+        let end = line.find(char::is_whitespace).unwrap_or(line.len());
+        let end = if line.starts_with('/') { 1 } else { end };
+        let (word, argument) = (&line[..end], line[end..].trim());
+        if let Some(field) = word.strip_prefix("copy-") {
+            return parse_field(field);
+        }
+        let Some(row) = LINE_COMMANDS.iter().find(|row| row.has_word(word)) else {
+            let words = LINE_COMMANDS
+                .iter()
+                .flat_map(|row| row.words.iter().copied());
+            let instead = did_you_mean(word, words);
+            return Err(format!("no command {word:?}{instead}; help lists all"));
+        };
+        match row.action {
+            Action::Open => parse_number(argument),
+            Action::Copy => parse_field(argument),
+            _ if row.argument.is_empty() && !argument.is_empty() => {
+                Err(format!("{word} has no argument; type {word} alone"))
+            }
+            Action::List => Ok(Self::List),
+            Action::Status => Ok(Self::Status),
+            Action::Run(command) => Ok(Self::Run(command, argument)),
+        }
+    }
+}
+
+fn parse_number<'a>(text: &str) -> Result<Line<'a>, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number
+        .map(Line::Open)
+        .ok_or_else(|| "type the number of an email in the list, such as open 3".to_owned())
+}
+
+fn parse_field<'a>(field: &str) -> Result<Line<'a>, String> {
+    let found = copy_fields().find(|(name, _)| *name == field);
+    found.map_or_else(
+        || {
+            let names: Vec<&str> = copy_fields().map(|(name, _)| name).collect();
+            Err(format!("type copy and one of: {}", names.join(", ")))
+        },
+        |(_, command)| Ok(Line::Run(command, "")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_names_of_commands_are_parsed() {
+        for (line, parsed) in [
+            ("", Line::NextPage),
+            ("  3 ", Line::Open(3)),
+            ("open 12", Line::Open(12)),
+            ("l", Line::List),
+            (
+                "/to:ana is:trouble",
+                Line::Run(Command::Filter, "to:ana is:trouble"),
+            ),
+            ("filter  a b ", Line::Run(Command::Filter, "a b")),
+            ("/", Line::Run(Command::Filter, "")),
+            ("look-back", Line::Run(Command::LoadOlder, "")),
+            ("copy message-id", Line::Run(Command::CopyMessageId, "")),
+            ("copy-id", Line::Run(Command::CopyId, "")),
+            ("save a b.eml", Line::Run(Command::SaveEmail, "a b.eml")),
+        ] {
+            assert_eq!(Line::parse(line), Ok(parsed), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_to_type() {
+        let error = |line| Line::parse(line).unwrap_err();
+        assert_eq!(
+            error("lnks"),
+            "no command \"lnks\"; did you mean links?; help lists all"
+        );
+        assert_eq!(error("quit now"), "quit has no argument; type quit alone");
+        assert!(error("copy").starts_with("type copy and one of: id, message-id, recipient,"));
+        assert!(error("open").contains("open 3"));
+        assert_eq!(error("0"), error("open three"));
+        assert_eq!(error(&"9".repeat(40)), error("0"));
+    }
+
+    #[test]
+    fn no_word_belongs_to_two_rows() {
+        for word in LINE_COMMANDS.iter().flat_map(|row| row.words) {
+            let rows = LINE_COMMANDS.iter().filter(|row| row.has_word(word));
+            assert_eq!(rows.count(), 1, "{word}");
+        }
+    }
+}

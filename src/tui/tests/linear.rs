@@ -1,0 +1,252 @@
+//! Linear mode with typed lines against the sample mailbox over HTTP; the clock is that of the test.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use jiff::tz::TimeZone;
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::harness::{test_timer, time};
+use crate::api::Client;
+use crate::config::{Env, Flags, HistorySpan, ThemeConfig};
+use crate::error::Error;
+use crate::tui::linear::{LinearIo, LinearLoop};
+use crate::tui::{Environment, SessionFactory};
+use crate::view::{Glyphs, RenderCtx, Theme};
+
+/// A running program, whose printed text a test sees.
+struct Typist {
+    keyboard: mpsc::Sender<String>,
+    printed: watch::Receiver<String>,
+    now: watch::Sender<jiff::Timestamp>,
+}
+
+impl Typist {
+    /// Types a line and waits for the next prompt; returns what was printed.
+    async fn enter(&mut self, line: &str) -> String {
+        let before = self.printed.borrow_and_update().len();
+        self.keyboard.send(line.to_owned()).await.unwrap();
+        self.until_prompt(before).await
+    }
+
+    async fn until_prompt(&mut self, from: usize) -> String {
+        let is_next = |text: &String| text.len() > from && text.ends_with("> ");
+        let text = self.printed.wait_for(is_next).await.unwrap();
+        text[from..].trim_end_matches("> ").to_owned()
+    }
+}
+
+/// Runs the program on the sample mailbox while the test types; the input ends with the test.
+async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F) {
+    let (now, clock) = time();
+    let factory = SessionFactory {
+        flags: Flags::default(),
+        env: Env::default(),
+        clock: clock.clone(),
+        keymap: Arc::default(),
+        sample: (300, 7),
+    };
+    let mut session = factory.open_demo().unwrap();
+    session.info.backfill = HistorySpan::Off;
+    let ctx = RenderCtx {
+        theme: Theme::new(ThemeConfig::default(), None),
+        glyphs: Glyphs::spoken(false),
+        now: clock(),
+        zone: TimeZone::UTC,
+    };
+    let env = Environment::<Client> {
+        opener: Arc::new(factory),
+        timer: test_timer(Arc::new(Notify::new())),
+        clock,
+        panic_at: None,
+    };
+    let (keyboard, lines) = mpsc::channel(1);
+    let (text, printed) = watch::channel(String::new());
+    let io = LinearIo {
+        lines,
+        write: |part: &str| {
+            text.send_modify(|text| text.push_str(part));
+            Ok::<(), Error>(())
+        },
+        prompt: "> ",
+        columns: 78,
+    };
+    let mut program = LinearLoop::new(session, env, ctx, io);
+    let mut typist = Typist {
+        keyboard,
+        printed,
+        now,
+    };
+    let test = async {
+        let first = typist.until_prompt(0).await;
+        // The archive and the service answer in either order.
+        let first = first.trim_start_matches("loading the newest emails\n");
+        test(typist, first.to_owned()).await;
+    };
+    let (ended, ()) = tokio::join!(program.run(), test);
+    ended.unwrap();
+}
+
+#[tokio::test]
+async fn typed_numbers_open_rows_of_the_list() {
+    run_with(async |mut typist, first| {
+        assert_snapshot!("linear_first_page", first);
+        let second = typist.enter("").await;
+        assert!(second.starts_with("11. "), "{second}");
+        assert_eq!(second.lines().count(), 10);
+        assert_snapshot!("linear_email", typist.enter("2").await);
+        let next = typist.enter("next").await;
+        assert!(next.starts_with("email 3\nsubject: "), "{next}");
+        let text = typist.enter("text").await;
+        assert!(text.starts_with("text view"), "{text}");
+        assert!(typist.enter("previous").await.starts_with("email 2\n"));
+        assert_eq!(typist.enter("p").await.lines().next(), Some("email 1"));
+        assert_eq!(typist.enter("p").await, "this is the newest email\n");
+        assert!(
+            typist
+                .enter("list")
+                .await
+                .ends_with(&first[first.find("10. ").unwrap()..first.find("help").unwrap()])
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn filter_card_and_older_mail_are_printed() {
+    run_with(async |mut typist, _| {
+        let trouble = typist.enter("/is:trouble").await;
+        assert!(
+            trouble.starts_with("demo, filter is:trouble, "),
+            "{trouble}"
+        );
+        assert!(trouble.contains("\n1. "), "{trouble}");
+        typist.enter("1").await;
+        let card = typist.enter("card").await;
+        assert!(
+            card.contains("latest ") && card.contains("demo, filter recipient:"),
+            "{card}"
+        );
+        let none = typist.enter("filter zzzzqqqq").await;
+        assert!(
+            none.ends_with("; \"older\" searches older mail\n"),
+            "{none}"
+        );
+        let older = typist.enter("older").await;
+        assert!(
+            older.contains("searching older mail: 100 emails, since "),
+            "{older}"
+        );
+        assert!(
+            older.ends_with("nothing matches; searched 300 emails, complete\n"),
+            "{older}"
+        );
+        let all = typist.enter("/").await;
+        assert!(
+            all.starts_with("demo, all mail, 300 emails, complete, live\n1. "),
+            "{all}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn last_page_loads_older_mail() {
+    run_with(async |mut typist, _| {
+        for page in 1..30 {
+            let rows = typist.enter("").await;
+            assert!(rows.starts_with(&format!("{}. ", page * 10 + 1)), "{rows}");
+        }
+        assert_eq!(typist.enter("").await, "no more emails\n");
+        assert!(typist.enter("300").await.starts_with("email 300\n"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn new_emails_and_changes_come_before_a_prompt() {
+    run_with(async |mut typist, _| {
+        typist
+            .now
+            .send_modify(|now| *now += jiff::SignedDuration::from_mins(20));
+        let news = typist.enter("refresh").await;
+        assert!(news.contains("\nnew: "), "{news}");
+        assert!(news.contains(". now "), "{news}");
+        assert!(news.contains("list prints all\n"), "{news}");
+        assert!(!typist.enter("status").await.contains("new: "), "only once");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn codes_are_masked_until_reveal() {
+    run_with(async |mut typist, _| {
+        let found = typist.enter("/subject:\"is your Pine Notes code\"").await;
+        assert!(
+            found.contains(", ••• ••• is your Pine Notes code, "),
+            "{found}"
+        );
+        let email = typist.enter("1").await;
+        assert!(email.contains("subject: ••• ••• is your"), "{email}");
+        let refused = typist.enter("copy json").await;
+        assert!(
+            refused.ends_with("; \"reveal\" reveals them, then copy again\n"),
+            "{refused}"
+        );
+        let revealed = typist.enter("reveal").await;
+        assert!(!revealed.contains("•••"), "{revealed}");
+        let json = typist.enter("copy json").await;
+        assert!(json.starts_with("JSON, printed because the clipboard is not known here:\n{"));
+        typist.enter("2").await;
+        assert!(
+            typist.enter("1").await.contains("•••"),
+            "masked again after another email"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn email_is_saved_in_a_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.eml");
+    run_with(async |mut typist, _| {
+        typist.enter("1").await;
+        let refused = typist
+            .enter(&format!("save {}", path.with_extension("doc").display()))
+            .await;
+        assert_eq!(
+            refused,
+            "error: not saved: end the name with .eml, .html, .txt or .json\n"
+        );
+        let saved = typist.enter(&format!("save {}", path.display())).await;
+        assert_eq!(
+            saved,
+            format!("saved as {}, whole and unmasked\n", path.display())
+        );
+    })
+    .await;
+    assert!(path.exists());
+}
+
+#[tokio::test]
+async fn errors_are_one_line_with_what_to_do() {
+    run_with(async |mut typist, _| {
+        for (line, error) in [
+            ("links", "no email is open; type its number first"),
+            (
+                "77",
+                "the last printed email is 10; an empty line prints more",
+            ),
+            (
+                "stauts",
+                "no command \"stauts\"; did you mean status?; help lists all",
+            ),
+        ] {
+            assert_eq!(typist.enter(line).await, format!("error: {error}\n"));
+        }
+        assert_snapshot!("linear_help", typist.enter("help").await);
+        assert_snapshot!("linear_status", typist.enter("status").await);
+    })
+    .await;
+}

@@ -1,0 +1,267 @@
+//! Formats a model as lines of text for a screen reader or a terminal that cannot move its cursor.
+//!
+//! No symbol, no colour and no alignment carries meaning. `tui/linear.rs` prints the lines.
+
+use ratatui::text::Line;
+
+use super::prompt::parse_input;
+use super::reader::{build_header_line, describe_body};
+use super::recipient::build_lines;
+use super::render_ctx::RenderCtx;
+use super::status_bar::{build_service_state, format_count, format_coverage, format_filter_check};
+use crate::app::email_header::HeaderLine;
+use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
+use crate::app::{Command, Focus, Model, StorageMode, is_stale};
+use crate::archive::EmailRow;
+use crate::error::Error;
+use crate::mail::{ApiTime, NO_SUBJECT, Status};
+use crate::text::format::plural;
+use crate::text::width::wrap;
+
+pub use super::status_bar::format_load_older;
+
+/// Formats a row as `bounced, to ana@example.com, Reset your password, today 21:30`.
+pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
+    let summary = &row.summary;
+    let mut parts = vec![format_status(row, ctx)];
+    let first = summary.to.first();
+    let mut to = first.map_or_else(
+        || "no recipient".to_owned(),
+        |to| format!("to {}", to.email),
+    );
+    if let Some(why) = first.and_then(|to| to.lookalike_warning()) {
+        to = format!("{to} (look-alike: {why})");
+    }
+    if row.to_count > 1 {
+        to = format!("{to} and {} more", row.to_count - 1);
+    }
+    parts.push(to);
+    parts.push(match &*model.shown_subject(row) {
+        "" => NO_SUBJECT.to_owned(),
+        subject => subject.to_owned(),
+    });
+    parts.push(match &summary.scheduled {
+        Some(due) if summary.status == Status::Scheduled => {
+            format!("due {}", format_day_and_clock(due, ctx))
+        }
+        _ => format_day_and_clock(&summary.created, ctx),
+    });
+    parts.join(", ")
+}
+
+/// Formats a status with what must be known beside it: `delivered as of 3 May`.
+fn format_status(row: &EmailRow, ctx: &RenderCtx) -> String {
+    let label = row.summary.status.label();
+    match row.missing {
+        Some(_) => format!("{label}, deleted by the service"),
+        None if is_stale(row, ctx.now) => format!("{label} {}", ctx.format_as_of(row.confirmed_at)),
+        None => label.to_owned(),
+    }
+}
+
+fn format_day_and_clock(time: &ApiTime, ctx: &RenderCtx) -> String {
+    let Some(at) = time.parsed else {
+        return time.raw.to_string();
+    };
+    let day = ctx.format_day(Some(at.to_zoned(ctx.zone.clone()).date()));
+    format!("{day} {}", ctx.format_clock(time))
+}
+
+/// Formats what the list shows: `acme, all mail, 300 emails since 3 May, live`.
+pub fn format_title(model: &Model, ctx: &RenderCtx) -> String {
+    let mut parts = vec![model.session.profile.clone(), format_view(model)];
+    parts.extend(format_count(model, ctx));
+    parts.extend(format_filter_check(model, ctx));
+    parts.push(format_state(model, ctx));
+    parts.join(", ")
+}
+
+fn format_view(model: &Model) -> String {
+    match model.list.filter.text() {
+        "" => "all mail".to_owned(),
+        text => format!("filter {text}"),
+    }
+}
+
+/// Formats the state of the list: `live`, `offline since 14:02, as of 13:58`.
+pub fn format_state(model: &Model, ctx: &RenderCtx) -> String {
+    let separator = format!(" {} ", ctx.glyphs.separator);
+    build_service_state(model, ctx, u16::MAX)
+        .content
+        .replace(&separator, ", ")
+}
+
+/// Explains an empty list, or an end of it.
+pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String> {
+    let list = &model.list;
+    let hint = |text: &str| {
+        if model.can_load_older() {
+            let keymap = &model.session.keymap;
+            keymap.with_hint(text, Focus::List, Command::LoadOlder, "searches older mail")
+        } else {
+            text.to_owned()
+        }
+    };
+    let error = model.service.unavailable.as_ref();
+    let error = list.error().or(error).or(model.service.error.as_ref());
+    match error {
+        Some(error) if is_empty && (list.filter.is_empty() || list.error().is_some()) => {
+            vec![format_error(error)]
+        }
+        _ if !is_empty => vec![hint("no more emails")],
+        _ if list.filter.is_empty() => vec!["nothing was sent yet".to_owned()],
+        _ => {
+            let all = list.archive_total.unwrap_or_default();
+            let coverage = format_coverage(model, ctx);
+            let searched = plural(all, "email");
+            vec![hint(&format!(
+                "nothing matches; searched {searched}{coverage}"
+            ))]
+        }
+    }
+}
+
+/// Formats an error on one line with what to do.
+pub fn format_error(error: &Error) -> String {
+    match error.hint.as_str() {
+        "" => format!("error: {}", error.message),
+        hint => format!("error: {}; {hint}", error.message),
+    }
+}
+
+/// Formats the head of the selected email.
+pub fn format_head(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+    let Some(row) = model.list.selected() else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for line in model.reader.header(row) {
+        lines.push(match &line {
+            HeaderLine::Subject(subject) if subject.is_empty() => NO_SUBJECT.to_owned(),
+            HeaderLine::Subject(subject) => format!("subject: {subject}"),
+            HeaderLine::ViewBar(_) => continue,
+            line => format_header_line(line, row, model, ctx),
+        });
+    }
+    lines
+}
+
+/// Formats `to: ana@example.com`; further lines of a field are indented.
+fn format_header_line(line: &HeaderLine, row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
+    let text = build_header_line(line, row, model, usize::from(u16::MAX), ctx);
+    match text.spans.as_slice() {
+        [label, value] if !matches!(line, HeaderLine::Status { .. }) => {
+            match label.content.trim() {
+                "" => format!("  {}", value.content),
+                label => format!("{label}: {}", value.content),
+            }
+        }
+        _ => plain(&text),
+    }
+}
+
+/// Formats the body of the selected email in the current view, and before it what is known about it.
+pub fn format_body(model: &Model) -> Vec<String> {
+    let Some(body) = model.body() else {
+        return Vec::new();
+    };
+    let mut about = vec![format!("{} view", model.reader.view.label())];
+    about.extend(describe_body(body));
+    let mut lines = vec![about.join(", "), String::new()];
+    lines.extend(
+        body.lines
+            .iter()
+            .map(|line| line.text().trim_end().to_owned()),
+    );
+    lines
+}
+
+/// Formats the items of the open list, such as the links of the email.
+pub fn format_choices(model: &Model) -> Vec<String> {
+    let Some(chooser) = model.chooser else {
+        return Vec::new();
+    };
+    let items = model.chooser_items(chooser).into_iter();
+    items
+        .map(|item| {
+            format!(
+                "{}. {}, {}",
+                item.lead,
+                item.label,
+                item.detail.replace("  ", ", ")
+            )
+        })
+        .collect()
+}
+
+/// Formats the card of a recipient.
+pub fn format_card(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+    let Some(address) = &model.recipient_card else {
+        return Vec::new();
+    };
+    let lines = build_lines(address.text(), model, ctx, usize::from(u16::MAX), u16::MAX);
+    let lines = lines.iter().map(|line| {
+        let text = plain(line);
+        let parts = text.split("  ").map(str::trim);
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    });
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// Formats where mail is kept, how far back it is loaded, and whether the list is live.
+pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+    let storage = match &model.session.storage {
+        StorageMode::InFile(file) => format!("kept in {file}"),
+        StorageMode::InMemory => "not kept on disk".to_owned(),
+        StorageMode::Unavailable(error) => format!("not kept on disk: {}", error.message),
+        StorageMode::ReadOnly(error) => format!("read-only: {}", error.message),
+    };
+    let mut mail = vec![format_view(model)];
+    mail.extend(format_count(model, ctx));
+    mail.extend(format_filter_check(model, ctx));
+    let mut state = vec![format_state(model, ctx)];
+    if let Some(at) = model.service.as_of {
+        state.push(format!("last refresh {}", ctx.format_date_time(at)));
+    }
+    let mut lines = vec![
+        format!("{}, {storage}", model.session.profile),
+        mail.join(", "),
+        state.join(", "),
+    ];
+    let error = model.service.unavailable.as_ref();
+    lines.extend(error.or(model.service.error.as_ref()).map(format_error));
+    lines
+}
+
+/// Formats why the prompt has refused its text.
+pub fn format_rejection(model: &Model) -> Option<String> {
+    let prompt = model.prompt.as_ref()?;
+    Some(parse_input(prompt, model).1?.message)
+}
+
+/// Formats the commands, each with its words and what it does.
+pub fn format_help(columns: u16) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in LINE_COMMANDS {
+        let (name, short) = row.words.split_at(1);
+        let mut usage = name[0].to_owned();
+        if !row.argument.is_empty() {
+            usage = format!("{usage} {}", row.argument);
+        }
+        if !short.is_empty() {
+            usage = format!("{usage} (or {})", short.join(" or "));
+        }
+        lines.push(format!("{usage}: {}", row.help));
+    }
+    let fields: Vec<&str> = copy_fields().map(|(name, _)| name).collect();
+    lines.push(format!("FIELD is one of: {}", fields.join(", ")));
+    lines
+        .iter()
+        .flat_map(|line| wrap(line, usize::from(columns)))
+        .collect()
+}
+
+fn plain(line: &Line) -> String {
+    line.to_string().trim().to_owned()
+}

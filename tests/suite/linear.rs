@@ -1,0 +1,69 @@
+//! Linear mode of the binary, through pipes and on a dumb terminal.
+
+use std::fs;
+
+use crate::harness::process::Sentbox;
+use crate::terminal::{SENTBOX, Session};
+
+fn stdout(sentbox: &Sentbox, line: &str, input: &str) -> String {
+    let output = sentbox.run_with_input(line, input);
+    assert!(output.status.success(), "{}", sentbox.shown(&output));
+    assert!(output.stderr.is_empty(), "{}", sentbox.shown(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn typed_lines_run_the_program_through_pipes() {
+    let text = stdout(
+        &Sentbox::new(),
+        "demo --emails 300 --linear --color always",
+        "/ is:trouble\n1\ncopy id\nnonsense\nquit\nlist\n",
+    );
+    assert!(!text.contains(['\u{1b}', '\r', '>']), "{text:?}");
+    assert!(text.contains("\ndemo, filter is:trouble, "), "{text}");
+    assert!(text.contains("\nemail 1\nsubject: "), "{text}");
+    assert!(
+        text.ends_with("error: no command \"nonsense\"; help lists all\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn configuration_makes_linear_mode_the_default() {
+    let sentbox = Sentbox::new();
+    let folder = sentbox.home().join(".config/sentbox");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), "accessible = true\n").unwrap();
+    let text = stdout(&sentbox, "demo --emails 10", "");
+    assert!(
+        text.contains("\n1. ") && text.ends_with("help lists the commands\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn missing_key_and_dead_service_are_errors() {
+    let output = Sentbox::new().run_with_input("--linear", "");
+    assert_eq!(output.status.code(), Some(3));
+    let unreachable = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_test_1234")
+        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let text = stdout(&unreachable, "--linear", "status\n");
+    assert!(text.contains("offline since "), "{text}");
+    assert!(text.contains("\nerror: "), "{text}");
+}
+
+#[test]
+fn dumb_terminal_has_a_prompt_and_lines() {
+    let arguments = ["demo", "--emails", "300"];
+    let mut session = Session::start(SENTBOX, &arguments, &[("TERM", "dumb")], (100, 40));
+    session.until("the prompt", |screen| {
+        screen.contains("\n1. ") && screen.trim_end().ends_with("\n>")
+    });
+    session.press("3\r");
+    session.until("the email", |screen| {
+        screen.contains("> 3\nemail 3\nsubject: ")
+    });
+    session.press("quit\r");
+    assert!(session.child.wait().unwrap().success());
+}
