@@ -94,7 +94,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 8] = [
+const TOP_LEVEL_KEYS: [&str; 9] = [
     "default_profile",
     "profiles",
     "views",

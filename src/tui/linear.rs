@@ -218,7 +218,9 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
                 LoopEffect::Redraw
                 | LoopEffect::Suspend
                 | LoopEffect::CaptureMouse(_)
-                | LoopEffect::RunCommand(_) => {}
+                | LoopEffect::RunCommand(_)
+                // Each changed status is printed as a line.
+                | LoopEffect::Notify(..) => {}
             }
         }
         self.ctx.now = self.model.now.timestamp();
