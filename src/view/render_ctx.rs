@@ -229,7 +229,7 @@ impl Glyphs {
         separator: "·",
         breadcrumb: "▸",
         changed: "•",
-        watched: "◆",
+        watched: "»",
         deleted: "†",
         warning: "⚠",
         mask: "•",

@@ -101,7 +101,7 @@ async fn watched_email_rings_the_bell_when_it_settles() {
         it.screen()
     );
     let id = EmailId::new(it.selected());
-    assert!(it.screen().contains('◆'), "{}", it.screen());
+    assert!(it.screen().contains('»'), "{}", it.screen());
     it.press("G g g").await;
     let mut reports = Vec::new();
     for _ in 0..40 {

@@ -70,6 +70,7 @@ const SETUPS: &[Setup] = &[
     || after("g v j"),
     || after("o j"),
     || after("j x V j"),
+    || after("j j . A j"),
     || after("? Ctrl-d Ctrl-d"),
     || after("/ type:one_two_three Left Left Left Left"),
     || after("/ type:status: Down Down"),
