@@ -70,6 +70,13 @@ pub struct ListingPage {
     pub requested: RequestTime,
 }
 
+impl ListingPage {
+    /// Whether it shows that the service lists no email at all.
+    pub(crate) fn is_empty_listing(&self) -> bool {
+        self.items.is_empty() && matches!(self.position, PagePosition::Top | PagePosition::Bottom)
+    }
+}
+
 /// What a page continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagePosition {

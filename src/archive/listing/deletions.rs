@@ -1,8 +1,9 @@
 //! Marks mail that the service no longer lists. It stays in the archive, and the list shows the mark.
 //!
 //! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a page
-//! contains its neighbours on both sides (or the end of the listing on one) and not the email. A page
-//! that contradicts the known order proves nothing. An email that is listed again loses its mark.
+//! contains its neighbours on both sides (or the end of the listing on one) and not the email. An empty
+//! first page has both ends of the listing. A page that contradicts the known order proves nothing. An
+//! email that is listed again loses its mark.
 //!
 //! A retrieve alone contradicts the page that contained the email, so that deletion is *unconfirmed*:
 //! the email counts as listed until a page that should contain it has been fetched again.
@@ -150,8 +151,10 @@ impl Archive {
             if sql::execute(tx, query, [bottom])? > 0 {
                 self.connections.mark_changed();
                 sql::execute(tx, "DELETE FROM covered_range WHERE top > ?1", [bottom])?;
-                if let Some(oldest) = oldest {
-                    mark_missing_below(tx, oldest, request)?;
+                if let Some(oldest) = oldest
+                    && let Some(key) = coverage::find_listed(tx, oldest)?
+                {
+                    mark_missing_below(tx, key, request)?;
                 }
             }
             Ok(())
@@ -202,15 +205,19 @@ pub(crate) fn mark_missing_between(
     }
 }
 
-/// Marks what is older than `oldest`, the oldest email that the service lists.
-fn mark_missing_below(tx: &Transaction, oldest: &EmailId, request: RequestTime) -> Result<()> {
+/// Marks the listed rows below `key`, of which a response has shown that the service lists none.
+pub(crate) fn mark_missing_below(
+    tx: &Transaction,
+    key: SortKey,
+    request: RequestTime,
+) -> Result<()> {
     let query = concat!(
         "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 \
-         WHERE listed AND sort_key > (SELECT sort_key FROM mail WHERE id = ?1 AND listed) AND ",
+         WHERE listed AND sort_key > ?1 AND ",
         latest_response_seq!(),
         " < ?3"
     );
-    let params = params![oldest, request.micros(), request.seq];
+    let params = params![key, request.micros(), request.seq];
     if sql::execute(tx, query, params)? > 0 {
         coverage::shrink_ranges(tx)?;
     }

@@ -8,10 +8,9 @@ use std::collections::HashSet;
 
 use rusqlite::{Transaction, params};
 
-use super::RequestTime;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, MergedRange};
-use super::{confirmations, deletions, position};
+use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
 use crate::archive::storage::sql;
@@ -79,6 +78,9 @@ impl Archive {
                 ..MergeResult::default()
             };
             store_rows(tx, page, &emails, &mut result)?;
+            if page.is_empty_listing() {
+                deletions::mark_missing_below(tx, TOP, request)?;
+            }
             if placed.in_order {
                 deletions::mark_missing_between(tx, page, &emails)?;
                 confirm_page(tx, request, &emails)?;
@@ -199,11 +201,10 @@ fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Resu
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
     })?;
     let (oldest_first, max_page_len, is_empty) = before;
-    let is_first = matches!(page.position, PagePosition::Top | PagePosition::Bottom);
     let after = (
         page.oldest_first,
         max_page_len.max(i64::try_from(page_len).unwrap_or(i64::MAX)),
-        page_len == 0 && (is_first || is_empty),
+        page.is_empty_listing() || (page_len == 0 && is_empty),
     );
     if oldest_first != page.oldest_first {
         tx.execute_batch(

@@ -243,6 +243,24 @@ fn expired_end_of_the_listing_is_noticed() {
 }
 
 #[test]
+fn emptied_mailbox_leaves_nothing_listed_or_due() {
+    let env = RecheckEnv::new(120);
+    env.full_sync();
+    env.advance(11 * MINUTE);
+    env.sim.state().mails.clear();
+    env.recheck(env.everything());
+    assert_eq!(env.wrong(), Vec::<String>::new());
+    env.sim.state().arrive(3);
+    env.full_sync();
+    let listed = env
+        .rows()
+        .iter()
+        .filter(|row| row.missing.is_none())
+        .count();
+    assert_eq!((listed, env.wrong()), (3, Vec::new()));
+}
+
+#[test]
 fn unconfirmed_deletion_is_decided_by_its_page() {
     let env = RecheckEnv::new(250);
     env.full_sync();
