@@ -197,8 +197,8 @@ impl<S: EmailApi> Engine<S> {
         })
     }
 
-    /// Reads the page that begins at row `start`; false if its statuses could not be confirmed,
-    /// because the service knows none of the rows above it.
+    /// Reads the page that begins at row `start`; false if its statuses could not be confirmed: the
+    /// service knows none of the rows above it, or an item of the page is unreadable.
     async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
@@ -232,8 +232,10 @@ impl<S: EmailApi> Engine<S> {
             return Ok(merged.range.is_some());
         }
         // The listing begins here, or the service knows none of these cursors.
-        report.merge(self.run(Goal::Refresh, |_| ()).await?);
-        Ok(is_near_top)
+        let refreshed = self.run(Goal::Refresh, |_| ()).await?;
+        let is_readable = refreshed.unreadable == 0;
+        report.merge(refreshed);
+        Ok(is_near_top && is_readable)
     }
 
     /// Retrieves one email. Its absence from the service confirms it too.

@@ -261,6 +261,16 @@ fn emptied_mailbox_leaves_nothing_listed_or_due() {
 }
 
 #[test]
+fn recheck_ends_with_unreadable_newest_page() {
+    let env = RecheckEnv::new(120);
+    env.full_sync();
+    env.advance(11 * MINUTE);
+    env.sim.state().unreadable_id = Some("mail-118");
+    let requests = env.recheck(env.everything());
+    assert!(requests <= 6, "{requests}");
+}
+
+#[test]
 fn unconfirmed_deletion_is_decided_by_its_page() {
     let env = RecheckEnv::new(250);
     env.full_sync();
