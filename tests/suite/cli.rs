@@ -490,7 +490,10 @@ fn generated_documents_name_all_commands() {
           --jsonl            Print one JSON object a line, and errors as JSON
           --color <WHEN>     Style the output [default: auto] [possible values: auto, always, never]
           --ascii            Draw with ASCII alone
+          --linear           Print lines and read typed commands, for screen readers and terminals that
+                             cannot move the cursor
           --in-memory        Keep nothing on disk
+          --reveal           Show one-time codes and links that work once
           --rate <N>         Requests a second, shared with what your team sends
           --ca-file <FILE>   Trust the certificates in this file, too
           --utc              Show and read times in UTC

@@ -279,7 +279,9 @@ fn browse_open_resize_quit() {
     session.press("?");
     session.until("the help", |screen| screen.contains("In the list"));
     session.press("\u{1b}");
-    session.until("the list again", |screen| screen.contains("Enter read"));
+    session.until("the list again", |screen| {
+        screen.contains("Enter read") && !screen.contains("In the list")
+    });
     session.press("q");
     assert_eq!(session.end().0, 0);
 }

@@ -71,6 +71,8 @@ fn check(text: &str, what: &[&str]) {
     };
     // A line of progress is taken back by our own sequence.
     let foreign = text.replace("\r\x1b[K", "\r");
+    // `doctor` asks the terminal for its background and its device attributes.
+    let foreign = foreign.replace("\x1b]11;?\x07\x1b[c", "");
     assert!(
         !foreign.chars().any(|c| acts(&c)),
         "{what:?} wrote {text:?}"
