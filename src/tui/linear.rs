@@ -251,8 +251,8 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             Ok(Line::NextPage) => self.print_next_page().await,
             Ok(Line::List) => self.print_first_page().await,
             Ok(Line::Open(number)) => self.open(number).await,
-            Ok(Line::Status) => self.print_all(format_status_lines(&self.model, &self.ctx)),
-            Ok(Line::Run(Command::Help, _)) => self.print_all(format_help(self.io.columns)),
+            Ok(Line::Status) => self.print_all(&format_status_lines(&self.model, &self.ctx)),
+            Ok(Line::Run(Command::Help, _)) => self.print_all(&format_help(self.io.columns)),
             Ok(Line::Run(command, argument)) => self.run_command(command, argument).await,
         }
     }
@@ -274,7 +274,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             self.print(&format!(
                 "{what}, printed because the clipboard is not known here:"
             ))?;
-            return self.print_all(text.lines().map(str::to_owned).collect());
+            return text.lines().try_for_each(|line| self.print(line));
         }
         if let Some(notice) = &notice {
             self.print(notice)?;
@@ -288,12 +288,12 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         match command {
             Command::Filter => self.print_first_page().await,
             Command::RecipientSummary if self.model.recipient_card.is_some() => {
-                self.print_all(format_card(&self.model, &self.ctx))?;
+                self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
             }
             Command::LoadOlder => self.print_next_page().await,
             Command::Links => {
-                self.print_all(format_choices(&self.model))?;
+                self.print_all(&format_choices(&self.model))?;
                 match self.model.chooser {
                     Some(_) => self.handle(Message::Command(Command::CloseLayer)),
                     None => Ok(()),
@@ -303,7 +303,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             Command::NextEmail | Command::PreviousEmail if notice.is_some() => Ok(()),
             Command::NextEmail | Command::PreviousEmail => self.print_email(),
             Command::ShowRendered | Command::ShowText | Command::ShowSource | Command::ShowRaw => {
-                self.print_all(format_body(&self.model))
+                self.print_all(&format_body(&self.model))
             }
             Command::Reveal => self.print_email(),
             _ => Ok(()),
@@ -392,7 +392,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         let rows = self.model.list.rows();
         let page: Vec<EmailRow> = rows.iter().skip(start).take(PAGE_ROWS).cloned().collect();
         if page.is_empty() {
-            return self.print_all(format_end(&self.model, start == 0, &self.ctx));
+            return self.print_all(&format_end(&self.model, start == 0, &self.ctx));
         }
         for row in page {
             let text = format_row(&row, &self.model, &self.ctx);
@@ -412,8 +412,8 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if let Some(index) = self.printed.iter().position(is_selected) {
             self.print(&format!("email {}", index + 1))?;
         }
-        self.print_all(format_head(&self.model, &self.ctx))?;
-        self.print_all(format_body(&self.model))
+        self.print_all(&format_head(&self.model, &self.ctx))?;
+        self.print_all(&format_body(&self.model))
     }
 
     /// Prints what has changed since the last prompt: statuses, new emails, the state of the service.
@@ -443,14 +443,14 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if std::mem::replace(&mut self.is_failing, is_failing) != is_failing {
             lines.push(format_state(model, ctx));
         }
-        self.print_all(lines)
+        self.print_all(&lines)
     }
 
     fn print_error(&mut self, text: &str) -> Result<(), E> {
         self.print(&format!("error: {text}"))
     }
 
-    fn print_all(&mut self, lines: Vec<String>) -> Result<(), E> {
+    fn print_all(&mut self, lines: &[String]) -> Result<(), E> {
         lines.iter().try_for_each(|line| self.print(line))
     }
 

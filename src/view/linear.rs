@@ -14,7 +14,7 @@ use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::{Command, Focus, Model, StorageMode, is_stale};
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::mail::{ApiTime, NO_SUBJECT, Status};
+use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
 use crate::text::format::plural;
 use crate::text::width::wrap;
 
@@ -29,7 +29,7 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
         || "no recipient".to_owned(),
         |to| format!("to {}", to.email),
     );
-    if let Some(why) = first.and_then(|to| to.lookalike_warning()) {
+    if let Some(why) = first.and_then(Address::lookalike_warning) {
         to = format!("{to} (look-alike: {why})");
     }
     if row.to_count > 1 {
