@@ -17,6 +17,7 @@ pub mod email_header;
 mod export;
 mod freshness;
 pub mod help;
+mod hints;
 mod history;
 pub mod keymap;
 mod layout;

@@ -1,7 +1,9 @@
 //! Snapshots of screens at common sizes.
 
 mod commands;
+mod looks;
 mod parts;
+mod rows;
 
 use std::fmt::Write as _;
 
@@ -18,7 +20,6 @@ use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
-use ratatui::style::Modifier;
 
 fn render_ctx() -> RenderCtx {
     RenderCtx {
@@ -489,48 +490,6 @@ fn plain_ctx() -> RenderCtx {
 }
 
 #[test]
-fn ascii_symbols_are_on_every_screen() {
-    let mut mailbox = Mailbox::of(200);
-    mailbox.older_pages = 1;
-    mailbox.html = Some(
-        "<p>Your verification code is 482913.</p><hr><ul><li>one</li></ul><blockquote>two</blockquote>\
-         <p><a href='https://example.com/a'>a</a></p><table><tr><td>3</td><td>4</td></tr></table>\
-         <img src='https://example.com/i.png' alt='A picture with a text that goes on and on and on and on'>"
-            .into(),
-    );
-    for (width, height) in [(160, 45), (80, 24), (40, 12)] {
-        let mut world = World::at_rest(width, height, mailbox.clone());
-        for keys in [
-            "j Enter", "Z", "[", "[", "[", "q", "j", "V j", "t", "c", "q", "?", "q", "b", "G", "/",
-            "s t a", "Enter", "2", "g v", "q", "W", "Esc", "g p", "q", "g d", "Esc", ":", "Esc",
-            "Enter o", "q", "P", "y", "Esc", "@", "Esc", "S", "x",
-        ] {
-            world.press(keys).settle();
-            let shown = text(&terminal(&world, &plain_ctx()));
-            assert!(shown.is_ascii(), "{keys} at {width}x{height}:\n{shown}");
-        }
-    }
-    let shown = text(&terminal(&setting_up(80, 24), &plain_ctx()));
-    assert!(shown.is_ascii(), "{shown}");
-}
-
-#[test]
-fn states_show_without_colours() {
-    let mut world = World::at_rest(160, 24, varied());
-    world.press("/").write("rece").press("Enter").settle();
-    let terminal = terminal(&world, &plain_ctx());
-    let cells = |modifier: Modifier| -> String {
-        let cells = terminal.backend().buffer().content.iter();
-        let cells = cells.filter(|cell| cell.modifier.contains(modifier));
-        cells.map(ratatui::buffer::Cell::symbol).collect()
-    };
-    assert_eq!(cells(Modifier::REVERSED), "ana.lopez@example.com");
-    assert!(cells(Modifier::UNDERLINED).contains("rece"));
-    let shown = text(&terminal);
-    assert!(shown.contains(">ok delivered"), "{shown}");
-}
-
-#[test]
 fn banner_names_file_and_line_until_a_key() {
     let mut start = session();
     start.theme_errors = vec![
@@ -546,16 +505,6 @@ fn banner_names_file_and_line_until_a_key() {
     assert_eq!(world.model.list.selected(), selected.as_ref());
     world.press("j");
     assert_ne!(world.model.list.selected(), selected.as_ref());
-}
-
-#[test]
-fn quit_key_works_under_a_banner() {
-    let mut start = session();
-    start.theme_errors = vec!["config.toml:1: expected a table".to_owned()];
-    let mut world = World::start((40, 12), start, varied());
-    world.settle();
-    world.press("Ctrl-c");
-    assert!(world.exit.is_some());
 }
 
 #[test]
@@ -632,62 +581,6 @@ fn recipient_summary_shows_bounces_and_reason() {
 }
 
 #[test]
-fn log_in_cursor_is_on_low_screens_in_the_form() {
-    let mut world = setting_up(80, 4);
-    world.press("Enter").settle();
-    let terminal = terminal(&world, &render_ctx());
-    let cursor = terminal.backend().cursor_position();
-    let lines = text(&terminal);
-    let row = lines.lines().nth(usize::from(cursor.y)).unwrap();
-    assert!(row.trim_start().starts_with("key"), "{cursor}\n{lines}");
-}
-
-#[test]
-fn date_beyond_the_calendar_is_rejected_in_words() {
-    let mut world = World::at_rest(80, 24, varied());
-    world
-        .press("g d")
-        .write("99999999d")
-        .press("Enter")
-        .settle();
-    assert!(screen(&world).contains("not a date; examples:"));
-}
-
-/// Each script has clusters whose width depends on what measures them.
-#[test]
-fn times_are_aligned_beside_every_script() {
-    let subjects = [
-        "سلام لا إله إلا الله",
-        "नमस्ते दुनिया क्षत्रिय",
-        "สวัสดีครับ น้ำ",
-        "🇩🇪🇫🇷 👩‍💻 👍🏽 ok",
-        "e\u{301}a\u{308}o\u{302} combined",
-        "שלום עולם",
-        "ご注文の確認 안녕하세요",
-    ];
-    let mut mailbox = varied();
-    for (row, subject) in mailbox.rows.iter_mut().zip(subjects) {
-        row.summary.subject = crate::mail::SafeText::new(subject);
-    }
-    for width in 20..=200 {
-        let world = World::at_rest(width, 45, mailbox.clone());
-        let terminal = terminal(&world, &render_ctx());
-        let buffer = terminal.backend().buffer();
-        let list = world.model.layout().list;
-        for y in list.rows().map(|row| row.y) {
-            let mut x = list.left();
-            while x < list.right() {
-                let columns = unicode_width::UnicodeWidthStr::width(buffer[(x, y)].symbol());
-                x += u16::try_from(columns).unwrap().max(1);
-            }
-            assert_eq!(x, list.right(), "{width}, row {y}");
-        }
-        let shown = text(&terminal);
-        assert!(shown.contains("09:41"), "{width}\n{shown}");
-    }
-}
-
-#[test]
 fn typed_columns_are_shown_at_once() {
     let mut world = World::at_rest(120, 20, varied());
     world.press("g c").settle();
@@ -701,19 +594,4 @@ fn typed_columns_are_shown_at_once() {
     }
     world.write("domain subject").press("Enter").settle();
     insta::assert_snapshot!(screen(&world));
-}
-
-#[test]
-fn lookalike_addresses_are_marked() {
-    let mut mailbox = varied();
-    mailbox.rows[0].summary.to = vec![crate::mail::Address::parse("billing@\u{430}pple.example")];
-    for (width, height) in [(160, 20), (80, 24)] {
-        let world = World::at_rest(width, height, mailbox.clone());
-        let shown = screen(&world);
-        assert!(shown.contains("\u{430}pple.example ⚠"), "{shown}");
-        assert!(
-            shown.contains("(look-alike: mixes letters of two"),
-            "{shown}"
-        );
-    }
 }

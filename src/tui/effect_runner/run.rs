@@ -1,109 +1,24 @@
-//! `EffectRunner`: turns each effect into exactly one later message.
+//! What each effect does: the work, and the message with its result.
 
-use std::future::Future;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::DropGuard;
-
-use super::desktop;
-use super::queries::{
-    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses, count_changes,
-    count_missing_bodies, export_batch, fetch_bodies, load_changes, load_counts, load_email,
-    load_email_and_history, load_recipient_summary, load_statistics, message_of_joined,
-    no_key_error, refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
-};
-use super::session::{Environment, OpenedSession, Session};
-use super::state_files::not_kept_error;
-use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
-use crate::app::session::OpenOutcome;
-use crate::app::{Effect, Message, RequestId, RequestKind, StateRecord, TimerKind, find_matches};
-use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
+use super::EffectRunner;
+use crate::api::{EmailApi, Priority, RequestHandle};
+use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
 use crate::query::{Query, complete};
-use crate::sync::Engine;
-
-/// The shortest time between two reads of what other processes store, so that the screen does not
-/// follow a sync page by page.
-const WATCH_PAUSE: Duration = Duration::from_millis(500);
-
-/// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
-/// that nothing is running, and a task that panics is noticed.
-pub struct EffectRunner<S: EmailApi> {
-    env: Arc<Environment<S>>,
-    session: Session<S>,
-    render_cache: Arc<Mutex<RenderCache>>,
-    // Guards of the running searches: a newer search, or the end of the session, cancels them.
-    window_guard: Option<DropGuard>,
-    count_guard: Option<DropGuard>,
-    recipient_guard: Option<DropGuard>,
-    change_guard: Option<DropGuard>,
-    statistics_guard: Option<(RequestId, DropGuard)>,
-    match_guard: Option<DropGuard>,
-    suggestion_guard: Option<DropGuard>,
-    mark_guard: Option<DropGuard>,
-    export_guard: Option<DropGuard>,
-    current_query: Arc<Query>,
-    /// Work that the user waits for.
-    interactive: JoinSet<Message>,
-    /// Other requests.
-    background: JoinSet<Message>,
-    debounce: JoinSet<Message>,
-    timers: JoinSet<Message>,
-    /// Waits for other processes that change the archive.
-    watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
-    opening: JoinSet<(RequestId, Result<OpenedSession<S>, Error>)>,
-    /// The session that was opened last, until the model switches to it.
-    opened: Option<(RequestId, Box<Session<S>>)>,
-    /// Requests to the service that can still be cancelled.
-    requests: Vec<(RequestKind, RequestId, RequestHandle)>,
-}
+use crate::tui::desktop;
+use crate::tui::queries::{
+    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses, count_changes,
+    count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
+    load_email_and_history, load_recipient_summary, load_statistics, refresh, renew,
+    to_backfill_update, to_status_check_step, to_sync_update,
+};
+use crate::tui::state_files::not_kept_error;
 
 impl<S: EmailApi> EffectRunner<S> {
-    pub(super) fn new(session: Session<S>, env: Arc<Environment<S>>) -> Self {
-        let mut watch = JoinSet::new();
-        if let Some(mut notices) = session.archive.watch_peers() {
-            watch.spawn(async move {
-                let arrived = notices.next().await;
-                (notices, arrived)
-            });
-        }
-        let mut background = JoinSet::new();
-        if session.archive.read_only_reason().is_some() {
-            // Without a refresh, nothing else loads the coverage.
-            background.spawn(load_changes(
-                session.archive.clone(),
-                session.engine.clone(),
-            ));
-        }
-        Self {
-            env,
-            session,
-            render_cache: Arc::default(),
-            window_guard: None,
-            count_guard: None,
-            recipient_guard: None,
-            change_guard: None,
-            statistics_guard: None,
-            match_guard: None,
-            suggestion_guard: None,
-            mark_guard: None,
-            export_guard: None,
-            current_query: Arc::new(Query::match_all()),
-            interactive: JoinSet::new(),
-            background,
-            debounce: JoinSet::new(),
-            timers: JoinSet::new(),
-            watch,
-            opening: JoinSet::new(),
-            opened: None,
-            requests: Vec::new(),
-        }
-    }
-
     /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
         let archive = self.session.archive.clone();
@@ -450,184 +365,5 @@ impl<S: EmailApi> EffectRunner<S> {
                 });
             }
         }
-    }
-
-    /// Starts a request to the service. It ends in a message of its own if it is cancelled first.
-    fn request_service<T: Send + 'static, F>(
-        &mut self,
-        kind: RequestKind,
-        request: RequestId,
-        handle: impl Into<RequestHandle>,
-        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
-        message: fn(RequestId, Result<T, Error>) -> Message,
-    ) where
-        F: Future<Output = Result<T, Error>> + Send,
-    {
-        let handle = handle.into();
-        let engine = self.start_request(kind, request, &handle);
-        let tasks = match kind {
-            RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,
-            RequestKind::Refresh if !handle.priority().is_background() => &mut self.interactive,
-            _ => &mut self.background,
-        };
-        tasks.spawn(async move {
-            let result = send(engine).await;
-            if result.is_err() && handle.is_cancelled() {
-                Message::RequestCancelled(request, kind)
-            } else {
-                message(request, result)
-            }
-        });
-    }
-
-    /// Returns an engine for a request that can be cancelled by its kind and id.
-    fn start_request(
-        &mut self,
-        kind: RequestKind,
-        request: RequestId,
-        handle: &RequestHandle,
-    ) -> Result<Engine<S>, Error> {
-        self.requests.push((kind, request, handle.clone()));
-        match &self.session.engine {
-            Some(engine) => Ok(engine.with_priority(handle)),
-            None => Err(no_key_error()),
-        }
-    }
-
-    fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
-        self.interactive.spawn_blocking(work);
-    }
-
-    /// The next message; never ends while nothing runs. Safe to cancel.
-    pub async fn next(&mut self) -> Message {
-        loop {
-            let joined = tokio::select! {
-                Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
-                Some(opened) = self.opening.join_next(), if !self.opening.is_empty() => self.keep_opened(opened),
-                Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
-                Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
-                Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
-                Some(arrived) = self.watch.join_next(), if !self.watch.is_empty() => {
-                    if let Ok((notices, arrived)) = arrived {
-                        self.handle_notices(notices, &arrived);
-                    }
-                    continue;
-                }
-                else => std::future::pending().await,
-            };
-            return message_of_joined(joined);
-        }
-    }
-
-    /// The next message, if there is one already.
-    pub fn try_next(&mut self) -> Option<Message> {
-        let opened = self.opening.try_join_next();
-        let ready = opened
-            .map(|opened| self.keep_opened(opened))
-            .or_else(|| self.interactive.try_join_next())
-            .or_else(|| self.background.try_join_next())
-            .or_else(|| self.debounce.try_join_next())
-            .or_else(|| self.timers.try_join_next());
-        ready.map(message_of_joined)
-    }
-
-    /// Keeps an opened session until the model has decided about it, which gets its data.
-    fn keep_opened(
-        &mut self,
-        opened: Result<(RequestId, Result<OpenedSession<S>, Error>), JoinError>,
-    ) -> Result<Message, JoinError> {
-        let (request, result) = opened?;
-        let result = result.map(|opened| match opened {
-            OpenedSession::Ready(mut session) => {
-                let info = std::mem::take(&mut session.info);
-                self.opened = Some((request, session));
-                OpenOutcome::Opened(Box::new(info))
-            }
-            OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
-        });
-        Ok(Message::SessionOpened(request, result))
-    }
-
-    /// Replaces the session. Work for the one before ends, and its archive is closed.
-    fn switch_session(&mut self, request: RequestId) {
-        if let Some((_, session)) = self.opened.take_if(|(opened, _)| *opened == request) {
-            *self = Self::new(*session, self.env.clone());
-        }
-    }
-
-    /// Turns notices into messages, and waits for the next ones.
-    fn handle_notices(&mut self, mut notices: PeerNoticeReceiver, arrived: &[PeerNotice]) {
-        for notice in arrived {
-            let Session {
-                archive, engine, ..
-            } = &self.session;
-            match notice {
-                PeerNotice::Changed => {
-                    self.background
-                        .spawn(load_changes(archive.clone(), engine.clone()));
-                }
-                PeerNotice::ServiceState => {
-                    self.background.spawn(async { Message::ServiceChanged });
-                }
-                PeerNotice::Removed => {
-                    if let Err(error) = archive.check_file() {
-                        self.background.spawn(async { Message::ArchiveLost(error) });
-                        return;
-                    }
-                }
-            }
-        }
-        self.watch.spawn(async move {
-            tokio::time::sleep(WATCH_PAUSE).await;
-            let arrived = notices.next().await;
-            (notices, arrived)
-        });
-    }
-
-    /// The lock of the process that polls the service for this archive.
-    pub(super) const fn process_lock(&self) -> &ProcessLock {
-        self.session.archive.poll_lock()
-    }
-
-    /// Whether only timers run; the debounce of the selection does not count as one.
-    pub fn is_idle(&self) -> bool {
-        self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
-    }
-
-    /// Whether nothing runs that the user waits for.
-    pub fn is_interactive_idle(&self) -> bool {
-        self.interactive.is_empty() && self.opening.is_empty()
-    }
-
-    /// The rate budget of the service at present.
-    pub fn budget(&self) -> Option<RateBudget> {
-        self.session.engine.as_ref().and_then(Engine::budget)
-    }
-
-    /// Cancels obsolete statistics, and requests that are not sent yet and obsolete, and closes a session that is not used.
-    pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
-        self.opened = None;
-        let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
-            !is_wanted(RequestKind::Statistics, *request)
-        };
-        drop(self.statistics_guard.take_if(is_obsolete));
-        self.requests.retain(|(kind, request, handle)| {
-            let wanted = is_wanted(*kind, *request);
-            if !wanted {
-                handle.cancel();
-            }
-            wanted
-        });
-    }
-}
-
-impl<S: EmailApi> Drop for EffectRunner<S> {
-    /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
-    /// their sets, searches with their guards.
-    fn drop(&mut self) {
-        let now = (self.env.clock)();
-        // Without it, the next session shows more changes than there are.
-        let _ = self.session.state_files.append(&StateRecord::Seen(now));
-        self.process_lock().release();
     }
 }

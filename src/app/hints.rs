@@ -1,0 +1,121 @@
+//! The keys that the hint line names: those of the focused part, or those that may follow a prefix.
+//!
+//! `view/status_bar.rs` draws them, as many as fit.
+
+use super::commands::Command::{
+    self, Accept, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout, DeleteView, Export,
+    FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll, MarkRange,
+    NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, PanRight, PreviousEmail,
+    RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown, SwitchPane, Undo,
+    Watch,
+};
+use super::commands::Focus;
+use super::model::Model;
+
+const LIST: &[Command] = &[
+    Open,
+    Filter,
+    RecipientSummary,
+    LoadOlder,
+    SavedViews,
+    NextRow,
+    Oldest,
+    Refresh,
+    FullReader,
+    NextBodyView,
+    Watch,
+    SwitchPane,
+    CycleLayout,
+    FullTimes,
+];
+const FILTERED_LIST: &[Command] = &[
+    Open,
+    CloseLayer,
+    LoadOlder,
+    FetchBodies,
+    Filter,
+    RecipientSummary,
+    SaveView,
+    Undo,
+    NextRow,
+    Oldest,
+    FullReader,
+    SwitchPane,
+];
+const MARKING: &[Command] = &[
+    Export, Mark, MarkRange, MarkAll, ClearMarks, Open, Filter, CloseLayer, NextRow,
+];
+const NO_RESULTS: &[Command] = &[CloseLayer, LoadOlder, FetchBodies, Filter, Undo];
+const EMPTY_LIST: &[Command] = &[Refresh, Back];
+const RECIPIENT_LIST: &[Command] = &[
+    Open,
+    Back,
+    LoadOlder,
+    RecipientSummary,
+    Filter,
+    SaveView,
+    NextRow,
+    SwitchPane,
+];
+const READER: &[Command] = &[
+    Back,
+    NextEmail,
+    NextBodyView,
+    Find,
+    Links,
+    SaveEmail,
+    PreviousEmail,
+    RecipientSummary,
+    ScrollDown,
+    FullReader,
+    SwitchPane,
+];
+const FINDING: &[Command] = &[NextMatch, Back, Find, ScrollDown, NextEmail];
+const WIDE_READER: &[Command] = &[Back, PanRight, NextEmail, ScrollDown, NextBodyView];
+const DETAILS: &[Command] = &[Back];
+const PROMPT: &[Command] = &[Accept, Cancel];
+const CHOICE: &[Command] = &[Confirm, NextItem, Back];
+const VIEWS: &[Command] = &[Confirm, Back, NextItem, DeleteView, Watch];
+
+impl Model {
+    /// The keys that may follow the pressed ones, with what they do.
+    pub fn continuations(&self) -> Vec<(String, &'static str)> {
+        let keymap = &self.session.keymap;
+        let next = keymap.continuations(self.focus(), &self.pending_keys);
+        next.into_iter()
+            .map(|(key, command)| (key, command.spec().hint))
+            .collect()
+    }
+
+    /// The keys for the hint line with what they do, most important first, the key of the help last.
+    pub fn key_hints(&self) -> Vec<(String, Command)> {
+        let focus = self.focus();
+        let filtered = !self.list.filter.is_empty();
+        let empty = self.list.rows().is_empty();
+        let commands = match focus {
+            Focus::List if self.marks.has_range() || !self.marks.is_empty() => MARKING,
+            Focus::List if self.recipient_card.is_some() => RECIPIENT_LIST,
+            Focus::List if filtered && empty => NO_RESULTS,
+            Focus::List if filtered => FILTERED_LIST,
+            Focus::List if empty => EMPTY_LIST,
+            Focus::List => LIST,
+            Focus::Reader if self.reader.find_text().is_some() => FINDING,
+            Focus::Reader if self.reader.overflow() > 0 => WIDE_READER,
+            Focus::Reader => READER,
+            Focus::Details => DETAILS,
+            Focus::Prompt => PROMPT,
+            Focus::Choice if self.is_choosing() => VIEWS,
+            Focus::Choice => CHOICE,
+        };
+        let possible = |command: &&Command| (command.spec().possible)(self).is_ok();
+        commands
+            .iter()
+            .chain(&[Command::Help])
+            .filter(possible)
+            .filter_map(|command| {
+                let key = self.session.keymap.key_for(focus, *command)?;
+                Some((key, *command))
+            })
+            .collect()
+    }
+}
