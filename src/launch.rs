@@ -13,7 +13,7 @@ use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit};
 use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Profiles, ThemeBase, ThemeConfig,
-    answers_colour_query, has_ascii_font,
+    has_ascii_font, reads_osc,
 };
 use crate::error::Error;
 use crate::server::sample::DEFAULT_EMAILS;
@@ -114,6 +114,7 @@ fn run_tui(
             true => Glyphs::ASCII,
             false => Glyphs::UNICODE,
         },
+        hyperlinks: file.hyperlinks.unwrap_or(true) && reads_osc(env),
         now: clock(),
         zone: zone.unwrap_or_else(|| env.time_zone()),
     };
@@ -167,7 +168,7 @@ fn is_linear(file: &ConfigFile, context: &CommandContext<'_>) -> bool {
 /// Builds the theme for what the environment says about the background, until the terminal reports it.
 fn build_theme(mut config: ThemeConfig, depth: Option<ColourDepth>, env: &Env) -> Theme {
     let hint = Background::from_env(env);
-    if config.base == ThemeBase::Auto && !answers_colour_query(env) {
+    if config.base == ThemeBase::Auto && !reads_osc(env) {
         config.base = hint.map_or(ThemeBase::Terminal, ThemeBase::from);
     }
     let mut theme = Theme::new(config, depth);

@@ -16,7 +16,7 @@ use crate::api::{Client, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
-    answers_colour_query, has_ascii_font,
+    has_ascii_font, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
 use crate::text::format::plural;
@@ -425,7 +425,7 @@ fn query_background() -> Option<Background> {
 
 fn check_background(env: &Env, query: fn() -> Option<Background>, checks: &mut Checks) {
     let name = "background";
-    let reported = answers_colour_query(env).then(query).flatten();
+    let reported = reads_osc(env).then(query).flatten();
     if let Some(background) = reported {
         let label = background.label();
         checks.ok(name, format!("{label}, as the terminal reports"));

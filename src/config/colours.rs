@@ -94,9 +94,9 @@ impl Background {
     }
 }
 
-/// Whether the terminal may be asked for its background: some print the question, others send the answers
-/// of several terminals.
-pub(crate) fn answers_colour_query(env: &Env) -> bool {
+/// Whether the terminal reads operating system commands (OSC), such as the question for its background
+/// and hyperlinks: some print them, others send the answers of several terminals.
+pub(crate) fn reads_osc(env: &Env) -> bool {
     let term = env.get("TERM").unwrap_or("dumb");
     let is_simple = term == "dumb" || term.to_lowercase().starts_with("eterm");
     !is_simple && !has_ascii_font(env) && !is_gnu_screen(env)
@@ -256,8 +256,7 @@ mod tests {
 
     #[test]
     fn simple_terminals_are_not_asked() {
-        let answers =
-            |variables: &[(&str, &str)]| answers_colour_query(&variables.iter().copied().collect());
+        let answers = |variables: &[(&str, &str)]| reads_osc(&variables.iter().copied().collect());
         assert!(answers(&[("TERM", "xterm-256color")]));
         assert!(answers(&[("TERM", "screen-256color"), ("TMUX", "/t")]));
         for term in ["dumb", "linux", "vt220", "eterm-color", "screen"] {

@@ -35,6 +35,8 @@ pub(crate) struct ConfigFile {
     pub(super) clipboard: ClipboardSetting,
     /// Whether the program prints lines, as with `--linear`.
     pub(crate) accessible: bool,
+    /// Whether links of a body are links of the terminal, too.
+    pub(crate) hyperlinks: Option<bool>,
     /// The columns of the list; empty for the default.
     pub(super) columns: Vec<ListColumn>,
     pub(super) notify: NotifySetting,
@@ -94,7 +96,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 9] = [
+const TOP_LEVEL_KEYS: [&str; 10] = [
     "default_profile",
     "profiles",
     "views",
@@ -102,6 +104,7 @@ const TOP_LEVEL_KEYS: [&str; 9] = [
     "theme",
     "clipboard",
     "accessible",
+    "hyperlinks",
     "columns",
     "notify",
 ];
@@ -287,6 +290,10 @@ impl ConfigReader<'_> {
                 "accessible" => {
                     let value = item.as_bool().ok_or("accessible is true or false");
                     self.file.accessible = self.check(item.span(), value).unwrap_or_default();
+                }
+                "hyperlinks" => {
+                    let value = item.as_bool().ok_or("hyperlinks is true or false");
+                    self.file.hyperlinks = self.check(item.span(), value);
                 }
                 "columns" => self.read_columns(item),
                 "notify" => {

@@ -16,7 +16,7 @@ pub use api_key::ApiKey;
 pub(crate) use api_key::{Prompting, SecretInput, remove_key_variables};
 pub use base_url::BaseUrl;
 pub(crate) use colours::{
-    Background, ColourDepth, Role, ThemeBase, ThemeConfig, answers_colour_query, has_ascii_font,
+    Background, ColourDepth, Role, ThemeBase, ThemeConfig, has_ascii_font, reads_osc,
 };
 pub use desktop::ClipboardRoute;
 pub(crate) use desktop::{

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::body::{Body, BodyLine, SpanRole, SpanStyle};
+use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, SpanRole, SpanStyle};
 
 /// Options of [`write()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,10 +54,10 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
             }
             link = span.style.link;
             if let (Some(target), true) = (
-                link.and_then(|link| encoded_target(body, link)),
+                link.and_then(|link| body.links.get(usize::from(link))?.hyperlink()),
                 options.colour,
             ) {
-                let _ = write!(out, "\x1b]8;;{target}\x1b\\");
+                out.push_str(&target);
             }
         }
         let codes = if options.colour {
@@ -78,29 +78,12 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
 
 fn end_link(out: &mut String, link: Option<u16>, options: AnsiOptions) {
     if options.colour {
-        out.push_str("\x1b]8;;\x1b\\");
+        out.push_str(HYPERLINK_START);
+        out.push_str(HYPERLINK_MIDDLE);
     }
     if let (Some(link), true) = (link, options.links) {
         let _ = write!(out, "[{}]", u32::from(link) + 1);
     }
-}
-
-/// Percent-encodes everything but printable ASCII in the URL of a link, as OSC 8 requires.
-fn encoded_target(body: &Body, link: u16) -> Option<String> {
-    let link = body
-        .links
-        .get(usize::from(link))
-        .filter(|link| link.is_openable())?;
-    let mut encoded = String::with_capacity(link.target.len());
-    for byte in link.target.bytes() {
-        match byte {
-            b'!'..=b'~' => encoded.push(char::from(byte)),
-            _ => {
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    Some(encoded)
 }
 
 /// Returns the SGR parameters of a style.

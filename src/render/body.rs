@@ -1,6 +1,7 @@
 //! `Body`: a laid-out email body: lines of styled spans, links and notices.
 
 use crate::text::width::DisplayWidth as _;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// One of the four views of an email.
@@ -250,10 +251,29 @@ impl From<SpanRole> for SpanStyle {
     }
 }
 
+/// What is before the URL in the sequence for hyperlinks; without a URL it ends a hyperlink.
+pub(crate) const HYPERLINK_START: &str = "\x1b]8;;";
+/// What is between the URL and the text of a hyperlink.
+pub(crate) const HYPERLINK_MIDDLE: &str = "\x1b\\";
+
 impl Link {
     /// True if it may be opened; other links can only be viewed and copied.
     pub(crate) const fn is_openable(&self) -> bool {
         matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
+    }
+
+    /// Returns the sequence that starts a hyperlink of the terminal (OSC 8); `None` if the link is never
+    /// opened. The sequence allows only printable ASCII, so the rest of the URL is percent-encoded.
+    pub(crate) fn hyperlink(&self) -> Option<String> {
+        let mut sequence = self.is_openable().then(|| HYPERLINK_START.to_owned())?;
+        for byte in self.target.bytes() {
+            if byte.is_ascii_graphic() {
+                sequence.push(char::from(byte));
+            } else {
+                let _ = write!(sequence, "%{byte:02X}");
+            }
+        }
+        Some(sequence + HYPERLINK_MIDDLE)
     }
 }
 

@@ -16,7 +16,10 @@ mod mask;
 mod notices;
 mod text_part;
 
-pub(crate) use body::{Body, BodyLine, BodyView, Link, LinkFlag, SpanRole, SpanStyle};
+pub(crate) use body::{
+    Body, BodyLine, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag, SpanRole,
+    SpanStyle,
+};
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;

@@ -8,6 +8,8 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
+use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
+
 /// Wraps the crossterm backend for slow lines.
 ///
 /// A frame without changed cells writes no byte; others are synchronised updates, which appear at
@@ -167,6 +169,21 @@ fn sgr_colour(colour: Color, shift: u8) -> String {
     (code + shift).to_string()
 }
 
+/// Splits the symbol of a cell into the sequence that starts its hyperlink and the text.
+fn split_hyperlink(symbol: &str) -> (Option<&str>, &str) {
+    let end = symbol
+        .strip_prefix(HYPERLINK_START)
+        .and_then(|rest| rest.find(HYPERLINK_MIDDLE));
+    match end {
+        Some(end) => {
+            let (sequence, text) =
+                symbol.split_at(HYPERLINK_START.len() + end + HYPERLINK_MIDDLE.len());
+            (Some(sequence), text)
+        }
+        None => (None, symbol),
+    }
+}
+
 impl<W: Write> Backend for CompactBackend<W> {
     type Error = io::Error;
 
@@ -177,12 +194,23 @@ impl<W: Write> Backend for CompactBackend<W> {
         }
         self.inner.write_all(b"\x1b[?2026h")?;
         let mut cursor = CursorState::Unknown;
+        let mut open_hyperlink = None;
         for (x, y, cell) in content {
             let to = Position::new(x, y);
             self.move_cursor(cursor, to)?;
             self.set_sgr(SgrState::from_cell(cell))?;
-            self.inner.write_all(cell.symbol().as_bytes())?;
-            cursor = CursorState::after_write(cell.symbol(), to);
+            let (hyperlink, text) = split_hyperlink(cell.symbol());
+            if hyperlink != open_hyperlink {
+                let end = [HYPERLINK_START, HYPERLINK_MIDDLE].concat();
+                self.inner.write_all(hyperlink.unwrap_or(&end).as_bytes())?;
+                open_hyperlink = hyperlink;
+            }
+            self.inner.write_all(text.as_bytes())?;
+            cursor = CursorState::after_write(text, to);
+        }
+        if open_hyperlink.is_some() {
+            self.inner.write_all(HYPERLINK_START.as_bytes())?;
+            self.inner.write_all(HYPERLINK_MIDDLE.as_bytes())?;
         }
         self.inner.write_all(b"\x1b[?2026l")
     }
@@ -240,7 +268,7 @@ impl<W: Write> Backend for CompactBackend<W> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use ratatui::buffer::Buffer;
+    use ratatui::buffer::{Buffer, CellDiffOption};
     use ratatui::layout::Rect;
     use ratatui::style::Style;
     use std::num::NonZeroU16;
@@ -328,6 +356,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn hyperlink_is_written_once_for_a_run_of_cells() {
+        let mut next = Buffer::empty(AREA);
+        next.set_string(0, 0, "see a ok here", Style::new());
+        for x in 4..8 {
+            let symbol = format!("\x1b]8;;https://example.com\x1b\\{}", next[(x, 0)].symbol());
+            next[(x, 0)]
+                .set_symbol(&symbol)
+                .set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
+        }
+        let mut bytes = Vec::new();
+        let empty = Buffer::empty(AREA);
+        let mut backend = CompactBackend::new(&mut bytes);
+        backend.draw(empty.diff(&next).into_iter()).unwrap();
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            "\x1b[?2026h\x1b[1;1Hsee\x1b[C\x1b]8;;https://example.com\x1b\\a ok\x1b[C\x1b]8;;\x1b\\her\x1b[?2026l"
+        );
     }
 
     fn emulated(colour: Color) -> vt100::Color {

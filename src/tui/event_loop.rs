@@ -301,6 +301,7 @@ where
         self.terminal.draw(|frame| {
             view::draw(model, ctx, frame);
             rows.mark_changed(frame.buffer_mut());
+            view::add_hyperlinks(model, ctx, frame);
         })?;
         self.has_drawn = true;
         self.frame_due = None;

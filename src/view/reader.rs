@@ -1,6 +1,9 @@
 //! Draws the reader: header, tabs of the body views, body.
 
+use std::num::NonZeroU16;
+
 use ratatui::Frame;
+use ratatui::buffer::{Buffer, CellDiffOption};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -129,18 +132,75 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
         let is_tabs = matches!(line, HeaderLine::ViewBar(_));
         return tab(at.x - area.x).filter(|_| is_tabs);
     }
+    let (_, links) = visible_links(model, layout)?;
+    let (_, link) = links.into_iter().find(|(row, _)| row.contains(at))?;
+    Some(ClickTarget::Link(link.into()))
+}
+
+/// Returns the body, and where parts of its links are on the screen.
+fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec<(Rect, u16)>)> {
+    let area = inset(layout.reader, MARGIN, MARGIN);
     let ReaderState::Ready(_, Some(body)) = model.reader_state() else {
         return None;
     };
-    let line = body.lines.get(line - header.len())?;
-    let pan = if line.wide { model.reader.pan } else { 0 };
-    let mut end = 0;
-    let span = line.spans.iter().find(|span| {
-        end += span.text.width();
-        end > usize::from(at.x - area.x + pan)
-    });
-    let link = span?.style.link?;
-    Some(ClickTarget::Link(link.into()))
+    let header = model.reader.header(model.list.selected()?).len();
+    let skipped = model.reader.scroll.saturating_sub(header);
+    let lines = body.lines.iter().enumerate().skip(skipped);
+    let mut links = Vec::new();
+    for (index, line) in lines.take(area.height.into()) {
+        let Some(row) = visible_row(header + index, model, area) else {
+            break;
+        };
+        let pan = if line.wide { model.reader.pan } else { 0 };
+        let column = |column: usize| {
+            let column = column.saturating_sub(pan.into()).min(area.width.into());
+            u16::try_from(column).unwrap_or(u16::MAX)
+        };
+        let mut end = 0;
+        for span in &line.spans {
+            let start = column(end);
+            end += span.text.width();
+            if let Some(link) = span.style.link {
+                let part = inset(row, start, area.width - column(end));
+                links.push((part, link));
+            }
+        }
+    }
+    Some((body, links))
+}
+
+/// Makes the visible links hyperlinks of the terminal, which it can open or copy on its own. A single-use
+/// link is none while it is masked.
+///
+/// The symbol of each cell starts with the sequence that starts the hyperlink, so that a frame differs from
+/// the last one where only a URL differs; the backend writes the sequence once for a run of cells.
+pub fn add_hyperlinks(model: &Model, layout: &Layout, buffer: &mut Buffer) {
+    let Some((body, links)) = visible_links(model, layout) else {
+        return;
+    };
+    for (part, link) in links {
+        let Some(link) = body.links.get(usize::from(link)) else {
+            continue;
+        };
+        let is_masked = !model.reader.reveals_secrets && link.masked_target().is_some();
+        let Some(sequence) = link.hyperlink().filter(|_| !is_masked) else {
+            continue;
+        };
+        let mut x = part.x;
+        while x < part.right() {
+            let cell = &mut buffer[(x, part.y)];
+            let width = cell.symbol().width();
+            let columns = u16::try_from(width).ok().and_then(NonZeroU16::new);
+            let columns = columns.unwrap_or(NonZeroU16::MIN);
+            // A cell that must be written in any case gets its hyperlink in the next frame.
+            if cell.diff_option == CellDiffOption::None {
+                let symbol = format!("{sequence}{}", cell.symbol());
+                cell.set_symbol(&symbol)
+                    .set_diff_option(CellDiffOption::ForcedWidth(columns));
+            }
+            x += columns.get();
+        }
+    }
 }
 
 /// Returns the screen row of a line of the email, if it is visible.

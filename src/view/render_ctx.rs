@@ -27,6 +27,8 @@ pub const ISO_WIDTH: usize = 25;
 pub struct RenderCtx {
     pub theme: Theme,
     pub glyphs: Glyphs,
+    /// Whether links of a body are links of the terminal, too.
+    pub hyperlinks: bool,
     /// The time of this frame.
     pub now: Timestamp,
     /// The user's time zone.
@@ -370,6 +372,7 @@ mod tests {
         RenderCtx {
             theme: Theme::new(ThemeConfig::default(), None),
             glyphs: Glyphs::UNICODE,
+            hyperlinks: false,
             now: "2026-11-20T08:00:00Z".parse().unwrap(),
             zone: TimeZone::fixed(jiff::tz::offset(1)),
         }

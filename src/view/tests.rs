@@ -25,6 +25,7 @@ fn render_ctx() -> RenderCtx {
     RenderCtx {
         theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
         glyphs: Glyphs::UNICODE,
+        hyperlinks: false,
         now: NOW.parse().unwrap(),
         zone: TimeZone::UTC,
     }

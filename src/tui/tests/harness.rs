@@ -206,6 +206,7 @@ impl TuiHarness {
         let ctx = RenderCtx {
             theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
             glyphs: Glyphs::UNICODE,
+            hyperlinks: false,
             now: start,
             zone: TimeZone::UTC,
         };

@@ -51,6 +51,7 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
     let ctx = RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
         glyphs: Glyphs::spoken(false),
+        hyperlinks: false,
         now: clock(),
         zone: TimeZone::UTC,
     };

@@ -57,6 +57,7 @@ impl Screen {
             // A slow line is one of SSH, which passes TERM on and not COLORTERM.
             theme: Theme::fixed(ThemeBase::Dark, ColourDepth::Indexed256),
             glyphs: Glyphs::UNICODE,
+            hyperlinks: false,
             now: NOW.parse().unwrap(),
             zone: TimeZone::UTC,
         };

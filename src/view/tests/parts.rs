@@ -8,7 +8,7 @@ use crate::archive::{Coverage, MissingReason, MissingUpstream};
 use crate::config::{HistorySpan, ThemeConfig};
 use crate::error::{Error, ErrorKind};
 use crate::text::width::DisplayWidth as _;
-use crate::view::{Glyphs, RenderCtx, Theme, click_target};
+use crate::view::{Glyphs, RenderCtx, Theme, add_hyperlinks, click_target, draw};
 use ratatui::layout::Position;
 use ratatui::style::Modifier;
 use std::time::Duration;
@@ -313,4 +313,49 @@ fn tabs_hints_and_links_can_be_clicked() {
             "without a browser, the link is copied"
         );
     }
+}
+
+#[test]
+fn links_of_the_focused_reader_are_hyperlinks() {
+    let mut mailbox = varied();
+    let html = "<p>Hello, <a href='https://example.com/a?b=é'>your order</a>, <a href='javascript:x'>no</a> \
+                <a href='https://example.com/reset?token=a1b2c3d4e5'>new password</a>";
+    mailbox.html = Some(html.into());
+    let mut world = World::at_rest(160, 45, mailbox);
+    let ctx = RenderCtx {
+        hyperlinks: true,
+        ..render_ctx()
+    };
+    // The text that has a hyperlink, with its sequence once for a run of cells.
+    let linked = |world: &World| {
+        let mut terminal = terminal(world, &ctx);
+        let mut text = String::new();
+        let mut last = None;
+        let frame = terminal
+            .draw(|frame| {
+                draw(&world.model, &ctx, frame);
+                add_hyperlinks(&world.model, &ctx, frame);
+            })
+            .unwrap();
+        for cell in &frame.buffer.content {
+            if let Some((url, symbol)) = cell.symbol().split_once('\\') {
+                if last.as_deref() != Some(url) {
+                    text.push_str(url.trim_start_matches('\x1b').trim_end_matches('\x1b'));
+                    text.push(' ');
+                }
+                last = Some(url.to_owned());
+                text.push_str(symbol);
+            }
+        }
+        text
+    };
+    assert_eq!(linked(&world), "", "the list has the focus");
+    world.press("Enter").settle();
+    let order = "]8;;https://example.com/a?b=%C3%A9 your order";
+    assert_eq!(linked(&world), order);
+    world.press("R").settle();
+    let reset = "]8;;https://example.com/reset?token=a1b2c3d4e5 new password";
+    assert_eq!(linked(&world), [order, reset].concat());
+    world.press(":").settle();
+    assert_eq!(linked(&world), "", "the help is in front");
 }
