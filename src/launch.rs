@@ -36,7 +36,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         // Without a screen there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
-    let sessions = build_session_factory(keymap, context, (DEFAULT_EMAILS, 1));
+    let sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
     run_tui(&sessions, file, context, || {
         let mut session = sessions.open_initial(&settings)?;
         session.info.query = query.join(" ");
@@ -50,7 +50,7 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     let mut file = load_config(context.env);
     file.errors.clear();
     let keymap = build_keymap(&mut file)?;
-    let sessions = build_session_factory(keymap, context, (sample.emails, sample.seed));
+    let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
     run_tui(&sessions, file, context, || sessions.open_demo())
 }
 
@@ -78,6 +78,7 @@ fn build_keymap(file: &mut ConfigFile) -> Result<Keymap, Error> {
 
 fn build_session_factory(
     keymap: Keymap,
+    file: &ConfigFile,
     context: &CommandContext<'_>,
     sample: (u32, u64),
 ) -> SessionFactory {
@@ -86,6 +87,7 @@ fn build_session_factory(
         env: context.env.clone(),
         clock: context.clock.clone(),
         keymap: Arc::new(keymap),
+        desktop: file.desktop.clone(),
         sample,
     }
 }

@@ -97,6 +97,10 @@ impl Model {
             || self.count_request.is_pending()
             || self.recipient_summary.is_pending()
             || self.email_save.is_pending()
+            || self.statistics.is_pending()
+            || self.watch_list.is_pending()
+            || self.export.is_planning()
+            || self.export.running.is_some()
             || is_searching
             || self.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());

@@ -327,7 +327,14 @@ impl Model {
             return;
         }
         let index = (usize::from(line) + self.chooser_scroll(height)).checked_sub(TITLE_LINES);
-        if let (Some(mut chooser), Some(index)) = (self.chooser, index)
+        if let Some(index) = index {
+            self.choose_item(index);
+        }
+    }
+
+    /// Selects an item, if there is one of this index, and runs its action.
+    pub(super) fn choose_item(&mut self, index: usize) {
+        if let Some(mut chooser) = self.chooser
             && index < self.chooser_items(chooser).len()
         {
             chooser.selected = index;

@@ -422,6 +422,7 @@ impl Model {
         match target {
             ClickTarget::Command(command) => self.dispatch(command),
             ClickTarget::Link(index) => self.choose_link(index),
+            ClickTarget::Item(index) => self.choose_item(index),
         }
     }
 

@@ -4,7 +4,7 @@
 //! message. A session switch makes a new model, whose `RequestId`s start again, so it drops the answers
 //! that are still pending.
 //!
-//! `tui/effect_runner.rs` runs them. A new service request also needs a [`RequestKind`] and an arm in
+//! `tui/effect_runner/run.rs` runs them. A new service request also needs a [`RequestKind`] and an arm in
 //! `Model::is_wanted`.
 
 use std::path::PathBuf;

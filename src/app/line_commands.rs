@@ -15,6 +15,8 @@ pub enum Line<'a> {
     List,
     /// Open the email of this number.
     Open(usize),
+    /// Choose the item of this number in the printed list, such as an answer.
+    Choose(usize),
     /// How far back mail is loaded, and whether it is live.
     Status,
     /// Run a command, with what was typed behind its word.
@@ -36,6 +38,7 @@ pub struct LineCommand {
 enum Action {
     List,
     Open,
+    Choose,
     Status,
     /// Copy the field that follows.
     Copy,
@@ -69,9 +72,16 @@ line_commands! {
     ["links"] "" "links of the email with their true targets" => Action::Run(Command::Links);
     ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
     ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
+    ["export", "e"] "FORMAT FILE" "export all that the list shows as eml, html, text, json, jsonl or csv"
+        => Action::Run(Command::Export);
     ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::Run(Command::Reveal);
     ["card", "c"] "" "all mail to the recipient; again: to the next one"
         => Action::Run(Command::RecipientSummary);
+    ["watch", "w"] "" "watch the email until its status settles; again: stop" => Action::Run(Command::Watch);
+    ["watched"] "" "all watched emails" => Action::Run(Command::WatchedEmails);
+    ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
+    ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);
+    ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
     ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
     ["refresh", "r"] "" "refresh now" => Action::Run(Command::Refresh);
     ["status"] "" "how far back mail is loaded, and whether the list is live" => Action::Status;
@@ -84,7 +94,7 @@ impl LineCommand {
     fn has_word(&self, word: &str) -> bool {
         let is_name = match self.action {
             Action::Run(command) => command.spec().name == word,
-            Action::List | Action::Open | Action::Status | Action::Copy => false,
+            Action::List | Action::Open | Action::Choose | Action::Status | Action::Copy => false,
         };
         is_name || self.words.contains(&word)
     }
@@ -113,7 +123,7 @@ impl<'a> Line<'a> {
             return Ok(Self::NextPage);
         }
         if line.bytes().all(|byte| byte.is_ascii_digit()) {
-            return parse_number(line);
+            return parse_number(line).map(Self::Open);
         }
         // A query may follow the slash without a space.
         let end = line.find(char::is_whitespace).unwrap_or(line.len());
@@ -130,7 +140,8 @@ impl<'a> Line<'a> {
             return Err(format!("no command {word:?}{instead}; help lists all"));
         };
         match row.action {
-            Action::Open => parse_number(argument),
+            Action::Open => parse_number(argument).map(Self::Open),
+            Action::Choose => parse_number(argument).map(Self::Choose),
             Action::Copy => parse_field(argument),
             _ if row.argument.is_empty() && !argument.is_empty() => {
                 Err(format!("{word} has no argument; type {word} alone"))
@@ -142,11 +153,9 @@ impl<'a> Line<'a> {
     }
 }
 
-fn parse_number<'a>(text: &str) -> Result<Line<'a>, String> {
+fn parse_number(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number
-        .map(Line::Open)
-        .ok_or_else(|| "type the number of an email in the list, such as open 3".to_owned())
+    number.ok_or_else(|| "type a number of what is printed, such as open 3".to_owned())
 }
 
 fn parse_field<'a>(field: &str) -> Result<Line<'a>, String> {

@@ -130,6 +130,8 @@ pub enum ClickTarget {
     Command(Command),
     /// A link of the open email, by its index.
     Link(usize),
+    /// An item of the open list, by its index.
+    Item(usize),
 }
 
 /// Counts of a list.

@@ -68,6 +68,11 @@ impl WatchList {
         }
     }
 
+    /// Whether their rows are being loaded.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.request.is_pending()
+    }
+
     /// The times at which emails are due, each with its id.
     pub(super) fn due_times(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, EmailId)> {
         let due = move |email: &WatchedEmail| Some((email.due_at(now)?, email.record.id.clone()));

@@ -396,7 +396,7 @@ fn check_terminal(
         None => format!("{term}{multiplexer}, and no terminal here to measure"),
     };
     if term == "dumb" {
-        let message = format!("{terminal}; it cannot show the terminal program");
+        let message = format!("{terminal}; the terminal program prints lines there");
         checks.note("terminal", message);
     } else {
         checks.ok("terminal", terminal);
@@ -535,7 +535,7 @@ mod tests {
             "xterm, 120x40 | none, because NO_COLOR is set | light, as the terminal reports | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
         );
         assert!(words(&[]).starts_with(
-            "dumb, 120x40; it cannot show the terminal program | none | not known; light or dark can be set"
+            "dumb, 120x40; the terminal program prints lines there | none | not known; light or dark can be set"
         ));
         assert!(
             words(&[("TERM", "linux")])

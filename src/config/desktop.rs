@@ -1,6 +1,16 @@
 //! The ways from sentbox to the user's desktop: clipboard, notifications, browser.
 
+use super::ListColumn;
 use super::env::Env;
+
+/// What the configuration file says about the screen and the desktop, for every profile.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DesktopSettings {
+    pub(crate) clipboard: ClipboardSetting,
+    pub(crate) notify: NotifySetting,
+    /// The columns of the list; empty for the default.
+    pub(crate) columns: Vec<ListColumn>,
+}
 
 /// How text reaches the user's clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,7 +13,7 @@ use toml_parser::parser::{EventKind, parse_document};
 
 use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
-use super::desktop::{ClipboardSetting, NotifySetting};
+use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
 use super::values::{
@@ -32,14 +32,11 @@ pub(crate) struct ConfigFile {
     pub(crate) views: Option<SavedViews>,
     pub(crate) keys: Vec<KeyBinding>,
     pub(crate) theme: ThemeConfig,
-    pub(super) clipboard: ClipboardSetting,
+    pub(crate) desktop: DesktopSettings,
     /// Whether the program prints lines, as with `--linear`.
     pub(crate) accessible: bool,
     /// Whether links of a body are links of the terminal, too.
     pub(crate) hyperlinks: Option<bool>,
-    /// The columns of the list; empty for the default.
-    pub(super) columns: Vec<ListColumn>,
-    pub(super) notify: NotifySetting,
     /// Messages about unknown keys, each with its line.
     pub(crate) warnings: Vec<String>,
     /// Messages about wrong colours, each with its line; the default ones are used instead.
@@ -262,7 +259,7 @@ impl ConfigReader<'_> {
         let columns = columns
             .flatten()
             .ok_or_else(|| format!("columns is a list of names, each {}", ListColumn::SYNTAX));
-        self.file.columns = self.check(item.span(), columns).unwrap_or_default();
+        self.file.desktop.columns = self.check(item.span(), columns).unwrap_or_default();
     }
 
     fn read_top_level(&mut self, table: &dyn TableLike) {
@@ -285,7 +282,8 @@ impl ConfigReader<'_> {
                 "theme" => self.read_theme(item),
                 "clipboard" => {
                     let setting = as_text(item).and_then(ClipboardSetting::parse);
-                    self.file.clipboard = self.check(item.span(), setting).unwrap_or_default();
+                    self.file.desktop.clipboard =
+                        self.check(item.span(), setting).unwrap_or_default();
                 }
                 "accessible" => {
                     let value = item.as_bool().ok_or("accessible is true or false");
@@ -298,7 +296,7 @@ impl ConfigReader<'_> {
                 "columns" => self.read_columns(item),
                 "notify" => {
                     let setting = as_text(item).and_then(NotifySetting::parse);
-                    self.file.notify = self.check(item.span(), setting).unwrap_or_default();
+                    self.file.desktop.notify = self.check(item.span(), setting).unwrap_or_default();
                 }
                 _ => self.warn_unknown_key(key, &TOP_LEVEL_KEYS),
             }

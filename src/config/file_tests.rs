@@ -21,10 +21,15 @@ fn a_whole_file() {
     )
     .unwrap();
     assert_eq!(file.default_profile.as_deref(), Some("acme"));
-    assert_eq!(file.clipboard, ClipboardSetting::Off);
-    let columns: Vec<String> = file.columns.iter().map(ToString::to_string).collect();
+    assert_eq!(file.desktop.clipboard, ClipboardSetting::Off);
+    let columns: Vec<String> = file
+        .desktop
+        .columns
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(columns, ["from:20", "subject"]);
-    assert_eq!(file.notify, NotifySetting::Bell);
+    assert_eq!(file.desktop.notify, NotifySetting::Bell);
     let acme = &file.profiles["acme"];
     assert!(acme.reveal && !file.profiles["other"].reveal);
     assert_eq!(

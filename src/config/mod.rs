@@ -18,10 +18,8 @@ pub use base_url::BaseUrl;
 pub(crate) use colours::{
     Background, ColourDepth, Role, ThemeBase, ThemeConfig, has_ascii_font, reads_osc,
 };
-pub use desktop::ClipboardRoute;
-pub(crate) use desktop::{
-    ClipboardSetting, NotifyRoute, NotifySequence, NotifySetting, find_browser,
-};
+pub use desktop::{ClipboardRoute, DesktopSettings};
+pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_browser};
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use private_fs::create_private_dir;

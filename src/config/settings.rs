@@ -7,10 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::env::Flags;
 use super::file::{ConfigFile, KeySource, ProfileConfig};
-use super::{
-    ApiKey, BaseUrl, ClipboardSetting, Env, HistorySpan, NotifySetting, Paths, Rate, SavedViews,
-    built_in_views,
-};
+use super::{ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
 
 /// The location of the archive.
@@ -47,10 +44,6 @@ pub(crate) struct Settings {
     /// The zone in which times are shown and read.
     pub(crate) zone: TimeZone,
     pub(crate) views: SavedViews,
-    pub(crate) clipboard: ClipboardSetting,
-    /// The columns of the list; empty for the default.
-    pub(crate) columns: Vec<super::ListColumn>,
-    pub(crate) notify: NotifySetting,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(crate) reveal: bool,
     /// Warnings about the configuration file.
@@ -88,9 +81,6 @@ impl Settings {
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.unwrap_or_else(built_in_views),
-            clipboard: file.clipboard,
-            columns: file.columns.clone(),
-            notify: file.notify,
             reveal: flags.reveal || profile.reveal,
             warnings: file.warnings,
         })

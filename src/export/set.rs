@@ -73,6 +73,11 @@ impl SetFormat {
         }
     }
 
+    /// Returns the name as it is typed: `jsonl`.
+    pub(crate) fn name(self) -> &'static str {
+        self.extension().unwrap_or(self.label())
+    }
+
     /// Returns the ending of the file, without the dot; a folder has none.
     pub(crate) const fn extension(self) -> Option<&'static str> {
         match self {

@@ -145,7 +145,7 @@ pub(super) fn parse_value(
             text.trim_start_matches(|c: char| c == '@' || c.is_whitespace()),
         )?),
         Operator::Status => Term::Status(parse_statuses(text)?),
-        Operator::Is => Term::Is(parse_keyword(text, EmailClass::ALL, EmailClass::as_str)?),
+        Operator::Is => parse_class(text)?,
         Operator::Has => Term::Has(parse_keyword(text, EmailPart::ALL, EmailPart::as_str)?),
         Operator::Tag => {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -220,6 +220,18 @@ fn parse_status(text: &str) -> Option<Status> {
             known => known,
         }),
     )
+}
+
+/// Parses a class of emails, or a status: `is:bounced` is `status:bounced`.
+fn parse_class(text: &str) -> Result<Term, String> {
+    let class = parse_keyword(text, EmailClass::ALL, EmailClass::as_str).map(Term::Is);
+    let status = parse_status(text).filter(|status| !matches!(status, Status::Other(_)));
+    match (class, status) {
+        (Err(_), Some(status)) => Ok(Term::Status(vec![status])),
+        (class, _) => {
+            class.map_err(|expected| format!("{expected}, or a status such as delivered"))
+        }
+    }
 }
 
 fn parse_keyword<T: Copy, const N: usize>(

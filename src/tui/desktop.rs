@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::config::{NotifyRoute, NotifySequence};
+use crate::config::{NotifyRoute, NotifySequence, remove_key_variables};
 use crate::text::sanitize;
 
 /// A program that takes longer hangs: those for the clipboard and for URLs go on in the background.
@@ -74,12 +74,14 @@ pub(super) async fn open_url(program: &str, url: &str) -> Result<(), String> {
 
 async fn run_program(name: &str, args: &[&str], input: &str) -> Result<(), String> {
     let run = async {
-        let mut child = Command::new(name)
+        let mut program = Command::new(name);
+        program
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+            .stderr(Stdio::null());
+        remove_key_variables(program.as_std_mut());
+        let mut child = program.spawn()?;
         let mut stdin = child.stdin.take().expect("its input is a pipe");
         stdin.write_all(input.as_bytes()).await?;
         drop(stdin);

@@ -18,12 +18,13 @@ use crate::api::EmailApi;
 use crate::app::line_commands::Line;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    Command, ExitReason, Focus, Keymap, ListAnchor, LoadOlderGoal, LoopEffect, MARGIN, Message,
-    Model, PromptKind, ReaderState,
+    ChooserKind, ClickTarget, Command, ExitReason, Focus, Keymap, ListAnchor, LoadOlderGoal,
+    LoopEffect, MARGIN, Message, Model, PromptKind, ReaderState,
 };
 use crate::archive::EmailRow;
-use crate::config::{ClipboardRoute, SecretInput};
+use crate::config::{ClipboardRoute, NotifyRoute, SecretInput};
 use crate::error::{Error, ErrorKind};
+use crate::export::SetFormat;
 use crate::mail::EmailId;
 use crate::signals::{self, Signals};
 use crate::text::format::plural;
@@ -89,6 +90,13 @@ pub async fn run_linear<S: EmailApi, E: From<Error>>(
     }
 }
 
+/// A row as it was printed.
+struct PrintedRow {
+    row: EmailRow,
+    /// Whether it was printed that its status has changed, without the status.
+    is_outdated: bool,
+}
+
 /// The running program.
 pub struct LinearLoop<S: EmailApi, W> {
     model: Model,
@@ -97,9 +105,13 @@ pub struct LinearLoop<S: EmailApi, W> {
     ctx: RenderCtx,
     io: LinearIo<W>,
     /// The printed rows, as they were then; the first one has the number 1.
-    printed: Vec<EmailRow>,
+    printed: Vec<PrintedRow>,
     /// The topmost row when the list was printed or a new email was.
     newest: Option<EmailId>,
+    /// The number of new emails above the rows of the model that were reported.
+    reported_above: u64,
+    /// Reports about watched emails that are not printed yet.
+    reports: Vec<String>,
     /// Whether the service failed when it was last reported.
     is_failing: bool,
     /// The number of older emails that was printed last.
@@ -119,6 +131,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         let mut info = std::mem::take(&mut session.info);
         info.keymap = Arc::new(Keymap::typed());
         info.clipboard = ClipboardRoute::Terminal { tmux: false };
+        info.notify = NotifyRoute::Bell;
         // Nothing is coloured.
         info.theme_errors.clear();
         io.columns = io.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
@@ -138,6 +151,8 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             io,
             printed: Vec::new(),
             newest: None,
+            reported_above: 0,
+            reports: Vec::new(),
             is_failing: false,
             older_loaded: 0,
             copied: None,
@@ -167,7 +182,8 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             && let StartScreenKind::Confirm { question, .. } = &screen.kind
         {
             let error = Error::new(ErrorKind::Archive, question.lines.join(" "));
-            return Err(error.with_hint("sentbox without --linear asks").into());
+            let hint = "sentbox archive adopt keeps the mail, sentbox archive begin starts anew";
+            return Err(error.with_hint(hint).into());
         }
         if let Some(notice) = self.model.notice.take() {
             self.print(&notice)?;
@@ -218,9 +234,11 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
                 LoopEffect::Redraw
                 | LoopEffect::Suspend
                 | LoopEffect::CaptureMouse(_)
-                | LoopEffect::RunCommand(_)
-                // Each changed status is printed as a line.
-                | LoopEffect::Notify(..) => {}
+                | LoopEffect::RunCommand(_) => {}
+                LoopEffect::Notify(_, text) => {
+                    self.model.notice.take_if(|notice| *notice == text);
+                    self.reports.push(text);
+                }
             }
         }
         self.ctx.now = self.model.now.timestamp();
@@ -246,11 +264,16 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
     }
 
     async fn execute(&mut self, line: &str) -> Result<(), E> {
-        match Line::parse(line) {
+        let line = Line::parse(line);
+        if !matches!(line, Ok(Line::Choose(_)) | Err(_)) {
+            self.close_lists()?;
+        }
+        match line {
             Err(error) => self.print_error(&error),
             Ok(Line::NextPage) => self.print_next_page().await,
             Ok(Line::List) => self.print_first_page().await,
             Ok(Line::Open(number)) => self.open(number).await,
+            Ok(Line::Choose(number)) => self.choose_item(number).await,
             Ok(Line::Status) => self.print_all(&format_status_lines(&self.model, &self.ctx)),
             Ok(Line::Run(Command::Help, _)) => self.print_all(&format_help(self.io.columns)),
             Ok(Line::Run(command, argument)) => self.run_command(command, argument).await,
@@ -264,6 +287,52 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             return self.print_error("no email is open; type its number first");
         }
         self.handle(Message::Command(command))?;
+        let mut argument = argument;
+        if command == Command::Export && self.model.chooser.is_some() && !argument.is_empty() {
+            let (format, file) = argument.split_once(' ').unwrap_or((argument, ""));
+            let Some(index) = SetFormat::ALL.iter().position(|it| it.name() == format) else {
+                let names = SetFormat::ALL.map(SetFormat::name).join(", ");
+                self.close_lists()?;
+                return self.print_error(&format!(
+                    "{format} is no format; type export and one of: {names}"
+                ));
+            };
+            self.handle(Message::Clicked(ClickTarget::Item(index)))?;
+            argument = file.trim();
+        }
+        self.finish_command(command, argument).await
+    }
+
+    /// Chooses an item of the open list.
+    async fn choose_item(&mut self, number: usize) -> Result<(), E> {
+        let Some(chooser) = self.model.chooser else {
+            return self.print_error(
+                "there is nothing to choose; links, watched and statistics print lists",
+            );
+        };
+        let last = self.model.chooser_items(chooser).len();
+        if number > last {
+            return self.print_error(&format!("the last number is {last}"));
+        }
+        self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
+        let is_list = matches!(chooser.kind, ChooserKind::Watched | ChooserKind::Statistics);
+        let command = if is_list {
+            Command::Filter
+        } else {
+            Command::Links
+        };
+        self.finish_command(command, "").await
+    }
+
+    fn close_lists(&mut self) -> Result<(), E> {
+        while self.model.chooser.is_some() {
+            self.handle(Message::Command(Command::CloseLayer))?;
+        }
+        Ok(())
+    }
+
+    /// Types the argument of a command that has opened a prompt, waits for its result and prints it.
+    async fn finish_command(&mut self, command: Command, argument: &str) -> Result<(), E> {
         if self.model.prompt.is_some() {
             self.answer_prompt(argument)?;
         }
@@ -279,11 +348,13 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if let Some(notice) = &notice {
             self.print(notice)?;
         }
-        if let Some(question) = self.model.chooser.filter(|_| command != Command::Links) {
-            // Without an answer, nothing is done.
-            let title = self.model.chooser_title(question);
-            self.print_error(title.split(". ").next().unwrap_or_default())?;
-            return self.handle(Message::Command(Command::CloseLayer));
+        if let Some(chooser) = self.model.chooser {
+            self.print_all(&format_choices(&self.model, &self.ctx))?;
+            let is_list = matches!(chooser.kind, ChooserKind::Links | ChooserKind::Statistics);
+            if !is_list {
+                self.print("choose and a number chooses one; without it, nothing is done")?;
+            }
+            return Ok(());
         }
         match command {
             Command::Filter => self.print_first_page().await,
@@ -292,13 +363,6 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
                 self.print_first_page().await
             }
             Command::LoadOlder => self.print_next_page().await,
-            Command::Links => {
-                self.print_all(&format_choices(&self.model))?;
-                match self.model.chooser {
-                    Some(_) => self.handle(Message::Command(Command::CloseLayer)),
-                    None => Ok(()),
-                }
-            }
             // The notice says that there is no other email.
             Command::NextEmail | Command::PreviousEmail if notice.is_some() => Ok(()),
             Command::NextEmail | Command::PreviousEmail => self.print_email(),
@@ -331,7 +395,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
     }
 
     async fn open(&mut self, number: usize) -> Result<(), E> {
-        let Some(row) = self.printed.get(number - 1).cloned() else {
+        let Some(row) = self.printed.get(number - 1).map(|it| it.row.clone()) else {
             let text = match self.printed.len() {
                 0 => "there is no email to open".to_owned(),
                 last => format!("the last printed email is {last}; an empty line prints more"),
@@ -378,7 +442,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
     }
 
     async fn print_next_page(&mut self) -> Result<(), E> {
-        let Some(last) = self.printed.last().cloned() else {
+        let Some(last) = self.printed.last().map(|it| it.row.clone()) else {
             return self.print_first_page().await;
         };
         match self.choose(&last).await? {
@@ -396,7 +460,10 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         }
         for row in page {
             let text = format_row(&row, &self.model, &self.ctx);
-            self.printed.push(row);
+            self.printed.push(PrintedRow {
+                row,
+                is_outdated: false,
+            });
             self.print(&format!("{}. {text}", self.printed.len()))?;
         }
         Ok(())
@@ -408,7 +475,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             return self.print(&text);
         }
         let selected = self.model.list.selected().map(|row| &row.summary.id);
-        let is_selected = |row: &EmailRow| Some(&row.summary.id) == selected;
+        let is_selected = |it: &PrintedRow| Some(&it.row.summary.id) == selected;
         if let Some(index) = self.printed.iter().position(is_selected) {
             self.print(&format!("email {}", index + 1))?;
         }
@@ -421,15 +488,33 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         let (model, ctx) = (&self.model, &self.ctx);
         let rows = model.list.rows();
         let mut lines = Vec::new();
-        for (n, known) in self.printed.iter_mut().enumerate() {
-            let same = rows.iter().find(|row| row.summary.id == known.summary.id);
-            if let Some(row) = same.filter(|row| row.summary.status != known.summary.status) {
-                lines.push(format!("{}. now {}", n + 1, format_row(row, model, ctx)));
-                *known = row.clone();
+        for (printed, number) in self.printed.iter_mut().zip(1..) {
+            let known = &printed.row.summary;
+            match rows.iter().find(|row| row.summary.id == known.id) {
+                Some(row) if row.summary.status != known.status => {
+                    lines.push(format!("{number}. now {}", format_row(row, model, ctx)));
+                    *printed = PrintedRow {
+                        row: row.clone(),
+                        is_outdated: false,
+                    };
+                }
+                None if model.list.has_changed(&known.id) && !printed.is_outdated => {
+                    lines.push(format!("{number}. has changed; {number} reads it"));
+                    printed.is_outdated = true;
+                }
+                _ => {}
             }
         }
         let is_known = |row: &EmailRow| Some(&row.summary.id) == self.newest.as_ref();
-        let new = rows.iter().position(is_known).unwrap_or(0);
+        let newest = rows.iter().position(is_known);
+        let above = model.list.unseen_above;
+        let more = above.saturating_sub(self.reported_above);
+        self.reported_above = above;
+        if newest.is_none() && self.newest.is_some() && more > 0 {
+            let new = plural(more, "new email");
+            lines.push(format!("{new}; list prints what matches"));
+        }
+        let new = newest.unwrap_or(0);
         let shown = rows.iter().take(new.min(MAX_NEW_ROWS));
         lines.extend(shown.map(|row| format!("new: {}", format_row(row, model, ctx))));
         if new > MAX_NEW_ROWS {
@@ -439,6 +524,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if new > 0 || self.newest.is_none() {
             self.newest = rows.first().map(|row| row.summary.id.clone());
         }
+        lines.append(&mut self.reports);
         let is_failing = model.service.error.is_some();
         if std::mem::replace(&mut self.is_failing, is_failing) != is_failing {
             lines.push(format_state(model, ctx));
@@ -464,6 +550,13 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
 fn needs_email(command: Command) -> bool {
     !matches!(
         command,
-        Command::Filter | Command::LoadOlder | Command::Refresh | Command::Quit
+        Command::Filter
+            | Command::LoadOlder
+            | Command::Refresh
+            | Command::Export
+            | Command::WatchedEmails
+            | Command::ShowChanges
+            | Command::Statistics
+            | Command::Quit
     )
 }

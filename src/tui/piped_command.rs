@@ -10,6 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use crate::app::{Message, PipedCommand};
+use crate::config::remove_key_variables;
 use crate::render;
 
 /// Runs the command; returns its end as a message.
@@ -44,10 +45,10 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
 }
 
 async fn run_shell(command: &str, input: &str) -> io::Result<ExitStatus> {
-    let mut child = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::piped())
-        .spawn()?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::piped());
+    remove_key_variables(shell.as_std_mut());
+    let mut child = shell.spawn()?;
     let mut stdin = child.stdin.take().expect("its input is a pipe");
     // A command need not read its input: `head -1`.
     let write = async {

@@ -17,8 +17,8 @@ use crate::archive::{
 };
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ClipboardSetting, Env, Flags, HistorySpan, NotifySetting, Paths, Profiles,
-    Prompting, Rate, SecretInput, Settings, ViewStore, built_in_views, find_browser,
+    ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
+    SecretInput, Settings, ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
 use crate::server::{self, ServerConfig, sample};
@@ -40,6 +40,7 @@ pub struct SessionFactory {
     pub env: Env,
     pub clock: Clock,
     pub keymap: Arc<Keymap>,
+    pub desktop: DesktopSettings,
     /// The number of emails of the sample mailbox, and its seed.
     pub sample: (u32, u64),
 }
@@ -158,9 +159,6 @@ impl SessionFactory {
             saved_views: settings.views.clone(),
             saved,
             base_url: settings.credentials.base_url.to_string(),
-            clipboard: settings.clipboard.route(&self.env),
-            columns: settings.columns.clone(),
-            notify: settings.notify.route(&self.env),
             reveal: settings.reveal,
             ..self.desktop_info()
         };
@@ -320,11 +318,12 @@ impl SessionFactory {
         })
     }
 
-    /// What a session knows of the desktop, by the environment alone.
+    /// What every session knows of the screen and the desktop.
     fn desktop_info(&self) -> SessionInfo {
         SessionInfo {
-            clipboard: ClipboardSetting::Auto.route(&self.env),
-            notify: NotifySetting::Desktop.route(&self.env),
+            clipboard: self.desktop.clipboard.route(&self.env),
+            notify: self.desktop.notify.route(&self.env),
+            columns: self.desktop.columns.clone(),
             browser: find_browser(&self.env),
             home: self.env.get("HOME").map(PathBuf::from),
             ..SessionInfo::default()

@@ -8,14 +8,15 @@ use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
+use super::statistics::format_summary;
 use super::status_bar::{build_service_state, format_count, format_coverage, format_filter_check};
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
-use crate::app::{Command, Focus, Model, StorageMode, is_stale};
-use crate::archive::EmailRow;
+use crate::app::{ChooserKind, Command, Focus, Model, StorageMode, is_stale};
+use crate::archive::{EmailRow, Outcome};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status};
-use crate::text::format::plural;
+use crate::text::format::{group_digits, plural};
 use crate::text::width::wrap;
 
 pub use super::status_bar::format_load_older;
@@ -176,22 +177,57 @@ pub fn format_body(model: &Model) -> Vec<String> {
     lines
 }
 
-/// Formats the items of the open list, such as the links of the email.
-pub fn format_choices(model: &Model) -> Vec<String> {
+/// Formats the open list with its numbered items: links, watched emails, statistics, answers to a question.
+pub fn format_choices(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let Some(chooser) = model.chooser else {
         return Vec::new();
     };
-    let items = model.chooser_items(chooser).into_iter();
-    items
-        .map(|item| {
-            format!(
-                "{}. {}, {}",
-                item.lead,
-                item.label,
-                item.detail.replace("  ", ", ")
-            )
-        })
-        .collect()
+    if chooser.kind == ChooserKind::Statistics {
+        return format_statistics(model, ctx);
+    }
+    let mut lines = Vec::new();
+    if chooser.kind != ChooserKind::Links {
+        lines.push(model.chooser_title(chooser));
+    }
+    lines.push(model.chooser_note(chooser));
+    let items = model.chooser_items(chooser).into_iter().zip(1..);
+    lines.extend(items.map(|(item, number)| {
+        let parts = [item.label, item.detail.replace("  ", ", ")];
+        let parts: Vec<&str> = parts
+            .iter()
+            .map(String::as_str)
+            .filter(|part| !part.is_empty())
+            .collect();
+        format!("{number}. {}", parts.join(", "))
+    }));
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// Formats `1. Fri 20 Nov 2026: 12, delivered 10, bounced 2` by section.
+fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
+    let statistics = match (model.statistics.value(), model.statistics.error()) {
+        (Some(statistics), _) => statistics,
+        (None, Some(error)) => return vec![format_error(error)],
+        (None, None) => return Vec::new(),
+    };
+    let mut lines = format_summary(statistics, model, ctx).concat();
+    let mut section = None;
+    for (item, number) in model.statistics_items().into_iter().zip(1..) {
+        if section.replace(item.section) != Some(item.section) {
+            lines.push(item.section.title().to_owned());
+        }
+        let outcomes = Outcome::ALL.into_iter().filter_map(|outcome| {
+            let count = item.outcomes.get(outcome);
+            (count > 0).then(|| format!(", {} {}", outcome.label(), group_digits(count, ' ')))
+        });
+        let outcomes: String = outcomes.collect();
+        lines.push(format!(
+            "{number}. {}: {}{outcomes}",
+            item.label, item.count
+        ));
+    }
+    lines
 }
 
 /// Formats the card of a recipient.

@@ -91,13 +91,8 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     )
 }
 
-/// Builds title, reach, rates and legend.
-fn build_header<'a>(
-    statistics: &Statistics,
-    model: &Model,
-    ctx: &RenderCtx,
-    width: usize,
-) -> Vec<Line<'a>> {
+/// Formats what was counted, and its rates.
+pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -> [Vec<String>; 2] {
     let reach = format!(
         "{}{}",
         plural(statistics.total, "email"),
@@ -119,8 +114,18 @@ fn build_header<'a>(
         rate("bounce rate", statistics.bounces(), "handed over"),
         rate("complaint rate", statistics.complaints(), "delivered"),
     ];
+    [texts, rates]
+}
+
+/// Builds title, reach, rates and legend.
+fn build_header<'a>(
+    statistics: &Statistics,
+    model: &Model,
+    ctx: &RenderCtx,
+    width: usize,
+) -> Vec<Line<'a>> {
     let mut lines = vec![build_title(model, ctx, width)];
-    for texts in [texts, rates] {
+    for texts in format_summary(statistics, model, ctx) {
         let joined = texts.join("; ");
         if joined.width() <= width {
             lines.push(Line::raw(joined));

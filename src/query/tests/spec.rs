@@ -58,6 +58,7 @@ fn text_is_parsed_and_printed_as_canonical_text() {
         ("status:-", "status:-"),
         ("status:teleported", "status:teleported"),
         ("is:Trouble is:scheduled", "is:trouble is:scheduled"),
+        ("is:Bounced", "status:bounced"),
         ("has:cc has:bcc has:reply-to has:text has:html has:body has:tag", "has:cc has:bcc has:reply-to has:text has:html has:body has:tag"),
         ("tag:plan", "tag:plan"),
         ("tag:plan=", "tag:plan"),

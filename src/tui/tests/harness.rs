@@ -11,8 +11,8 @@ use crate::app::{Key, Model, ReaderState, SessionInfo, SessionTarget, StorageMod
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, BaseUrl, ColourDepth, Env, Flags, HistorySpan, NotifyRoute, Rate, Settings, ThemeBase,
-    built_in_views,
+    ApiKey, BaseUrl, ColourDepth, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate,
+    Settings, ThemeBase, built_in_views,
 };
 use crate::mail::Status;
 use crate::server::{self, ServerConfig, sample};
@@ -174,6 +174,7 @@ impl TuiHarness {
             env: Env::default(),
             clock,
             keymap: Arc::default(),
+            desktop: DesktopSettings::default(),
             sample: (0, 1),
         };
         Self::begin(size, session, factory, now).await
@@ -187,6 +188,7 @@ impl TuiHarness {
             env,
             clock,
             keymap: Arc::default(),
+            desktop: DesktopSettings::default(),
             sample: (300, 7),
         };
         let settings = Settings::resolve(&factory.flags, &factory.env).unwrap();

@@ -8,7 +8,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::harness::{test_timer, time};
 use crate::api::Client;
-use crate::config::{Env, Flags, HistorySpan, ThemeConfig};
+use crate::config::{DesktopSettings, Env, Flags, HistorySpan, ThemeConfig};
 use crate::error::Error;
 use crate::tui::linear::{LinearIo, LinearLoop};
 use crate::tui::{Environment, SessionFactory};
@@ -44,6 +44,7 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
         env: Env::default(),
         clock: clock.clone(),
         keymap: Arc::default(),
+        desktop: DesktopSettings::default(),
         sample: (300, 7),
     };
     let mut session = factory.open_demo().unwrap();
@@ -240,14 +241,104 @@ async fn errors_are_one_line_with_what_to_do() {
                 "the last printed email is 10; an empty line prints more",
             ),
             (
-                "stauts",
-                "no command \"stauts\"; did you mean status?; help lists all",
+                "statuss",
+                "no command \"statuss\"; did you mean status?; help lists all",
             ),
         ] {
             assert_eq!(typist.enter(line).await, format!("error: {error}\n"));
         }
         assert_snapshot!("linear_help", typist.enter("help").await);
         assert_snapshot!("linear_status", typist.enter("status").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lists_stay_until_an_item_is_chosen() {
+    run_with(async |mut typist, _| {
+        let nothing = typist.enter("choose 1").await;
+        assert!(
+            nothing.starts_with("error: there is nothing to choose"),
+            "{nothing}"
+        );
+        typist.enter("1").await;
+        let links = typist.enter("links").await;
+        assert!(links.starts_with("1. "), "{links}");
+        assert_eq!(
+            typist
+                .enter("choose 99")
+                .await
+                .matches("the last number is")
+                .count(),
+            1
+        );
+        let link = typist.enter("choose 1").await;
+        assert!(
+            link.contains(", printed because the clipboard is not known here:\nhttp"),
+            "{link}"
+        );
+        let statistics = typist.enter("stats").await;
+        assert!(statistics.contains("\nBy week\n1. "), "{statistics}");
+        assert!(statistics.contains("bounce rate "), "{statistics}");
+        let month = typist.enter("choose 1").await;
+        assert!(month.starts_with("demo, filter after:"), "{month}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn exported_emails_are_in_a_file_before_the_next_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    run_with(async |mut typist, _| {
+        typist.enter("/is:bounced").await;
+        let wrong = typist.enter("export pdf a.pdf").await;
+        assert!(
+            wrong.starts_with("error: pdf is no format; type export and one of: eml, html,"),
+            "{wrong}"
+        );
+        let exported = typist
+            .enter(&format!("export csv {}", path.display()))
+            .await;
+        assert!(exported.contains("codes masked"), "{exported}");
+        let question = typist
+            .enter(&format!(
+                "export jsonl {}",
+                path.with_extension("jsonl").display()
+            ))
+            .await;
+        assert!(question.contains("codes unmasked?\n1. "), "{question}");
+        assert!(
+            question.contains("without it, nothing is done"),
+            "{question}"
+        );
+        typist.enter("status").await;
+        assert!(!path.with_extension("jsonl").exists());
+    })
+    .await;
+    assert!(std::fs::read_to_string(&path).unwrap().lines().count() > 1);
+}
+
+#[tokio::test]
+async fn watched_emails_are_reported_under_another_filter() {
+    run_with(async |mut typist, _| {
+        for number in 1..=10 {
+            typist.enter(&number.to_string()).await;
+            typist.enter("watch").await;
+        }
+        assert!(
+            typist
+                .enter("watched")
+                .await
+                .starts_with("Watched emails\n1. ")
+        );
+        typist.enter("/is:bounced").await;
+        typist
+            .now
+            .send_modify(|now| *now += jiff::SignedDuration::from_hours(2));
+        let news = typist.enter("refresh").await;
+        let report = "kenta_inoue@letterbox.example: delivered, ";
+        assert_eq!(news.matches(report).count(), 1, "{news}");
     })
     .await;
 }
