@@ -130,7 +130,7 @@ fn compare_with_emails(
         let is_out_of_order: bool = row.get(10)?;
         damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
         let body = body.ok().flatten();
-        expected.add(email.fts_rowid, &email.mail, email.changed, body.as_ref())?;
+        expected.add(email.fts_rowid, &email.mail, body.as_ref())?;
     }
     let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
     let are_counts_right: bool =
@@ -146,7 +146,6 @@ fn compare_with_emails(
 struct DecodedRow {
     key: SortKey,
     fts_rowid: i64,
-    changed: bool,
     mail: Summary,
 }
 
@@ -160,11 +159,10 @@ fn decode_row(row: &Row) -> Result<DecodedRow> {
     if !matches!(flag, 0 | 1) {
         return Err(damage_error("an email in the archive is damaged"));
     }
-    let (key, fts_rowid, changes): (SortKey, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let (key, fts_rowid, _changes): (SortKey, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
     Ok(DecodedRow {
         key,
         fts_rowid,
-        changed: changes > 0,
         mail: Summary::from(&fields.summary),
     })
 }

@@ -37,6 +37,8 @@ CREATE UNIQUE INDEX mail_ids ON mail (id);
 CREATE UNIQUE INDEX mail_by_fts_rowid ON mail (fts_rowid);
 -- Few emails are missing upstream; a search finds them without the others.
 CREATE INDEX mail_missing_upstream ON mail (sort_key) WHERE missing_since IS NOT NULL;
+-- What has changed since a time is found without the other emails.
+CREATE INDEX mail_status_changes ON mail (status_seen_at) WHERE status_changes > 0;
 
 -- Emails that were retrieved, or were on a page without a known position: no listed page confirms them.
 CREATE INDEX mail_unlisted ON mail (sort_key) WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL;
@@ -132,7 +134,7 @@ INSERT INTO row_counts VALUES (0, 0);
 --     p  the first 2 and the first 3 letters of a word: FTS5 collects all answers of a prefix query such as wre* before the
 --        first one, so short prefixes are tokens of their own
 --   Flags
---     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)  xchanged (a status change was seen)
+--     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)
 --     xcc xbcc xreply-to xtext xhtml xtag (the email has that part)
 -- ASCII characters other than letters and digits are moved to U+E000..U+E07F inside a token, because the tokenizer
 -- `ascii` splits at them (`-` in xreply-to, `@` and `.` in addresses). `ascii` keeps at most 32 768 bytes of a token.
@@ -164,7 +166,7 @@ CREATE TRIGGER mail_after_insert AFTER INSERT ON mail BEGIN
     WHERE new.fts_rowid IS NULL AND NOT EXISTS (SELECT 1 FROM dirty WHERE sort_key = new.sort_key);
 END;
 CREATE TRIGGER mail_after_update
-AFTER UPDATE OF id, created_at, last_event, status_changes, sender, recipients, subject, message_id, cc, bcc, reply_to ON mail BEGIN
+AFTER UPDATE OF id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to ON mail BEGIN
     INSERT INTO dirty SELECT new.sort_key WHERE NOT EXISTS (SELECT 1 FROM dirty WHERE sort_key = new.sort_key);
 END;
 -- A row that moves keeps its own time of confirmation, and gains none at its new key.

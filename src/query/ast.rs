@@ -32,7 +32,14 @@ impl Query {
 
     /// Returns the times between which all matches were created.
     pub(crate) fn time_bounds(&self) -> TimeBounds {
-        time_bounds(&self.filter, true)
+        self.filter.time_bounds()
+    }
+
+    /// Splits off the changes that are searched for: returns a condition on all other emails, `None` if
+    /// none of them matches, and since when a change may match. Below a negation all stays as it is.
+    pub(crate) fn split_seen_changes(&self) -> (Option<Node>, Option<Timestamp>) {
+        let mut since = None;
+        (without_seen_changes(&self.filter, &mut since), since)
     }
 
     /// Checks whether a new status of an email may change the result.
@@ -94,6 +101,33 @@ fn without_terms(node: &Node, positive: bool, removed: fn(&Term) -> bool) -> Opt
         }
         (Node::Not(inner), _) => without_terms(inner, !positive, removed).map(Node::negated),
         (Node::Term(term), _) => (!removed(term)).then(|| node.clone()),
+    }
+}
+
+/// Takes each change that is searched for as not seen, and notes the earliest time of them; `None` is a
+/// condition that no email meets.
+fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<Node> {
+    match node {
+        Node::And(nodes) => {
+            // All members, so that none of their times is missed.
+            let rest: Vec<Option<Node>> = nodes
+                .iter()
+                .map(|node| without_seen_changes(node, since))
+                .collect();
+            rest.into_iter().collect::<Option<_>>().map(Node::And)
+        }
+        Node::Or(nodes) => {
+            let rest: Vec<Node> = nodes
+                .iter()
+                .filter_map(|node| without_seen_changes(node, since))
+                .collect();
+            (!rest.is_empty()).then(|| Node::group(rest, false))
+        }
+        Node::Term(Term::SeenChange(range)) => {
+            *since = Some(since.map_or(range.start, |since| since.min(range.start)));
+            None
+        }
+        Node::Not(_) | Node::Term(_) => Some(node.clone()),
     }
 }
 
@@ -167,6 +201,11 @@ pub(crate) enum Node {
 }
 
 impl Node {
+    /// Returns the times between which all matches were created.
+    pub(crate) fn time_bounds(&self) -> TimeBounds {
+        time_bounds(self, true)
+    }
+
     /// Joins nodes with `and`.
     pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
         Self::group(nodes, true)

@@ -27,7 +27,7 @@ mod parse;
 pub(crate) mod tests;
 
 pub use ast::Query;
-pub(crate) use ast::{EmailClass, EmailPart, Field, Node, SortOrder, Term};
+pub(crate) use ast::{EmailClass, EmailPart, Field, Node, SortOrder, Term, TimeBounds};
 pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
 pub(crate) use date::DateExpr;
 pub(crate) use eval::{BodyTexts, EmailDocument, matches};

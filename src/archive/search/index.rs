@@ -43,7 +43,7 @@ const SET_ROWID: &str = "UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1";
 pub(super) const DIRTY_KEYS: &str =
     "SELECT sort_key FROM dirty WHERE sort_key BETWEEN ?1 AND ?2 ORDER BY sort_key";
 pub(super) const ROW_TO_INDEX: &str = concat!(
-    "SELECT fts_rowid, status_changes, json, dictionary_id, ",
+    "SELECT fts_rowid, json, dictionary_id, ",
     row_columns!(),
     " FROM mail JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) WHERE mail.sort_key = ?1"
 );
@@ -64,8 +64,6 @@ pub(crate) struct Index<'a> {
 /// What the index knows of an email.
 struct IndexedEmail<'a> {
     summary: &'a Summary,
-    /// Whether its status was seen to change.
-    status_changed: bool,
     /// The whole email, if it was retrieved.
     email: Option<&'a wire::Email>,
 }
@@ -98,7 +96,6 @@ impl<'a> Index<'a> {
         let summary = Summary::from(summary);
         self.build_tokens(&IndexedEmail {
             summary: &summary,
-            status_changed: false,
             email: email.as_ref(),
         })?;
         self.execute(
@@ -138,7 +135,7 @@ impl<'a> Index<'a> {
     fn build_tokens(&mut self, email: &IndexedEmail<'_>) -> Result<(), Error> {
         let summary = email.summary;
         self.tokens.clear();
-        self.tokens.push_summary(summary, email.status_changed);
+        self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
         self.push_shared_address(interned::FROM, prefix::SENDER, &summary.from)?;
         for address in &summary.reply_to {
@@ -311,22 +308,20 @@ fn reindex_row(
     key: SortKey,
 ) -> Result<(), Error> {
     let row = sql::optional(transaction, ROW_TO_INDEX, [key], |row| {
-        let body = CompressedBody::from_row(row, 2)?;
+        let body = CompressedBody::from_row(row, 1)?;
         Ok((
             row.get::<_, Option<i64>>(0)?,
-            row.get::<_, i64>(1)?,
             body,
-            row::read_fields(row, 4)?,
+            row::read_fields(row, 3)?,
         ))
     })?;
-    let Some((Some(rowid), status_changes, body, fields)) = row else {
+    let Some((Some(rowid), body, fields)) = row else {
         return Ok(());
     };
     // A damaged body is not found by its words; opening the email reports the damage.
     let email = body.and_then(|body| body.to_email(transaction).ok());
     let indexed = IndexedEmail {
         summary: &Summary::from(&fields.summary),
-        status_changed: status_changes > 0,
         email: email.as_ref(),
     };
     index.replace(key, rowid, &indexed)
@@ -405,14 +400,9 @@ impl<'a> IndexChecksum<'a> {
         &mut self,
         rowid: i64,
         summary: &Summary,
-        status_changed: bool,
         email: Option<&wire::Email>,
     ) -> Result<(), Error> {
-        self.index.build_tokens(&IndexedEmail {
-            summary,
-            status_changed,
-            email,
-        })?;
+        self.index.build_tokens(&IndexedEmail { summary, email })?;
         let text = self.index.tokens.as_str().to_ascii_lowercase();
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.

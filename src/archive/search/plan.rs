@@ -15,7 +15,7 @@ use crate::archive::listing::{BOTTOM, TOP};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
-use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term};
+use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term, TimeBounds};
 
 /// Trigrams of one text that are searched for; more hardly narrow the result.
 const MAX_TRIGRAMS: usize = 16;
@@ -39,6 +39,8 @@ pub(super) struct Plan {
     pub(super) oldest_key: SortKey,
     /// The times between which all matches were created, as they are stored; inclusive.
     pub(super) times: (i64, i64),
+    /// Emails whose status was seen to change since then, as it is stored, are candidates in any case.
+    pub(super) changed_since: Option<i64>,
     /// Whether every candidate matches.
     pub(super) is_exact: bool,
     pub(super) prefilter: Option<Prefilter>,
@@ -73,12 +75,16 @@ impl BodyDependency {
 impl Plan {
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self, Error> {
         let translator = Translator { connection };
-        let mut translated = translator.translate_node(&query.filter, true, 0)?;
+        let (filter, changed_since) = query.split_seen_changes();
+        let mut translated = match &filter {
+            Some(filter) => translator.translate_node(filter, true, 0)?,
+            None => Translated::superset(FtsExpr::Nothing),
+        };
         if translated.expr.count_nodes() > MAX_EXPR_SIZE {
             translated = Translated::superset(FtsExpr::All);
         }
         let Translated { expr, is_exact } = translated;
-        let bounds = query.time_bounds();
+        let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         let mut body_dependency = BodyDependency::Never;
@@ -86,7 +92,8 @@ impl Plan {
             body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
         });
         Ok(Self {
-            is_exact: is_exact && expr.is_selective(),
+            is_exact: is_exact && expr.is_selective() && changed_since.is_none(),
+            changed_since: changed_since.map(Timestamp::as_microsecond),
             prefilter: expr.prefilter(),
             expr,
             newest_key: newest.map_or(TOP, |micros| {
@@ -239,8 +246,9 @@ impl Translator<'_> {
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
-            Term::After(_) | Term::Before(_) | Term::On(_) => Translated::superset(FtsExpr::All),
-            Term::SeenChange(_) => superset(FtsExpr::Token(flag::STATUS_CHANGED.to_owned())),
+            Term::After(_) | Term::Before(_) | Term::On(_) | Term::SeenChange(_) => {
+                Translated::superset(FtsExpr::All)
+            }
         })
     }
 

@@ -63,6 +63,10 @@ pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
     "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
     "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
 ];
+pub(super) const CHANGED_ROWS: [&str; 2] = [
+    "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key > ?1",
+    "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
+];
 pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
 
 /// A planned query on one state of the archive.
@@ -183,7 +187,8 @@ impl<'a> Scan<'a> {
 
     /// Calls `visit` for each candidate of `expr`, nearest first.
     ///
-    /// Candidates are the emails within the bounds of the query, merged with those out of order.
+    /// Candidates are the emails within the bounds of the query, merged with those out of order and with
+    /// those whose status has changed.
     fn for_each_candidate(
         &self,
         expr: &FtsExpr,
@@ -192,13 +197,7 @@ impl<'a> Scan<'a> {
         mut visit: impl FnMut(SortKey) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let plan = &self.plan;
-        let is_bounded = (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM);
-        let out_of_order = if is_bounded {
-            self.out_of_order_keys(direction, from)?
-        } else {
-            Vec::new()
-        };
-        let mut out_of_order = out_of_order.into_iter().peekable();
+        let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
         if *expr != FtsExpr::Nothing {
             let (first, last) = match direction {
                 Direction::Older => (from.min(plan.newest_key.next_newer()), plan.oldest_key),
@@ -229,7 +228,7 @@ impl<'a> Scan<'a> {
                     continue;
                 };
                 while let Some(other) =
-                    out_of_order.next_if(|other| *other == key || direction.precedes(*other, key))
+                    others.next_if(|other| *other == key || direction.precedes(*other, key))
                 {
                     if other != key && visit(other)?.is_break() {
                         return Ok(());
@@ -240,7 +239,7 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        for key in out_of_order {
+        for key in others {
             if visit(key)?.is_break() {
                 break;
             }
@@ -248,13 +247,28 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    fn out_of_order_keys(
-        &self,
-        direction: Direction,
-        from: SortKey,
-    ) -> Result<Vec<SortKey>, Error> {
-        let query = OUT_OF_ORDER_ROWS[direction as usize];
-        sql::all(self.connection, query, [from], |row| row.get(0))
+    /// Returns the candidates to which the bounds of the query do not apply, nearest first.
+    fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>, Error> {
+        let plan = &self.plan;
+        let mut keys = Vec::new();
+        if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) {
+            let query = OUT_OF_ORDER_ROWS[direction as usize];
+            keys = sql::all(self.connection, query, [from], |row| row.get(0))?;
+        }
+        if let Some(since) = plan.changed_since {
+            let query = CHANGED_ROWS[direction as usize];
+            let changed: Vec<SortKey> =
+                sql::all(self.connection, query, params![from, since], |row| {
+                    row.get(0)
+                })?;
+            keys.extend(changed);
+            keys.sort_unstable();
+            keys.dedup();
+            if direction == Direction::Older {
+                keys.reverse();
+            }
+        }
+        Ok(keys)
     }
 }
 

@@ -44,7 +44,6 @@ pub(super) mod prefix {
 pub(super) mod flag {
     pub(crate) const EVERY_EMAIL: &str = "xany";
     pub(crate) const FETCHED: &str = "xfetched";
-    pub(crate) const STATUS_CHANGED: &str = "xchanged";
 }
 
 /// The parts of a retrieved email that are searched.
@@ -91,7 +90,7 @@ impl TokenBuffer {
     }
 
     /// Adds the tokens of a summary, except those of sender and reply-to addresses.
-    pub(super) fn push_summary(&mut self, mail: &Summary, status_changed: bool) {
+    pub(super) fn push_summary(&mut self, mail: &Summary) {
         for address in mail.recipients() {
             self.push_trigrams(prefix::RECIPIENT, &normalize(&address.to_string()));
             let domain = normalize(address.domain());
@@ -116,9 +115,6 @@ impl TokenBuffer {
             (!mail.reply_to.is_empty(), "reply-to"),
         ] {
             self.push_flag_if(has, name);
-        }
-        if status_changed {
-            self.push_token(flag::STATUS_CHANGED);
         }
     }
 

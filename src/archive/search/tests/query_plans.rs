@@ -43,7 +43,12 @@ fn plan_text(text: &str) -> String {
         _ => " between",
     };
     format!(
-        "{expr}{bounds}{}",
+        "{expr}{bounds}{}{}",
+        if plan.changed_since.is_some() {
+            " and changes"
+        } else {
+            ""
+        },
         if plan.prefilter.is_some() {
             ", costly"
         } else {
@@ -75,7 +80,10 @@ fn each_class_of_query_has_its_expression() {
         ("-refund", "everything"),
         ("domain:acme.example or is:scheduled", r#"("dacme.example" OR "sscheduled")"#),
         ("id:0f9c", r#""i0f9c"*"#),
-        ("seen-change:1d", r#""xchanged""#),
+        ("seen-change:1d", "nothing and changes"),
+        ("after:7d or seen-change:1d", "everything since and changes"),
+        ("seen-change:1d status:sent", "nothing and changes"),
+        ("-seen-change:1d", "everything"),
         ("after:7d status:sent", r#""ssent" since"#),
         ("on:2026-11-02", "everything between"),
         ("-after:2026", "everything until"),
@@ -133,6 +141,8 @@ fn every_statement_uses_an_index_without_sorting() {
         (scan::INDEXED_ROWS[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_by_fts_rowid (fts_rowid=?)"),
         (scan::OUT_OF_ORDER_ROWS[0], "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid>?)"),
         (scan::OUT_OF_ORDER_ROWS[1], "SEARCH out_of_order USING INTEGER PRIMARY KEY (rowid<?)"),
+        (scan::CHANGED_ROWS[0], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
+        (scan::CHANGED_ROWS[1], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
         (matcher::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (matcher::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
         (matcher::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
