@@ -307,6 +307,11 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     let mut spans = vec![Span::raw(format_position(model))];
     spans.extend(format_marks(model, width).map(|text| Span::styled(text, ctx.theme.accent())));
     if let Some(activity) = build_activity(model, ctx, width) {
+        let columns: usize = spans.iter().chain(&activity).map(Span::width).sum();
+        if columns > width.into() {
+            // The end of a message is worth more than the position.
+            spans = vec![Span::raw(" ")];
+        }
         spans.extend(activity);
         return spans;
     }
@@ -402,18 +407,33 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
         ]);
     }
     if !model.pending_keys.is_empty() {
-        let keys = format_sequence(&model.pending_keys);
-        let mut spans = vec![Span::styled(
-            format!("{keys} {}", ctx.glyphs.ellipsis),
-            accent,
-        )];
-        for (key, hint) in model.continuations() {
-            spans.push(Span::styled(format!("  {key}"), accent));
-            spans.push(Span::raw(format!(" {hint}")));
-        }
-        return Some(spans);
+        return Some(build_continuations(model, ctx, width));
     }
     None
+}
+
+/// Builds the typed keys and those that may follow, each with its label; the last ones without, as long
+/// as they do not fit.
+fn build_continuations<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    let accent = ctx.theme.accent();
+    let keys = format_sequence(&model.pending_keys);
+    let keys = format!("{keys} {}", ctx.glyphs.ellipsis);
+    let next = model.continuations();
+    let columns = |(key, hint): &(String, &str)| key.width() + hint.width() + 3;
+    let mut needed = keys.width() + 1 + next.iter().map(columns).sum::<usize>();
+    let mut labelled = next.len();
+    while needed > width.into() && labelled > 0 {
+        labelled -= 1;
+        needed -= next[labelled].1.width() + 1;
+    }
+    let mut spans = vec![Span::styled(keys, accent)];
+    for (n, (key, hint)) in next.into_iter().enumerate() {
+        spans.push(Span::styled(format!("  {key}"), accent));
+        if n < labelled {
+            spans.push(Span::raw(format!(" {hint}")));
+        }
+    }
+    spans
 }
 
 /// Formats `3 marked  `, and that a range has begun; nothing beside a notice.

@@ -359,3 +359,23 @@ fn links_of_the_focused_reader_are_hyperlinks() {
     world.press(":").settle();
     assert_eq!(linked(&world), "", "the help is in front");
 }
+
+#[test]
+fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
+    for (width, height) in [(160, 24), (80, 24), (40, 12)] {
+        let mut world = World::at_rest(width, height, varied());
+        world.press("y");
+        let shown = screen(&world);
+        let bottom = shown.lines().last().unwrap();
+        let keys = ["i id", "m", "t", "f", "s", "b", "j", "l", "c", "T"];
+        let found = keys.iter().try_fold(bottom, |rest, key| {
+            Some(rest.split_once(&format!(" {key}"))?.1)
+        });
+        assert!(found.is_some(), "{bottom}");
+    }
+    let mut world = World::at_rest(80, 24, varied());
+    world.press("y T").settle();
+    let shown = screen(&world);
+    assert!(shown.contains(" copied: ticket summary, "), "{shown}");
+    assert!(shown.contains("the terminal may refuse"), "{shown}");
+}
