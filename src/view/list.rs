@@ -190,23 +190,48 @@ impl RowContext<'_> {
         writer.write(&ctx.align_right(&time, time_columns), Style::new());
     }
 
+    /// Draws the last column, such as the subject, above the others; the symbol stands for the status,
+    /// whose word has what the others leave.
     fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
+        /// A subject of fewer cells says less than the time.
+        const MIN_LAST: usize = 16;
         let (ctx, summary) = (self.ctx, &self.row.summary);
-        let width = usize::from(area.width);
-        let lead = marker_width(ctx) + STATUS_WIDTH + 1;
+        let lead = marker_width(ctx);
+        let rest = usize::from(area.width).saturating_sub(lead + 1);
+        let (others, last) = self.columns.split_at(self.columns.len().saturating_sub(1));
+        let time = self.format_time(false);
+        let is_short = time.width() + 1 + MIN_LAST > rest;
+        let time = if is_short {
+            self.format_time(true)
+        } else {
+            time
+        };
         let mut writer = LineWriter::new(area, 0, frame);
-        self.write_status(&mut writer, STATUS_WIDTH);
-        let columns = width.saturating_sub(lead + 1);
-        let time = ctx.align_right(&self.format_time(false), columns);
+        self.write_status(&mut writer, 0);
+        let columns = rest.saturating_sub(time.width() + 1);
+        let last: Vec<_> = last.iter().map(|last| (last.field, columns)).collect();
+        self.write_columns(&mut writer, &last);
+        writer.write(" ", Style::new());
         writer.write(&time, Style::new());
 
         let mut writer = LineWriter::new(area, 1, frame);
         writer.write(ctx.glyphs.bar(self.selected), ctx.theme.bar(self.selected));
-        let rest = width.saturating_sub(2);
-        let more = if summary.to.len() > 1 { 4 } else { 0 };
-        let first = summary.to.first().map_or(8, |to| to.email.width());
-        let to = (first + more).min(rest * 3 / 5).max(rest.min(8));
-        self.write_columns(&mut writer, &column_widths(self.columns, rest + 1, to));
+        writer.write(&" ".repeat(lead - 1), Style::new());
+        let label = summary.status.label();
+        let to = summary.to.first().map_or(0, |to| to.email.width());
+        let more = if self.row.to_count > 1 { 4 } else { 0 };
+        let is_to_alone = matches!(others, [column] if column.field == ColumnField::To);
+        let has_label = is_to_alone && to + more + label.width() < rest;
+        let columns = if has_label {
+            rest - label.width() - 1
+        } else {
+            rest
+        };
+        self.write_columns(&mut writer, &column_widths(others, columns, columns));
+        if has_label {
+            writer.write(" ", Style::new());
+            writer.write(label, ctx.theme.status(&summary.status));
+        }
     }
 
     /// Writes the columns with a space between them.
