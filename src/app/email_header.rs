@@ -219,13 +219,10 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane
     let as_of = if pane.is_stale { AS_OF_WIDTH } else { 0 };
     let label = SYMBOL_WIDTH + 1 + status.label().width() + as_of + 2;
     let columns = usize::from(pane.width).saturating_sub(label).max(1);
-    let mut first = meaning.to_owned();
-    let mut rest = String::new();
-    if let Some(line) = wrap(meaning, columns).first() {
-        // A word that is too wide for the rest of this line goes to the next one.
-        let fits = line.width() <= columns;
-        rest = first.split_off(if fits { line.len() } else { 0 });
-    }
+    let mut rest = wrap(meaning, columns);
+    // A word that is too wide for the rest of this line goes to the next one.
+    let fits = rest.first().is_some_and(|line| line.width() <= columns);
+    let first = rest.drain(..usize::from(fits)).next().unwrap_or_default();
     lines.push(HeaderLine::Status {
         status: status.clone(),
         is_stale: pane.is_stale,
@@ -233,7 +230,7 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane
     });
     let indent = if pane.is_low() { 2 } else { LABEL_WIDTH };
     let columns = usize::from(pane.width.saturating_sub(indent)).max(1);
-    let mut rest = wrap(&rest, columns);
+    let mut rest = wrap(&rest.join(" "), columns);
     join_last(&mut rest, pane.max_lines() - 1, " ");
     lines.extend(rest.into_iter().map(|line| {
         if pane.is_low() {
@@ -356,24 +353,44 @@ mod tests {
         texts.collect()
     }
 
+    fn meanings(lines: &[HeaderLine]) -> Vec<&str> {
+        let texts = lines.iter().map(|line| match line {
+            HeaderLine::Status { meaning: text, .. }
+            | HeaderLine::Text("", text)
+            | HeaderLine::Indented(text) => text.as_str(),
+            _ => unreachable!(),
+        });
+        texts.collect()
+    }
+
     #[test]
     fn meaning_of_status_is_wrapped() {
         let meaning = Status::Delivered.meaning();
         for (width, height, count) in [(100, 40, 1), (100, 8, 1), (51, 40, 2), (30, 8, 2)] {
             let mut lines = Vec::new();
             push_status(&mut lines, &Status::Delivered, meaning, pane(width, height));
-            let texts: Vec<&str> = lines
-                .iter()
-                .map(|line| match line {
-                    HeaderLine::Status { meaning: text, .. }
-                    | HeaderLine::Text("", text)
-                    | HeaderLine::Indented(text) => text.as_str(),
-                    _ => unreachable!(),
-                })
-                .collect();
+            let texts = meanings(&lines);
             assert_eq!(texts.join(" "), meaning, "no word is lost");
             assert_eq!(texts.len(), count, "{texts:?}");
             assert!(texts[0].width() + "x delivered: ".len() <= width.into());
+        }
+    }
+
+    #[test]
+    fn reason_with_runs_of_spaces_is_wrapped() {
+        for (width, expected) in [
+            (100, &["550 ユーザー不明"][..]),
+            (22, &["550", "ユーザー不明"]),
+            (14, &["", "550", "ユーザー不明"]),
+        ] {
+            let mut lines = Vec::new();
+            push_status(
+                &mut lines,
+                &Status::Bounced,
+                "550  ユーザー不明",
+                pane(width, 40),
+            );
+            assert_eq!(meanings(&lines), expected, "{width}");
         }
     }
 
