@@ -45,14 +45,17 @@ pub(super) fn mask_body(body: &mut Body) {
 
 /// Lays out a view of an email with its secrets masked.
 ///
-/// [`Body::has_secrets`] is about the whole email: the text part may lack a link of the html part.
+/// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one, and source and
+/// JSON may split a code.
 pub(crate) fn lay_out_masked(email: &Email, view: BodyView, width: u16) -> Body {
     let mut body = super::lay_out(email, view, width);
     mask_body(&mut body);
-    if view == BodyView::Text && !body.has_secrets && email.html.is_some() {
-        let rendered = super::lay_out(email, BodyView::Rendered, width);
-        body.has_secrets = is_secret(&rendered, &find_secrets(&rendered));
-    }
+    let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
+    body.has_secrets = body.has_secrets
+        || others.any(|other| {
+            let body = (other != view).then(|| super::lay_out(email, other, width));
+            body.is_some_and(|body| is_secret(&body, &find_secrets(&body)))
+        });
     body
 }
 

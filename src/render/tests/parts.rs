@@ -118,6 +118,22 @@ fn panics_are_caught_only_inside_catch_panics() {
 }
 
 #[test]
+fn every_view_knows_of_codes_in_another_view() {
+    let code = "Your code is 482913.";
+    let split = "<p>Your code is 482 <b>913</b>.</p>";
+    for (html, text) in [
+        (None, Some(code)),
+        (Some("<p>See the text part.</p>"), Some(code)),
+        (Some(split), None),
+    ] {
+        for view in BodyView::ALL {
+            let body = crate::render::lay_out_masked(&email(html, text), view, 60);
+            assert!(body.has_secrets, "{html:?} {text:?} {view:?}");
+        }
+    }
+}
+
+#[test]
 fn text_view_knows_of_secrets_in_the_html_part() {
     let html = "<a href='https://acme.example/reset?x=1'>Reset</a>";
     let has_secrets = |html, view| {
