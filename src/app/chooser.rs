@@ -123,7 +123,7 @@ impl Model {
             ChooserKind::Link(index) => {
                 let flags = self
                     .link(index)
-                    .map(|link| describe_flags(&link))
+                    .map(|link| self.describe_flags(&link))
                     .unwrap_or_default();
                 vec![
                     ChooserItem::new("", "Open it", flags),
@@ -225,7 +225,7 @@ impl Model {
     fn link_item(&self, index: usize, link: &Link) -> ChooserItem {
         let host = link.host().unwrap_or(&link.target);
         let text = shown_text(link);
-        let flags = describe_flags(link);
+        let flags = self.describe_flags(link);
         let warning = if flags.is_empty() {
             String::new()
         } else {
@@ -241,6 +241,28 @@ impl Model {
             Some(masked) if !self.reader.reveals_secrets => masked,
             _ => link.target.to_string(),
         }
+    }
+
+    /// Returns what the user should know of a link before opening it.
+    fn describe_flags(&self, link: &Link) -> String {
+        let masked = || {
+            link.masked_behind()
+                .filter(|_| !self.reader.reveals_secrets)
+        };
+        let mut parts: Vec<String> = Vec::new();
+        for flag in &link.flags {
+            parts.push(match (flag, &link.behind) {
+                (LinkFlag::Tracked, Some(behind)) => {
+                    let behind = masked().unwrap_or_else(|| behind.to_string());
+                    format!("click-tracked, leads to {behind}")
+                }
+                _ => flag.label().to_owned(),
+            });
+        }
+        if !link.is_openable() {
+            parts.push("not opened by sentbox".to_owned());
+        }
+        parts.join(", ")
     }
 
     /// Shows the links of the selected email.
@@ -463,19 +485,4 @@ fn shown_text(link: &Link) -> &str {
         text if text.contains("://") => "",
         text => text,
     }
-}
-
-/// Returns what the user should know of a link before opening it.
-fn describe_flags(link: &Link) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for flag in &link.flags {
-        parts.push(match (flag, &link.behind) {
-            (LinkFlag::Tracked, Some(behind)) => format!("click-tracked, leads to {behind}"),
-            _ => flag.label().to_owned(),
-        });
-    }
-    if !link.is_openable() {
-        parts.push("not opened by sentbox".to_owned());
-    }
-    parts.join(", ")
 }

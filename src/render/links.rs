@@ -57,7 +57,7 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     let web = parsed.as_ref().filter(|_| kind == LinkKind::Web);
     let behind = web.and_then(redirect_target);
     let flags = web.map_or_else(Vec::new, |url| {
-        link_flags(&text, url, host, behind.is_some())
+        link_flags(&text, url, host, behind.as_deref())
     });
     Link {
         text: text.into(),
@@ -69,23 +69,17 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
 }
 
 /// Returns the warnings about the link from `text` to a web page.
-fn link_flags(text: &str, url: &Url, host: &str, redirects: bool) -> Vec<LinkFlag> {
+fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<LinkFlag> {
     let lower = url.as_str().to_ascii_lowercase();
     let first_label = host.split('.').next().unwrap_or_default();
-    let path = lower
-        .split_once("://")
-        .and_then(|(_, rest)| rest.split_once('/'))
-        .map_or("", |(_, path)| path);
-    let mut path_words = path.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
-    let is_tracked = redirects
+    let is_tracked = behind.is_some()
         || contains_listed(&lower, TRACKER_URL_PARTS)
         || is_listed(TRACKER_HOST_LABELS, first_label);
     let unicode_host = url::quirks::domain_to_unicode(host);
     let names_other_host = host_in_text(text).is_some_and(|named| !is_same_site(&named, host));
     let is_unsubscribe = contains_listed(&lower, UNSUBSCRIBE_WORDS)
         || contains_listed(&text.to_lowercase(), UNSUBSCRIBE_WORDS);
-    let is_single_use =
-        path.contains("token=") || path_words.any(|word| is_listed(SINGLE_USE_WORDS, word));
+    let is_single_use = is_single_use(&lower) || behind.is_some_and(leads_to_single_use);
     let has_credentials = !url.username().is_empty() || url.password().is_some();
     let is_address = !matches!(url.host(), Some(url::Host::Domain(_)) | None);
     let is_punycode = host.split('.').any(|label| label.starts_with("xn--"));
@@ -104,6 +98,25 @@ fn link_flags(text: &str, url: &Url, host: &str, redirects: bool) -> Vec<LinkFla
     ];
     let given = flags.into_iter().filter(|(is_given, _)| *is_given);
     given.map(|(_, flag)| flag).collect()
+}
+
+/// Whether what follows the host of a URL in lower case has a word of links that work once.
+fn is_single_use(url: &str) -> bool {
+    let path = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .map_or("", |(_, path)| path);
+    let mut words = path.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    path.contains("token=") || words.any(|word| is_listed(SINGLE_USE_WORDS, word))
+}
+
+/// Whether a URL, or one that it redirects to, works once.
+fn leads_to_single_use(url: &str) -> bool {
+    /// More redirects than trackers chain.
+    const MAX_REDIRECTS: usize = 5;
+    let next = |url: &String| redirect_target(&Url::parse(url).ok()?);
+    let mut urls = std::iter::successors(Some(url.to_owned()), next).take(MAX_REDIRECTS);
+    urls.any(|url| is_single_use(&url.to_ascii_lowercase()))
 }
 
 /// Removes newlines and tabs, as browsers do, and sanitizes a URL.
@@ -207,6 +220,30 @@ mod tests {
         for nowhere in ["#top", "/rel", "", "{{ url }}"] {
             assert_eq!(kind(nowhere), LinkKind::Relative, "{nowhere:?}");
         }
+    }
+
+    #[test]
+    fn single_use_link_behind_a_tracker_is_masked() {
+        let reset = "https://acme.example/reset?token=abc";
+        let encoded = "https%3A%2F%2Facme.example%2Freset%3Ftoken%3Dabc";
+        let twice = encoded.replace('%', "%25");
+        for target in [
+            format!("https://t.example/r?url={reset}"),
+            format!("https://t.example/r?url={encoded}"),
+            format!("https://t.example/r/{encoded}"),
+            format!("https://t.example/r?url=https%3A%2F%2Fgo.example%2F%3Fu%3D{twice}"),
+        ] {
+            let link = inspect_link("Reset", &target);
+            assert!(link.flags.contains(&LinkFlag::SingleUse), "{target}");
+            assert_eq!(
+                link.masked_target().as_deref(),
+                Some("https://t.example/••••••")
+            );
+            let behind = link.masked_behind().unwrap();
+            assert!(behind.ends_with(".example/••••••"), "{behind}");
+        }
+        let harmless = inspect_link("Shop", "https://t.example/r?url=https://acme.example/a");
+        assert_eq!(harmless.masked_behind(), None);
     }
 
     #[test]

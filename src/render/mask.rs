@@ -115,13 +115,18 @@ fn path_start(url: &str) -> Option<usize> {
 impl Link {
     /// Returns the URL of a single-use link with what makes it work masked; `None` of other links.
     pub(crate) fn masked_target(&self) -> Option<String> {
-        let path =
-            path_start(&self.target).filter(|_| self.flags.contains(&LinkFlag::SingleUse))?;
-        Some(format!(
-            "{}{}",
-            &self.target[..path],
-            secrets::MASK.to_string().repeat(6)
-        ))
+        self.mask_url(&self.target)
+    }
+
+    /// Returns the URL behind a click tracker masked in the same way.
+    pub(crate) fn masked_behind(&self) -> Option<String> {
+        self.mask_url(self.behind.as_deref()?)
+    }
+
+    fn mask_url(&self, url: &str) -> Option<String> {
+        let path = path_start(url).filter(|_| self.flags.contains(&LinkFlag::SingleUse))?;
+        let mask = secrets::MASK.to_string().repeat(6);
+        Some(format!("{}{mask}", &url[..path]))
     }
 }
 
