@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::chooser::Question;
+use super::chooser::{Chooser, ChooserKind, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::message::BodyFetchStep;
@@ -34,8 +34,18 @@ pub struct BodyFetch {
 /// The requests of [`BodyFetch`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BodyRequests {
-    pub(super) count: Pending<()>,
+    count: Pending<u64>,
+    /// The filter whose bodies are counted, until the question about them is answered.
+    counted: Option<Arc<Query>>,
     pub(super) fetch: Pending<()>,
+}
+
+impl BodyRequests {
+    /// Forgets the count, so that no question follows.
+    pub(super) fn drop_count(&mut self) {
+        self.count.reset();
+        self.counted = None;
+    }
 }
 
 impl Model {
@@ -60,25 +70,57 @@ impl Model {
 
     /// Counts the bodies to fetch; a question follows.
     pub(super) fn count_missing_bodies(&mut self) {
+        let query = self.list.filter.query();
+        self.body_requests.drop_count();
+        self.body_requests.counted = Some(Arc::clone(query));
         self.outbox.push(Effect::CountMissingBodies {
             request: self.body_requests.count.start(),
-            query: Arc::new(self.list.filter.query().without_bodies()),
+            query: Arc::new(query.without_bodies()),
         });
     }
 
     pub(super) fn apply_missing_bodies(&mut self, request: RequestId, result: Result<u64, Error>) {
-        if !self.body_requests.count.finish(request) {
+        if !self.body_requests.count.resolve(request, result) {
             return;
         }
-        match result {
-            Ok(0) => self.notify("all bodies that this filter searches are known"),
-            Ok(count) => self.ask(Question::FetchBodies(count)),
-            Err(error) => self.notify(error.message),
+        let count = &self.body_requests.count;
+        let text = match (count.value(), count.error()) {
+            (Some(0), _) => "all bodies that this filter searches are known".to_owned(),
+            (_, Some(error)) => error.message.clone(),
+            (_, None) => return,
+        };
+        self.body_requests.drop_count();
+        self.notify(text);
+    }
+
+    /// Asks whether to fetch the counted bodies, as soon as nothing else is being typed or chosen.
+    /// The question ends with its filter.
+    pub(super) fn show_body_question(&mut self) {
+        let query = self.list.filter.query();
+        let mut counted = self.body_requests.counted.iter();
+        if counted.any(|counted| counted != query) {
+            self.body_requests.drop_count();
+            let is_about_bodies = |chooser: &mut Chooser| {
+                matches!(
+                    chooser.kind,
+                    ChooserKind::Question(Question::FetchBodies(_))
+                )
+            };
+            self.chooser.take_if(is_about_bodies);
+        }
+        if let Some(count) = self.body_requests.count.value()
+            && self.is_free_to_ask()
+        {
+            self.ask(Question::FetchBodies(*count));
         }
     }
 
+    /// Fetches the bodies of the filter that the question was about.
     pub(super) fn start_body_fetch(&mut self, total: u64) {
-        let query = Arc::clone(self.list.filter.query());
+        let Some(query) = self.body_requests.counted.take() else {
+            return;
+        };
+        self.body_requests.drop_count();
         self.body_fetch = Some(BodyFetch {
             candidates: Arc::new(query.without_bodies()),
             query,

@@ -153,6 +153,11 @@ impl Model {
         }
     }
 
+    /// Whether nothing else is being typed or chosen, so that a question can be asked.
+    pub(super) const fn is_free_to_ask(&self) -> bool {
+        self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none()
+    }
+
     /// Asks a question; the first answer is selected.
     pub(super) fn ask(&mut self, question: Question) {
         self.chooser = Some(Chooser {
@@ -218,7 +223,8 @@ impl Model {
                 self.notify("trying once");
             }
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
-            (Question::FetchBodies(_) | Question::RefreshNow(_), false) => {}
+            (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
+            (Question::RefreshNow(_), false) => {}
         }
     }
 
@@ -404,8 +410,15 @@ impl Model {
 
     /// Closes the list; a question about a link leads back to the links.
     pub(super) fn close_chooser(&mut self) {
-        self.export.drop_question();
-        self.pipe_question = None;
+        // A question that waits behind another list stays.
+        match self.chooser.map(|chooser| chooser.kind) {
+            Some(ChooserKind::ExportQuestion) => self.export.drop_question(),
+            Some(ChooserKind::PipeQuestion) => self.pipe_question = None,
+            Some(ChooserKind::Question(Question::FetchBodies(_))) => {
+                self.body_requests.drop_count();
+            }
+            _ => {}
+        }
         self.chooser = match self.chooser {
             Some(Chooser {
                 kind: ChooserKind::Link(index),

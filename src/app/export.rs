@@ -232,9 +232,7 @@ impl Model {
 
     /// Shows the question before an export, as soon as nothing else is being typed or chosen.
     pub(super) fn show_export_question(&mut self) {
-        let is_free =
-            self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none();
-        if is_free && self.export.question.is_some() {
+        if self.is_free_to_ask() && self.export.question.is_some() {
             self.chooser = Some(Chooser {
                 kind: ChooserKind::ExportQuestion,
                 selected: 0,

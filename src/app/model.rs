@@ -431,6 +431,7 @@ impl Model {
                 .extend(self.service.request_older(Priority::Interactive));
         }
         self.show_export_question();
+        self.show_body_question();
         self.schedule_automatic_search();
         self.continue_body_fetch();
         self.update_status_check();

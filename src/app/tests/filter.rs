@@ -363,3 +363,28 @@ fn fetch_of_bodies_stops_by_key_or_filter() {
         );
     }
 }
+
+#[test]
+fn question_about_bodies_ends_with_its_filter() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("/").write("refund").press("Enter").settle();
+    world.press("g b Esc").settle();
+    assert_eq!((world.filter(), world.model.chooser), ("", None));
+    world.press("Enter").settle();
+    assert!(world.model.body_fetch.is_none());
+}
+
+#[test]
+fn question_about_bodies_waits_until_nothing_is_typed() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("/").write("refund").press("Enter").settle();
+    world.press("g b /").settle();
+    assert_eq!(
+        (world.model.focus(), world.model.chooser),
+        (Focus::Prompt, None)
+    );
+    world.press("Esc").settle();
+    assert_eq!(world.model.focus(), Focus::Choice);
+    world.press("Esc").settle();
+    assert_eq!(world.model.focus(), Focus::List, "it is asked once");
+}

@@ -215,6 +215,16 @@ fn question_waits_until_nothing_is_typed() {
 }
 
 #[test]
+fn question_waits_behind_another_list() {
+    let mut world = world(10);
+    world.press("E Enter Enter g v").settle();
+    world.press("Esc").settle();
+    assert_eq!(world.model.focus(), Focus::Choice);
+    world.press("j Enter").settle();
+    assert_eq!(notice(&world), "nothing is exported");
+}
+
+#[test]
 fn failed_plan_is_reported() {
     let mut world = world(10);
     world.press("E Enter Enter");
