@@ -54,20 +54,36 @@ impl Marks {
         self.range_start.take().is_some()
     }
 
+    /// Adds emails up to the limit; false if not all of them fit.
+    fn add(&mut self, ids: impl IntoIterator<Item = EmailId>) -> bool {
+        let mut is_whole = true;
+        for id in ids {
+            if self.ids.len() < MAX_MARKS {
+                self.ids.insert(id);
+            } else {
+                is_whole &= self.ids.contains(&id);
+            }
+        }
+        is_whole
+    }
+
     /// Requests the ids of a query, or of those past `from` up to `to`.
     fn collect(&mut self, query: &Arc<Query>, range: Option<(SortKey, SortKey)>) -> Effect {
         Effect::CollectIds {
             request: self.request.start(),
             query: Arc::clone(query),
             range,
-            limit: MAX_MARKS - self.ids.len().min(MAX_MARKS),
+            // Some of them may be marked already.
+            limit: MAX_MARKS,
         }
     }
 }
 
 impl Model {
+    /// The email to mark; none on the line below the last row.
     fn selected_position(&self) -> Option<(EmailId, SortKey)> {
-        let row: &EmailRow = self.list.selected()?;
+        let is_row = self.reader_open || !self.list.is_on_load_more_row();
+        let row: &EmailRow = self.list.selected().filter(|_| is_row)?;
         Some((row.summary.id.clone(), row.sort_key))
     }
 
@@ -76,11 +92,8 @@ impl Model {
         let Some((id, _)) = self.selected_position() else {
             return;
         };
-        if !self.marks.ids.remove(&id) {
-            if self.marks.len() >= MAX_MARKS {
-                return self.notify_mark_limit();
-            }
-            self.marks.ids.insert(id);
+        if !self.marks.ids.remove(&id) && !self.marks.add([id]) {
+            return self.notify_mark_limit();
         }
         if self.reader_open {
             self.step_email(Motion::Down);
@@ -99,7 +112,7 @@ impl Model {
             let text = "a range begins at this row";
             return self.notify_with(text, Command::MarkRange, "at another row marks it");
         };
-        self.marks.ids.extend([start_id, id]);
+        self.marks.add([start_id, id]);
         let query = self.list.filter.query().clone();
         let is_downwards = match query.sort {
             SortOrder::Newest => position <= start,
@@ -149,8 +162,8 @@ impl Model {
         }
         match result {
             Ok(collected) => {
-                self.marks.ids.extend(collected.ids);
-                if collected.is_capped {
+                let is_whole = self.marks.add(collected.ids);
+                if collected.is_capped || !is_whole {
                     self.notify_mark_limit();
                 } else {
                     let count = plural(self.marks.len() as u64, "email");

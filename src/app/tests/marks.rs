@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use super::env::{Mailbox, World, session};
-use crate::app::{Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo};
+use crate::app::marks::MAX_MARKS;
+use crate::app::{
+    CollectedIds, Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo,
+};
 use crate::error::{Error, ErrorKind};
 use crate::export::{ExportFormat, ExportJob, ExportScope, SetFormat};
+use crate::mail::EmailId;
 
 fn world(emails: i64) -> World {
     World::at_rest(120, 40, Mailbox::of(emails))
@@ -298,4 +302,45 @@ fn empty_command_runs_nothing() {
     let mut world = reading(session());
     world.press("| Space Enter").settle();
     assert_eq!((piped(&world), world.model.focus()), (None, Focus::Reader));
+}
+
+#[test]
+fn marks_are_joined_before_they_are_capped() {
+    let mut world = world(10);
+    let mut collect = |first: usize, end: usize| {
+        world.press("*");
+        let mut requests = world.asked.iter().filter_map(|effect| match effect {
+            Effect::CollectIds { request, limit, .. } => Some((request, limit)),
+            _ => None,
+        });
+        let (request, limit) = requests.next_back().unwrap();
+        assert_eq!(*limit, MAX_MARKS, "however many are marked");
+        let ids = (first..end).map(|n| EmailId::new(n.to_string())).collect();
+        let is_capped = false;
+        let collected = CollectedIds { ids, is_capped };
+        world.happen(Message::IdsCollected(*request, Ok(collected)));
+        (world.model.marks.len(), notice(&world).to_owned())
+    };
+    collect(0, MAX_MARKS - 10);
+    let all = "marked 50 000 emails; E exports them";
+    assert_eq!(collect(10, MAX_MARKS), (MAX_MARKS, all.to_owned()));
+    let (marked, notice) = collect(10, MAX_MARKS + 10);
+    assert_eq!(marked, MAX_MARKS);
+    assert!(notice.contains("the limit; there are more"), "{notice}");
+}
+
+#[test]
+fn line_below_the_last_row_is_not_marked() {
+    let mut mailbox = Mailbox::of(300);
+    mailbox.older_pages = 1;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("customer299")
+        .press("Enter")
+        .settle();
+    world.press("x x V").settle();
+    assert!(world.model.list.is_on_load_more_row());
+    assert_eq!(world.model.marks.len(), 1);
+    assert!(!world.model.marks.has_range());
 }
