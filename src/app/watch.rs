@@ -209,7 +209,14 @@ impl Model {
         };
         let now = self.now.timestamp();
         let (mut reports, mut records) = (Vec::new(), Vec::new());
-        for mut email in std::mem::take(&mut self.watch_list.emails) {
+        let is_listed = |chooser: &&mut Chooser| chooser.kind == ChooserKind::Watched;
+        let mut list = self.chooser.as_mut().filter(is_listed);
+        let selected = list.as_ref().map(|list| list.selected);
+        let emails = std::mem::take(&mut self.watch_list.emails);
+        for (index, mut email) in emails.into_iter().enumerate() {
+            if let Some(list) = list.as_mut().filter(|_| selected == Some(index)) {
+                list.selected = self.watch_list.emails.len();
+            }
             let id = email.record.id.clone();
             let found = rows.iter().find(|row| row.summary.id == id);
             let Some(row) = found.filter(|row| row.missing.is_none()) else {
@@ -241,8 +248,11 @@ impl Model {
             email.row = Some(row.clone());
             self.watch_list.emails.push(email);
         }
+        let is_listed = list.is_some();
         if !records.is_empty() {
             self.save_state(records);
+        }
+        if is_listed {
             self.fit_chooser();
         }
         self.report_watched(&reports);

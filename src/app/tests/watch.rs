@@ -223,3 +223,38 @@ fn email_watched_while_rows_load_stays_watched() {
     let id = &world.mailbox.rows[0].summary.id;
     assert!(world.model.is_watched(id));
 }
+
+/// Watches three emails, of which the first one settles at the next refresh.
+fn three_watched() -> World {
+    let mut world = world(sent(5, 0), Vec::new());
+    world.press(". j . j .").settle();
+    set_status(&mut world, 0, Status::Delivered);
+    world
+}
+
+#[test]
+fn settled_email_leaves_other_lists_open() {
+    let mut world = three_watched();
+    world.press("S");
+    let is_statistics = |effect: &Effect| matches!(effect, Effect::LoadStatistics { .. });
+    let n = world.pending.iter().position(is_statistics).unwrap();
+    let statistics = world.pending.remove(n);
+    world.wait_for_refresh();
+    world.pending.push(statistics);
+    world.settle();
+    assert_eq!(world.model.focus(), Focus::Choice);
+}
+
+#[test]
+fn list_of_watched_emails_keeps_its_selection() {
+    let mut world = three_watched();
+    world.press("g w j");
+    let chosen = |world: &World| {
+        let chooser = world.model.chooser.unwrap();
+        let items = world.model.chooser_items(chooser);
+        items[chooser.selected].label.clone()
+    };
+    assert_eq!(chosen(&world), "customer3@example.com");
+    world.wait_for_refresh();
+    assert_eq!(chosen(&world), "customer3@example.com");
+}
