@@ -27,6 +27,7 @@ use super::search::Filter;
 use super::service::ServiceStatus;
 use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
+use super::statistics::StatisticsScope;
 use super::status_check::StatusCheck;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
@@ -48,6 +49,7 @@ pub struct Model {
     pub recipient_card: Option<SearchText>,
     pub recipient_summary: Pending<Arc<RecipientSummary>>,
     pub statistics: Pending<Arc<Statistics>>,
+    pub statistics_scope: StatisticsScope,
     /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     pub(super) automatic_search: AutomaticSearch,

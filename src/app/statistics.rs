@@ -3,14 +3,14 @@
 //!
 //! They are computed once, off the event loop, when they are opened; closing them cancels that.
 
-use jiff::ToSpan as _;
 use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
 
 use super::chooser::{Chooser, ChooserItem, ChooserKind};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::search::Filter;
-use crate::archive::{Outcome, Outcomes, Statistics, pattern_parts};
+use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
 use crate::query::{Field, Node, Query, SearchText, Term};
 use crate::text::format::group_digits;
 
@@ -57,6 +57,13 @@ pub struct StatisticsItem {
     node: Node,
 }
 
+/// The mail that statistics are of: how far back the archive was complete, and when.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatisticsScope {
+    pub reach: Option<Coverage>,
+    pub counted_at: Timestamp,
+}
+
 impl Model {
     /// Opens the statistics and starts to compute them.
     pub(super) fn open_statistics(&mut self) {
@@ -65,6 +72,10 @@ impl Model {
             selected: 0,
         });
         self.statistics.reset();
+        self.statistics_scope = StatisticsScope {
+            reach: self.service.reach.clone(),
+            counted_at: self.now.timestamp(),
+        };
         self.outbox.push(Effect::LoadStatistics {
             request: self.statistics.start(),
             query: self.list.filter.query().clone(),

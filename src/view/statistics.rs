@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
-use super::status_bar::format_coverage;
+use super::status_bar::format_reach;
 use super::theme::Theme;
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
@@ -85,8 +85,9 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     } else {
         filter
     };
+    let as_of = ctx.format_as_of(Some(model.statistics_scope.counted_at));
     Line::styled(
-        ctx.truncate(&format!("Statistics of {of}"), width),
+        ctx.truncate(&format!("Statistics of {of}, {as_of}"), width),
         Theme::title(),
     )
 }
@@ -96,7 +97,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     let reach = format!(
         "{}{}",
         plural(statistics.total, "email"),
-        format_coverage(model, ctx)
+        format_reach(model.statistics_scope.reach.as_ref(), ctx)
     );
     let rate = |name: &str, share: Share, of: &str| {
         format!(

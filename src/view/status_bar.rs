@@ -294,7 +294,11 @@ fn format_short_count(model: &Model) -> Option<String> {
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
 pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
-    match model.service.reach.as_ref() {
+    format_reach(model.service.reach.as_ref(), ctx)
+}
+
+pub fn format_reach(reach: Option<&Coverage>, ctx: &RenderCtx) -> String {
+    match reach {
         Some(Coverage::Complete) => ", complete".to_owned(),
         Some(Coverage::Since(time)) => time
             .parsed

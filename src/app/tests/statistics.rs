@@ -1,9 +1,12 @@
 //! Statistics by messages.
 
-use super::env::{Mailbox, World};
+use super::env::{Mailbox, World, now};
 use crate::app::statistics::Section;
-use crate::app::{Effect, Focus, RequestKind};
+use crate::app::{Effect, Focus, Message, RequestKind, SyncUpdate};
+use crate::archive::Coverage;
 use crate::mail::{SafeText, Status};
+use crate::view::tests::screen;
+use jiff::ToSpan as _;
 
 /// An email an hour: 400 hours are 17 days.
 fn mailbox() -> Mailbox {
@@ -109,4 +112,27 @@ fn closing_makes_the_computation_obsolete() {
     assert!(!world.model.is_wanted(RequestKind::Statistics, request));
     world.settle();
     assert_eq!(world.model.focus(), Focus::List);
+}
+
+#[test]
+fn header_is_of_the_time_of_counting() {
+    let mut mailbox = mailbox();
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(160, 45, mailbox);
+    world.press("S").settle();
+    let header = " Statistics of all mail, as of 09:42\n 400 emails since 3 Nov;";
+    let shown = screen(&world);
+    assert!(shown.contains(header), "{shown}");
+    world.set_time(now() + 5.minutes());
+    world.happen(Message::ArchiveChanged(Ok(SyncUpdate {
+        new: 0,
+        changed: Vec::new(),
+        reach: Coverage::Complete,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    })));
+    world.settle();
+    let shown = screen(&world);
+    assert!(shown.contains(header), "{shown}");
 }
