@@ -109,7 +109,7 @@ impl Model {
         ) {
             (Some(error), _) => error.message.clone(),
             (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
-            (None, Some(_)) if self.service.error.as_ref().is_none() => {
+            (None, Some(_)) if self.service.is_exhausted() => {
                 "the service has no older mail".to_owned()
             }
             (None, _) => {
@@ -259,7 +259,7 @@ impl Model {
         let is_requested = request.is_some();
         if !is_requested {
             self.load_older = None;
-            self.notify("all mail of the service is loaded");
+            self.notify(self.no_older_mail_text());
         }
         self.outbox.extend(request);
         is_requested

@@ -111,6 +111,11 @@ impl ServiceStatus {
         self.unavailable.is_none() && self.reach.is_some() && self.reach != Some(Coverage::Complete)
     }
 
+    /// Whether the service gave no older emails the last time.
+    pub const fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
     /// Whether statuses can be confirmed: the service has answered, without an error since.
     pub const fn can_confirm(&self) -> bool {
         self.unavailable.is_none()
@@ -340,6 +345,8 @@ impl ServiceStatus {
         match result {
             Ok(update) => {
                 (self.error, self.failing_since, self.failures) = (None, None, 0);
+                // Older emails need not wait for their retry any longer.
+                self.older_timer.reset();
                 self.as_of = Some(update.head_at.unwrap_or(now));
                 self.has_answered = true;
                 self.reach = Some(update.reach.clone());

@@ -4,6 +4,7 @@ use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World, now, session};
 use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo};
 use crate::config::SecretInput;
+use crate::error::{Error, ErrorKind};
 use jiff::ToSpan as _;
 
 #[test]
@@ -387,4 +388,58 @@ fn question_about_bodies_waits_until_nothing_is_typed() {
     assert_eq!(world.model.focus(), Focus::Choice);
     world.press("Esc").settle();
     assert_eq!(world.model.focus(), Focus::List, "it is asked once");
+}
+
+fn fail_older(world: &mut World, kind: ErrorKind) {
+    let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
+    let n = world.pending.iter().position(running).unwrap();
+    let Effect::LoadOlder(request, _) = world.pending.remove(n) else {
+        unreachable!()
+    };
+    let error = Error::new(kind, "the service has failed");
+    world.happen(Message::OlderLoaded(request, Err(error)));
+}
+
+/// A filter that matches one of 300 emails, of a service with older pages.
+fn searched() -> World {
+    let mut mailbox = Mailbox::of(300);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world
+        .press("/")
+        .write("customer299")
+        .press("Enter")
+        .settle();
+    world
+}
+
+#[test]
+fn older_mail_is_searched_again_after_a_refresh() {
+    let mut world = searched();
+    world.press("b");
+    fail_older(&mut world, ErrorKind::Server);
+    world.settle().press("b");
+    let notice = world.model.notice.clone().unwrap();
+    assert!(notice.ends_with("r retries now"), "{notice}");
+    world.press("r").settle().press("b").settle();
+    assert_eq!(world.mailbox.older_pages, 0, "{:?}", world.model.notice);
+}
+
+#[test]
+fn rejected_key_ends_a_search_with_its_reason() {
+    let mut world = searched();
+    world.press("b");
+    let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
+    world.answer(world.pending.iter().position(running).unwrap());
+    world.press("r");
+    let running = |effect: &Effect| matches!(effect, Effect::Refresh(..));
+    let n = world.pending.iter().position(running).unwrap();
+    let Effect::Refresh(request, _) = world.pending.remove(n) else {
+        unreachable!()
+    };
+    let error = Error::new(ErrorKind::KeyRejected, "the key is not valid");
+    world.happen(Message::Refreshed(request, Err(error)));
+    world.settle();
+    assert_eq!(world.model.notice.as_deref(), Some("the key is not valid"));
+    assert_eq!(world.model.load_older, None);
 }
