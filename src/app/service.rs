@@ -116,12 +116,14 @@ impl ServiceStatus {
         self.exhausted
     }
 
-    /// Whether statuses can be confirmed: the service has answered, without an error since.
+    /// Whether the service has answered, without an error since.
+    pub const fn is_answering(&self) -> bool {
+        self.unavailable.is_none() && self.error.is_none() && self.has_answered
+    }
+
+    /// Whether statuses can be confirmed: after the running refresh.
     pub const fn can_confirm(&self) -> bool {
-        self.unavailable.is_none()
-            && self.error.is_none()
-            && self.has_answered
-            && !self.refresh_request.is_pending()
+        self.is_answering() && !self.refresh_request.is_pending()
     }
 
     /// Stores the error of another request than a refresh; the next refresh may clear it.

@@ -116,7 +116,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             let text = match model
                 .status_check
                 .as_ref()
-                .filter(|_| model.service.can_confirm())
+                .filter(|_| model.service.is_answering())
             {
                 Some(check) => format_status_check(check, ctx),
                 None => "statuses not checked: the service does not respond".to_owned(),

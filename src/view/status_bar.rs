@@ -240,7 +240,7 @@ pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     let check = model
         .status_check
         .as_ref()
-        .filter(|_| model.service.can_confirm());
+        .filter(|_| model.service.is_answering());
     Some(check.map_or_else(
         || "statuses not checked".to_owned(),
         |check| format_status_check(check, ctx),

@@ -526,3 +526,20 @@ fn step_of_check_for_earlier_filter_is_ignored() {
     answer_check(&mut world, 4, true);
     assert_eq!(state(&world), CheckState::Done);
 }
+
+#[test]
+fn running_refresh_does_not_hide_the_status_check() {
+    let mut world = World::at_rest(160, 40, sent(50, 0));
+    world.press("/").write("status:bounced").press("Enter");
+    world.settle();
+    let shown = screen(&world);
+    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
+    let due = |effect: &Effect| {
+        let kind = TimerKind::Refresh;
+        matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
+    };
+    world.answer(world.pending.iter().rposition(due).unwrap());
+    assert!(world.model.service.is_refreshing());
+    let shown = screen(&world);
+    assert!(shown.contains("Statuses checked 09:42."), "{shown}");
+}
