@@ -7,9 +7,11 @@ use jiff::civil::Date;
 
 use super::commands::RowField;
 use super::model::Model;
+use crate::archive::pattern_parts;
 use crate::query::{
     Field, Node, ParseContext, ParsedQuery, Query, SearchText, SortOrder, Term, parse,
 };
+use crate::text::secrets;
 
 /// A filter of the list. Without text, the list shows all mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,21 +97,32 @@ impl Model {
         let text =
             |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
         let recipient = summary.to.first();
-        let term = match cell {
-            RowField::Recipient => recipient.and_then(|to| text(Field::To, &to.email)),
-            RowField::Domain => recipient
-                .and_then(|to| SearchText::new(to.domain()))
-                .map(Term::Domain),
-            RowField::Subject => text(Field::Subject, &summary.subject),
-            RowField::Sender => text(Field::From, &summary.from.email),
-            RowField::Status => Some(Term::Status(vec![summary.status.clone()])),
+        let terms = match cell {
+            RowField::Recipient => {
+                Vec::from_iter(recipient.and_then(|to| text(Field::To, &to.email)))
+            }
+            RowField::Domain => {
+                let domain = recipient.and_then(|to| SearchText::new(to.domain()));
+                Vec::from_iter(domain.map(Term::Domain))
+            }
+            RowField::Subject => {
+                // The filter is shown and stored, so it has no code.
+                let masked = secrets::mask_codes(&summary.subject);
+                let parts = pattern_parts(&masked);
+                parts
+                    .filter_map(|part| text(Field::Subject, part))
+                    .collect()
+            }
+            RowField::Sender => Vec::from_iter(text(Field::From, &summary.from.email)),
+            RowField::Status => vec![Term::Status(vec![summary.status.clone()])],
         };
-        let Some(term) = term else {
+        if terms.is_empty() {
             self.notify("this email has no such field");
             return;
-        };
+        }
         let query = self.list.filter.query();
-        let filter = Node::all([query.filter.clone(), Node::Term(term)]);
+        let terms = terms.into_iter().map(Node::Term);
+        let filter = Node::all(std::iter::once(query.filter.clone()).chain(terms));
         self.show_filter(Filter::from_query(
             Query {
                 filter,

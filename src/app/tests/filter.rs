@@ -5,6 +5,7 @@ use crate::app::tests::env::{Mailbox, World, now, session};
 use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo};
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
+use crate::mail::SafeText;
 use jiff::ToSpan as _;
 
 #[test]
@@ -388,6 +389,21 @@ fn question_about_bodies_waits_until_nothing_is_typed() {
     assert_eq!(world.model.focus(), Focus::Choice);
     world.press("Esc").settle();
     assert_eq!(world.model.focus(), Focus::List, "it is asked once");
+}
+
+#[test]
+fn subject_filter_leaves_out_masked_codes() {
+    for (subject, filter) in [
+        ("482913 is your Acme code", "subject:\"is your Acme code\""),
+        ("Your receipt #4821", "subject:\"Your receipt #4821\""),
+    ] {
+        let mut mailbox = Mailbox::of(3);
+        mailbox.rows[0].summary.subject = SafeText::new(subject);
+        let mut world = World::at_rest(120, 40, mailbox);
+        world.press("@ s").settle();
+        assert_eq!(world.filter(), filter);
+        assert_eq!(world.model.list.total, Some(1));
+    }
 }
 
 fn fail_older(world: &mut World, kind: ErrorKind) {
