@@ -8,6 +8,7 @@ use crate::api::RateBudget;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, SessionInfo};
 
 /// A model with its mailbox and the effects that run.
+#[derive(Clone)]
 pub struct World {
     pub model: Model,
     pub mailbox: Mailbox,
