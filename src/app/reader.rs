@@ -40,8 +40,8 @@ pub struct Reader {
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// Where the latest emails were left, each at a width.
-    left_at: VecDeque<(EmailId, u16, usize)>,
+    /// Where the latest emails were left, each in a view at a width.
+    left_at: VecDeque<(EmailId, BodyView, u16, usize)>,
     header_detail: HeaderDetail,
     /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
     pub has_tabs_above: bool,
@@ -246,27 +246,28 @@ impl Reader {
         self.render_body()
     }
 
-    /// Remembers the scroll position of the email at this width.
+    /// Remembers the scroll position of the email in this view at this width.
     fn remember_scroll(&mut self) {
         /// More emails than a user goes back and forth between.
         const MAX_EMAILS: usize = 100;
         let Some(id) = self.id.clone().filter(|_| self.body.value().is_some()) else {
             return;
         };
+        let (view, width) = (self.view, self.width);
         self.left_at
-            .retain(|(other, width, _)| (other, *width) != (&id, self.width));
+            .retain(|(other, in_view, at, _)| (other, *in_view, *at) != (&id, view, width));
         if self.scroll > 0 {
             self.left_at.truncate(MAX_EMAILS - 1);
-            self.left_at.push_front((id, self.width, self.scroll));
+            self.left_at.push_front((id, view, width, self.scroll));
         }
     }
 
-    /// Where the email was left at this width.
+    /// Where the email was left in this view at this width.
     fn remembered_scroll(&self) -> Option<usize> {
-        let id = self.id.as_ref()?;
+        let key = (self.id.as_ref()?, self.view, self.width);
         let mut left_at = self.left_at.iter();
-        let found = left_at.find(|(other, width, _)| (other, *width) == (id, self.width));
-        found.map(|(_, _, scroll)| *scroll)
+        let found = left_at.find(|(id, view, width, _)| (id, *view, *width) == key);
+        found.map(|(.., scroll)| *scroll)
     }
 
     /// The columns at which the body is laid out.
@@ -324,7 +325,6 @@ impl Reader {
     /// Reveals codes and single-use links until the email is left, or masks them again.
     pub fn toggle_reveal(&mut self) -> Option<Effect> {
         self.reveals_secrets = !self.reveals_secrets;
-        self.pending_scroll = Some(self.scroll);
         self.render_body()
     }
 
@@ -358,10 +358,6 @@ impl Reader {
     }
 
     fn clamp_scroll(&mut self, row: Option<&EmailRow>) {
-        if self.pending_scroll.is_some() {
-            // The number of lines is not known yet.
-            return;
-        }
         let lines = row.map_or(0, |row| self.line_count(row));
         self.scroll = self
             .scroll

@@ -3,6 +3,7 @@
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World};
 use crate::app::{Focus, Message};
+use crate::render::BodyView;
 use ratatui::layout::Size;
 
 #[test]
@@ -227,4 +228,38 @@ fn email_is_reopened_where_it_was_left() {
     world.happen(Message::Resized(Size::new(120, 24)));
     world.settle();
     assert_eq!(world.model.reader.scroll, left_at, "at the same width");
+}
+
+#[test]
+fn end_is_reached_before_the_new_layout() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(30));
+    world.press("Enter").settle();
+    world.press("R G");
+    let row = world.model.list.selected().unwrap().clone();
+    let reader = &world.model.reader;
+    assert!(reader.scroll < reader.line_count(&row));
+    assert!(crate::view::tests::screen(&world).contains("end"));
+    let end = reader.scroll;
+    world.settle();
+    assert_eq!(world.model.reader.scroll, end);
+}
+
+#[test]
+fn position_of_another_view_is_not_restored() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(30));
+    for keys in ["Enter", "[", "j j j j j"] {
+        world.press(keys).settle();
+    }
+    let left_at = world.model.reader.scroll;
+    assert!(left_at > 0);
+    for (keys, view, scroll) in [
+        (["J", "]", "K"], BodyView::Rendered, 0),
+        (["J", "[", "K"], BodyView::Raw, left_at),
+    ] {
+        for key in keys {
+            world.press(key).settle();
+        }
+        let reader = &world.model.reader;
+        assert_eq!((reader.view, reader.scroll), (view, scroll));
+    }
 }
