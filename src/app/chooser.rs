@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::commands::{Command, Direction};
-use super::effect::{ClipboardText, Effect, RequestId};
+use super::effect::{ClipboardText, Effect, ExitReason, LoopEffect, RequestId};
 use super::model::Model;
 use super::reader::ReaderState;
 use crate::api::Priority;
@@ -52,6 +52,24 @@ pub enum Question {
     FetchBodies(u64),
     /// To refresh once although the service has asked to wait until this time.
     RefreshNow(Timestamp),
+    /// To keep the export running, or to leave it, which stops it.
+    LeaveExport(Leave),
+}
+
+/// What ends a running export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    Quit,
+    SwitchProfile,
+}
+
+impl Leave {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Quit => "Quit",
+            Self::SwitchProfile => "Switch profile",
+        }
+    }
 }
 
 /// One line of a list.
@@ -145,6 +163,7 @@ impl Model {
                     }
                     Question::FetchBodies(_) => ["Fetch them, the newest first", "Fetch nothing"],
                     Question::RefreshNow(_) => ["Try once", "Wait"],
+                    Question::LeaveExport(leave) => ["Keep exporting", leave.label()],
                 };
                 answers
                     .map(|answer| ChooserItem::new("", answer, ""))
@@ -184,6 +203,7 @@ impl Model {
             ChooserKind::Question(Question::RefreshNow(_)) => {
                 "one request; if it succeeds, sentbox does not wait any longer".to_owned()
             }
+            ChooserKind::Question(Question::LeaveExport(_)) => self.export_progress(),
             ChooserKind::SavedViews
             | ChooserKind::Watched
             | ChooserKind::Statistics
@@ -208,6 +228,9 @@ impl Model {
                 let until = self.format_until(until);
                 format!("The service asked to wait until {until}. Try now?")
             }
+            Question::LeaveExport(leave) => {
+                format!("{} and stop the running export?", leave.label())
+            }
         }
     }
 
@@ -224,7 +247,11 @@ impl Model {
             }
             (Question::FetchBodies(count), true) => self.start_body_fetch(count),
             (Question::FetchBodies(_), false) => self.body_requests.drop_count(),
-            (Question::RefreshNow(_), false) => {}
+            (Question::LeaveExport(Leave::Quit), false) => {
+                self.emit(LoopEffect::Exit(ExitReason::Quit));
+            }
+            (Question::LeaveExport(Leave::SwitchProfile), false) => self.show_profiles(),
+            (Question::LeaveExport(_), true) | (Question::RefreshNow(_), false) => {}
         }
     }
 

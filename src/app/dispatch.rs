@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
-use super::chooser::Question;
+use super::chooser::{Leave, Question};
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::keymap::{Key, KeyMatch, format_sequence};
@@ -81,7 +81,9 @@ impl Model {
     }
 
     pub(super) fn quit(&mut self) {
-        self.emit(LoopEffect::Exit(ExitReason::Quit));
+        if !self.ask_to_leave_export(Leave::Quit) {
+            self.emit(LoopEffect::Exit(ExitReason::Quit));
+        }
     }
 
     pub(super) fn notify(&mut self, text: impl Into<String>) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::chooser::{Chooser, ChooserItem, ChooserKind, Leave, Question};
 use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
@@ -316,6 +316,23 @@ impl Model {
         self.start_export(ExportJob { retrieves, ..job }, &plan);
     }
 
+    /// Asks whether to leave a running export; false if there is none, or the question is open.
+    pub(super) fn ask_to_leave_export(&mut self, leave: Leave) -> bool {
+        let is_open = self.chooser.is_some_and(is_about_leaving);
+        if self.export.running.is_none() || (is_open && self.start_screen.is_none()) {
+            return false;
+        }
+        self.cancel_prompt();
+        (self.start_screen, self.error_details) = (None, None);
+        self.ask(Question::LeaveExport(leave));
+        true
+    }
+
+    pub(super) fn export_progress(&self) -> String {
+        let running = self.export.running.as_ref();
+        running.map_or_else(String::new, RunningExport::describe_progress)
+    }
+
     fn start_export(&mut self, job: ExportJob, plan: &ExportPlan) {
         self.export.running = Some(RunningExport {
             job: Arc::new(ExportJob {
@@ -360,6 +377,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         }
         self.export.running = None;
+        self.chooser.take_if(|chooser| is_about_leaving(*chooser));
         self.notify(text);
     }
 
@@ -377,4 +395,11 @@ impl Model {
         self.notify("stopping the export");
         true
     }
+}
+
+const fn is_about_leaving(chooser: Chooser) -> bool {
+    matches!(
+        chooser.kind,
+        ChooserKind::Question(Question::LeaveExport(_))
+    )
 }

@@ -5,6 +5,7 @@
 
 use tui_input::{Input, InputRequest};
 
+use super::chooser::Leave;
 use super::commands::Direction;
 use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
@@ -262,8 +263,14 @@ impl LoginForm {
 }
 
 impl Model {
-    /// Opens the chooser of profiles.
+    /// Opens the chooser of profiles, after a question if an export is running.
     pub(super) fn open_profile_chooser(&mut self) {
+        if !self.ask_to_leave_export(Leave::SwitchProfile) {
+            self.show_profiles();
+        }
+    }
+
+    pub(super) fn show_profiles(&mut self) {
         let mut choices = Pending::default();
         self.outbox.push(Effect::LoadProfiles(choices.start()));
         self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));

@@ -344,3 +344,33 @@ fn line_below_the_last_row_is_not_marked() {
     assert_eq!(world.model.marks.len(), 1);
     assert!(!world.model.marks.has_range());
 }
+
+#[test]
+fn running_export_is_left_only_after_a_question() {
+    for (key, left) in [("q", "Quit"), ("Ctrl-c", "Quit"), ("g p", "Switch")] {
+        let mut world = world(10);
+        world.press("E Enter Enter").settle().press("Enter");
+        world.press(key);
+        assert_eq!(world.exit, None, "{key}");
+        assert!(world.model.start_screen.is_none(), "{key}");
+        let items = world.model.chooser_items(world.model.chooser.unwrap());
+        assert!(items[1].label.starts_with(left), "{items:?}");
+        world.press("Enter").settle();
+        assert!(notice(&world).starts_with("exported 4 emails"), "{key}");
+
+        world.press("E Enter Enter").settle().press("Enter");
+        world.press(key).press("j Enter");
+        let is_left = world.exit.is_some() || world.model.start_screen.is_some();
+        assert!(is_left, "{key}");
+    }
+}
+
+#[test]
+fn second_ctrl_c_quits_a_running_export() {
+    let mut world = world(10);
+    world.press("E Enter Enter").settle().press("Enter");
+    world.press("/ Ctrl-c");
+    assert_eq!((&world.exit, world.model.focus()), (&None, Focus::Choice));
+    world.press("Ctrl-c");
+    assert!(world.exit.is_some());
+}
