@@ -1,6 +1,8 @@
 //! Lists over the mail from which one item is chosen: saved views, watched emails, links of the email, forms
 //! of an export, the answers to a question.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 
 use super::commands::{Command, Direction};
@@ -120,6 +122,11 @@ impl Model {
 
     /// Returns the lines of the list; none if it is empty.
     pub fn chooser_items(&self, chooser: Chooser) -> Vec<ChooserItem> {
+        self.chooser_items_in(chooser, &(0..usize::MAX))
+    }
+
+    /// Returns the lines of the list; a link outside of `visible` has no detail, which costs most.
+    pub fn chooser_items_in(&self, chooser: Chooser, visible: &Range<usize>) -> Vec<ChooserItem> {
         match chooser.kind {
             ChooserKind::SavedViews => {
                 let views = self.session.saved_views.iter();
@@ -135,7 +142,7 @@ impl Model {
                 let body = self.body();
                 let links = body.iter().flat_map(|body| &body.links).enumerate();
                 links
-                    .map(|(index, link)| self.link_item(index, link))
+                    .map(|(index, link)| self.link_item(index, link, visible))
                     .collect()
             }
             ChooserKind::Link(index) => {
@@ -255,8 +262,12 @@ impl Model {
         }
     }
 
-    fn link_item(&self, index: usize, link: &Link) -> ChooserItem {
+    fn link_item(&self, index: usize, link: &Link, visible: &Range<usize>) -> ChooserItem {
         let host = link.host().unwrap_or(&link.target);
+        let lead = (index + 1).to_string();
+        if !visible.contains(&index) {
+            return ChooserItem::new(lead, host, "");
+        }
         let text = shown_text(link);
         let flags = self.describe_flags(link);
         let warning = if flags.is_empty() {
@@ -265,7 +276,7 @@ impl Model {
             format!("{flags}  ")
         };
         let detail = format!("{text}  {warning}{}", self.shown_target(link));
-        ChooserItem::new((index + 1).to_string(), host, detail)
+        ChooserItem::new(lead, host, detail)
     }
 
     /// Returns the URL as the screen shows it: without what makes a single-use link work.
@@ -339,12 +350,16 @@ impl Model {
         self.body()?.links.get(index).cloned()
     }
 
+    fn chooser_len(&self, chooser: Chooser) -> usize {
+        self.chooser_items_in(chooser, &(0..0)).len()
+    }
+
     /// Moves the selection in the list.
     pub(super) fn move_chooser(&mut self, side: Direction) {
         let Some(mut chooser) = self.chooser else {
             return;
         };
-        let last = self.chooser_items(chooser).len().saturating_sub(1);
+        let last = self.chooser_len(chooser).saturating_sub(1);
         chooser.selected = match side {
             Direction::Right => (chooser.selected + 1).min(last),
             Direction::Left => chooser.selected.saturating_sub(1),
@@ -357,7 +372,7 @@ impl Model {
         let Some(mut chooser) = self.chooser else {
             return;
         };
-        let last = self.chooser_items(chooser).len().checked_sub(1);
+        let last = self.chooser_len(chooser).checked_sub(1);
         self.chooser = last.map(|last| {
             chooser.selected = chooser.selected.min(last);
             chooser
@@ -370,6 +385,12 @@ impl Model {
         self.chooser.map_or(0, |chooser| {
             (chooser.selected + TITLE_LINES + 1).saturating_sub(usize::from(height))
         })
+    }
+
+    /// Returns the items of which a pane of this height may show a line.
+    pub fn visible_items(&self, height: u16) -> Range<usize> {
+        let scroll = self.chooser_scroll(height);
+        scroll.saturating_sub(TITLE_LINES)..scroll + usize::from(height)
     }
 
     /// Chooses the item in this line of a pane of this height, if one is there. The lines of the
@@ -390,7 +411,7 @@ impl Model {
     /// Selects an item, if there is one of this index, and runs its action.
     pub(super) fn choose_item(&mut self, index: usize) {
         if let Some(mut chooser) = self.chooser
-            && index < self.chooser_items(chooser).len()
+            && index < self.chooser_len(chooser)
         {
             chooser.selected = index;
             self.chooser = Some(chooser);

@@ -335,9 +335,7 @@ impl Reader {
 
     /// The columns by which the widest line does not fit.
     pub fn overflow(&self) -> u16 {
-        let lines = self.body.value().map_or(&[][..], |body| &body.lines);
-        let wide = lines.iter().filter(|line| line.wide);
-        let widest = wide.map(super::line_width).max().unwrap_or(0);
+        let widest = self.body.value().map_or(0, |body| body.widest);
         u16::try_from(widest)
             .unwrap_or(u16::MAX)
             .saturating_sub(self.width)

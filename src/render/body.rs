@@ -36,6 +36,8 @@ impl BodyView {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
     pub(crate) lines: Vec<BodyLine>,
+    /// The columns of the widest line that is wider than the screen; 0 without one.
+    pub(crate) widest: usize,
     /// Links in reading order; a span refers to its link by index.
     pub(crate) links: Vec<Link>,
     /// Facts about the whole body: it is cut, it has a tracker.

@@ -96,6 +96,9 @@ impl Document {
         }
         for line in &mut body.lines {
             line.wide |= width < MIN_WIDTH && spans_width(&line.spans) > width;
+            if line.wide {
+                body.widest = body.widest.max(spans_width(&line.spans));
+            }
             for span in &mut line.spans {
                 span.text.shrink_to_fit();
             }

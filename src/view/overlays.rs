@@ -139,7 +139,9 @@ pub fn draw_chooser(
 ) {
     let area = inset(area, 1, 0);
     let width = usize::from(area.width);
-    let items = model.chooser_items(chooser);
+    // On a low screen, the selected item is worth more than the title.
+    let scroll = model.chooser_scroll(area.height);
+    let items = model.chooser_items_in(chooser, &model.visible_items(area.height));
     let widest = |column: fn(&ChooserItem) -> &str| {
         let widths = items.iter().map(|item| column(item).width());
         widths.max().unwrap_or(0)
@@ -183,7 +185,5 @@ pub fn draw_chooser(
             "saves the filter",
         )));
     }
-    // On a low screen, the selected item is worth more than the title.
-    let scroll = model.chooser_scroll(area.height);
     draw_lines(lines.iter().skip(scroll), area, frame);
 }

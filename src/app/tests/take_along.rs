@@ -9,6 +9,7 @@ use crate::app::effect::ClipboardText;
 use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo};
 use crate::config::ClipboardRoute;
 use crate::export::ExportFormat;
+use crate::view::tests::screen;
 
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
     <p><a href='https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa'>Our shop</a></p>";
@@ -236,4 +237,26 @@ fn file_ending_chooses_the_saved_format() {
     assert!(saved);
     let notice = world.model.notice.clone().unwrap();
     assert_eq!(notice, "saved as /home/ana/mail.html, whole and unmasked");
+}
+
+#[test]
+fn links_outside_of_the_screen_are_not_formatted() {
+    let mut mailbox = mailbox();
+    let link = |n| format!("<p><a href='https://example.com/{n}'>Page {n}</a></p>");
+    let html: String = (1..=50).map(link).collect();
+    mailbox.html = Some(html.into());
+    let mut world = World::at_rest(80, 12, mailbox);
+    world.press("Enter").settle().press("o");
+    (0..30).for_each(|_| _ = world.press("j"));
+    let chooser = world.model.chooser.unwrap();
+    let visible = world.model.visible_items(world.model.layout().main.height);
+    let items = world.model.chooser_items_in(chooser, &visible);
+    let formatted: Vec<usize> = (0..50).filter(|n| !items[*n].detail.is_empty()).collect();
+    assert!(formatted.len() <= 12, "{formatted:?}");
+    let shown = screen(&world);
+    let count = shown.matches("https://example.com/").count();
+    assert!(
+        count >= 8 && shown.contains("https://example.com/31"),
+        "{shown}"
+    );
 }

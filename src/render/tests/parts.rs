@@ -118,6 +118,13 @@ fn panics_are_caught_only_inside_catch_panics() {
 }
 
 #[test]
+fn body_knows_its_widest_line() {
+    let html = "<p>one</p><p>seven77</p>";
+    assert_eq!(lay_out_html(html, 40).widest, 0, "no line is too wide");
+    assert_eq!(lay_out_html(html, 5).widest, 7);
+}
+
+#[test]
 fn every_view_knows_of_codes_in_another_view() {
     let code = "Your code is 482913.";
     let split = "<p>Your code is 482 <b>913</b>.</p>";
