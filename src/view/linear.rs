@@ -9,7 +9,7 @@ use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
-use super::status_bar::{build_service_state, format_count, format_coverage, format_filter_check};
+use super::title_bar::{build_service_state, format_count, format_coverage, format_filter_check};
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::{ChooserKind, Command, Focus, Model, StorageMode, is_stale};

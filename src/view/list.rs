@@ -8,8 +8,9 @@ use ratatui::style::Style;
 
 use super::buffer::LineWriter;
 use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_WIDTH};
-use super::status_bar::{format_coverage, format_status_check, format_stop_hint};
+use super::status_bar::format_stop_hint;
 use super::theme::Theme;
+use super::title_bar::{format_coverage, format_status_check};
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};

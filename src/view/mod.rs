@@ -15,6 +15,7 @@ mod status_bar;
 #[cfg(test)]
 pub mod tests;
 mod theme;
+mod title_bar;
 
 pub use render_ctx::{Glyphs, RenderCtx};
 pub use theme::Theme;

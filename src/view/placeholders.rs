@@ -6,8 +6,9 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::RenderCtx;
-use super::status_bar::{format_coverage, format_status_check, format_stop_hint};
+use super::status_bar::format_stop_hint;
 use super::theme::Theme;
+use super::title_bar::{format_coverage, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;

@@ -10,8 +10,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::{draw_lines, draw_rule};
 use super::render_ctx::RenderCtx;
-use super::status_bar;
 use super::theme::Theme;
+use super::title_bar;
 use crate::app::Focus;
 use crate::app::{
     Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
@@ -34,12 +34,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let (label, right) = match prompt.kind {
         PromptKind::Filter => (
             " / ",
-            build_key_hints(
-                status_bar::format_count(model, ctx),
-                model,
-                ctx,
-                columns / 2,
-            ),
+            build_key_hints(title_bar::format_count(model, ctx), model, ctx, columns / 2),
         ),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, draw_rule, inset};
 use super::render_ctx::RenderCtx;
-use super::status_bar::format_coverage;
 use super::theme::Theme;
+use super::title_bar::format_coverage;
 use crate::app::{Command, EmailRef, Focus, Layout, Model, RecipientSummary};
 use crate::mail::{ApiTime, NO_SUBJECT};
 use crate::text::format::{group_digits, plural};

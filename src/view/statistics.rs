@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
-use super::status_bar::format_reach;
 use super::theme::Theme;
+use super::title_bar::format_reach;
 use crate::app::statistics::{StatisticsItem, TWO_COLUMNS_WIDTH};
 use crate::app::{Chooser, Model};
 use crate::archive::{Outcome, Outcomes, Share, Statistics};

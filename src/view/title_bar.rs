@@ -1,0 +1,219 @@
+//! Builds the title bar: profile, view, count, and the state of the service; and the words for reach,
+//! counts and checks that other parts share.
+
+use ratatui::text::Span;
+
+use super::render_ctx::RenderCtx;
+use super::status_bar::MIN_DETAIL_WIDTH;
+use super::theme::Theme;
+use crate::app::start::StartScreenKind;
+use crate::app::{
+    CheckState, Liveness, Model, ServiceState, SessionTarget, StatusCheck, StorageMode,
+};
+use crate::archive::Coverage;
+use crate::text::format::{group_digits, plural};
+
+/// From this many columns on, the title has a short count at least.
+const MIN_COUNT_WIDTH: u16 = 30;
+/// From this many columns on, the title says how far statuses were checked.
+const MIN_STATUS_CHECK_WIDTH: u16 = 100;
+
+pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    if let Some(screen) = &model.start_screen {
+        let (profile, name) = match &screen.kind {
+            StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
+            StartScreenKind::Profiles(_) => (model.session.profile.as_str(), "profiles"),
+            StartScreenKind::Confirm { .. } => (model.session.profile.as_str(), "confirm"),
+        };
+        return vec![
+            Span::styled(format!(" {profile}"), Theme::title()),
+            Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
+        ];
+    }
+    let filter = &model.list.filter;
+    let view = model.shown_view();
+    let name = match view {
+        Some((_, view)) => &view.name,
+        None if filter.is_empty() => "all mail",
+        None => filter.text(),
+    };
+    let storage = match model.session.storage {
+        _ if model.session.target == SessionTarget::Demo => "",
+        StorageMode::InFile(_) => "",
+        StorageMode::ReadOnly(_) => " (read-only)",
+        StorageMode::InMemory | StorageMode::Unavailable(_) => " (not kept)",
+    };
+    let mut spans = vec![
+        Span::styled(format!(" {}", model.session.profile), Theme::title()),
+        Span::raw(storage),
+        Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
+    ];
+    if view.is_some() && width >= MIN_DETAIL_WIDTH {
+        let query = format!(" {} ", filter.text());
+        spans.push(Span::styled(query, ctx.theme.chrome()));
+    }
+    spans
+}
+
+pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    let start_screen = model.start_screen.as_ref();
+    if start_screen.is_some_and(|screen| !screen.has_mail_behind()) {
+        return Vec::new();
+    }
+    let mut parts: Vec<Span> = Vec::new();
+    if width >= MIN_DETAIL_WIDTH {
+        parts.extend(format_count(model, ctx).map(Span::raw));
+    } else if width >= MIN_COUNT_WIDTH {
+        parts.extend(format_short_count(model).map(Span::raw));
+    }
+    if width >= MIN_STATUS_CHECK_WIDTH {
+        parts.extend(format_filter_check(model, ctx).map(Span::raw));
+    }
+    if model.list.unseen_above > 0 {
+        let new = format!("{} new", group_digits(model.list.unseen_above, ' '));
+        parts.push(Span::styled(new, ctx.theme.new_mail()));
+    }
+    parts.push(build_service_state(model, ctx, width));
+    let dot = format!(" {} ", ctx.glyphs.separator);
+    let mut spans = Vec::new();
+    for (n, part) in parts.into_iter().enumerate() {
+        if n > 0 {
+            spans.push(Span::styled(dot.clone(), ctx.theme.chrome()));
+        }
+        spans.push(part);
+    }
+    spans.push(Span::raw(" "));
+    spans
+}
+
+/// Shows the state of the service: `live`, or what is wrong and how old the list is.
+pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Span<'a> {
+    let state = model.service_state();
+    let label = state.label();
+    let text = match state {
+        ServiceState::Answering(Liveness::Live) => return Span::raw(label),
+        ServiceState::Checking => {
+            return Span::styled(
+                format!("{label}{}", ctx.glyphs.ellipsis),
+                ctx.theme.chrome(),
+            );
+        }
+        ServiceState::ReadOnly | ServiceState::Unavailable(_) => label.to_owned(),
+        ServiceState::RateLimited(until) if model.long_pause_until().is_some() => {
+            let until = model.format_until(until);
+            add_age(format!("{label} until {until}"), model, ctx, width)
+        }
+        ServiceState::RateLimited(_) => add_age(label.to_owned(), model, ctx, width),
+        ServiceState::Failing(_, since) => {
+            let since = since.map_or_else(String::new, |since| {
+                format!(" since {}", ctx.format_date_time(since))
+            });
+            add_age(format!("{label}{since}"), model, ctx, width)
+        }
+        ServiceState::NoAnswer(waited) => {
+            let waited = crate::text::format::format_pause(waited);
+            add_age(format!("{label} for {waited}"), model, ctx, width)
+        }
+        ServiceState::Answering(Liveness::ListAsOf(at)) => {
+            format!("{label} {}", ctx.format_date_time(at))
+        }
+        ServiceState::Answering(Liveness::RowsAsOf(1, since)) if width >= MIN_DETAIL_WIDTH => {
+            format!("1 status {}", ctx.format_as_of(since))
+        }
+        ServiceState::Answering(Liveness::RowsAsOf(rows, since)) if width >= MIN_DETAIL_WIDTH => {
+            format!("{rows} statuses {}", ctx.format_as_of(since))
+        }
+        ServiceState::Answering(Liveness::RowsAsOf(_, since)) => ctx.format_as_of(since),
+    };
+    Span::styled(text, ctx.theme.error())
+}
+
+/// Adds the time of the last answer, if there is space: `offline since 14:02 · as of 13:58`.
+fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+    match model.service.as_of {
+        Some(as_of) if width >= MIN_DETAIL_WIDTH => format!(
+            "{state} {} as of {}",
+            ctx.glyphs.separator,
+            ctx.format_date_time(as_of)
+        ),
+        _ => state,
+    }
+}
+
+/// Formats how far statuses were checked, for a filter that depends on them.
+pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
+    if model.prompt.is_some()
+        || model.recipient_card.is_some()
+        || !model.list.filter.query().depends_on_status()
+    {
+        return None;
+    }
+    let check = model
+        .status_check
+        .as_ref()
+        .filter(|_| model.service.is_answering());
+    Some(check.map_or_else(
+        || "statuses not checked".to_owned(),
+        |check| format_status_check(check, ctx),
+    ))
+}
+
+/// Formats `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
+pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
+    match (check.state, check.checked_back_to()) {
+        (CheckState::Done, _) => {
+            format!("statuses checked {}", ctx.format_date_time(check.started))
+        }
+        (_, Some(back_to)) => format!("statuses checked back to {}", ctx.format_date_time(back_to)),
+        (CheckState::Running, None) => format!("checking statuses{}", ctx.glyphs.ellipsis),
+        (CheckState::Paused, None) => "statuses not checked".to_owned(),
+    }
+}
+
+/// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
+pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
+    let list = &model.list;
+    let total = list.total?;
+    let coverage = format_coverage(model, ctx);
+    let all = list.archive_total.filter(|_| !list.filter.is_empty());
+    Some(match all {
+        Some(all) => format!(
+            "{}{} of {}{coverage}",
+            if list.is_capped { "more than " } else { "" },
+            group_digits(total, ' '),
+            group_digits(all, ' ')
+        ),
+        None => format!("{}{coverage}", plural(total, "email")),
+    })
+}
+
+/// Formats `2 000`, or `3 of 48k` with a filter.
+fn format_short_count(model: &Model) -> Option<String> {
+    let short = |count: u64| match count {
+        0..10_000 => group_digits(count, ' '),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}M", count / 1_000_000),
+    };
+    let list = &model.list;
+    let more = if list.is_capped { "+" } else { "" };
+    let total = short(list.total?) + more;
+    match list.archive_total.filter(|_| !list.filter.is_empty()) {
+        Some(all) => Some(format!("{total} of {}", short(all))),
+        None => Some(total),
+    }
+}
+
+/// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
+pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
+    format_reach(model.service.reach.as_ref(), ctx)
+}
+
+pub fn format_reach(reach: Option<&Coverage>, ctx: &RenderCtx) -> String {
+    match reach {
+        Some(Coverage::Complete) => ", complete".to_owned(),
+        Some(Coverage::Since(time)) => time
+            .parsed
+            .map_or_else(String::new, |at| format!(" since {}", ctx.format_date(at))),
+        Some(Coverage::Unknown) | None => String::new(),
+    }
+}
