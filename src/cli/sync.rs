@@ -415,6 +415,11 @@ pub(super) fn stop_error(reason: StopReason) -> Option<Error> {
             "not every email on the service's pages could be read",
             "the others are kept; run it again later to fetch what is missing",
         ),
+        StopReason::EmptyListing => (
+            ErrorKind::NotTheApi,
+            "the service lists no email, but the archive has some",
+            "nothing was changed; if all mail was deleted, run it again later to record that",
+        ),
         StopReason::NoLiveCursor => (
             ErrorKind::NotFound,
             "the service no longer knows where to go on from",

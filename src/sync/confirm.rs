@@ -233,9 +233,10 @@ impl<S: EmailApi> Engine<S> {
         }
         // The listing begins here, or the service knows none of these cursors.
         let refreshed = self.run(Goal::Refresh, |_| ()).await?;
-        let is_readable = refreshed.unreadable == 0;
+        let is_clear =
+            refreshed.unreadable == 0 && refreshed.stop_reason != StopReason::EmptyListing;
         report.merge(refreshed);
-        Ok(is_near_top && is_readable)
+        Ok(is_near_top && is_clear)
     }
 
     /// Retrieves one email. Its absence from the service confirms it too.

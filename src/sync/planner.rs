@@ -385,7 +385,11 @@ impl Planner {
     ) -> Option<Conclusion> {
         self.has_first_page = true;
         if page.is_empty_end() {
-            return self.stop(StopReason::End);
+            return self.stop(if page.merged.is_doubted {
+                StopReason::EmptyListing
+            } else {
+                StopReason::End
+            });
         }
         match page.merged.range {
             None if page.unreadable > 0 => self.handle_unplaced_page(page),

@@ -113,6 +113,8 @@ pub(crate) enum StopReason {
     NoProgress,
     /// An item of a page is unreadable, so nothing is known to be complete around it.
     Unreadable,
+    /// The service listed no email and the archive has some: a later run decides.
+    EmptyListing,
     /// No request was sent: another process refreshes, and these are its results.
     OtherProcess,
     /// The service knows none of the cursors that the archive has.
@@ -130,6 +132,7 @@ impl StopReason {
             Self::PageLimit => "page_limit",
             Self::NoProgress => "no_progress",
             Self::Unreadable => "unreadable",
+            Self::EmptyListing => "empty_listing",
             Self::OtherProcess => "other_process",
             Self::NoLiveCursor => "no_live_cursor",
             Self::Failed(error) => error.kind.code(),

@@ -63,6 +63,14 @@ impl SyncEnv {
             .unwrap()
     }
 
+    /// Syncs until an empty listing is believed, if there is one.
+    fn settle(&self) -> SyncReport {
+        let settled = std::iter::repeat_with(|| self.full_sync())
+            .take(20)
+            .find(|report| report.stop_reason != StopReason::EmptyListing);
+        settled.expect("an empty listing is believed in the end")
+    }
+
     /// The requests made while `run` ran.
     fn count_requests<T>(&self, run: impl FnOnce(&Self) -> T) -> (usize, T) {
         let before = self.sim.state().requests.len();

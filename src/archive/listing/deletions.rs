@@ -1,12 +1,15 @@
 //! Marks mail that the service no longer lists. It stays in the archive, and the list shows the mark.
 //!
 //! An email is marked only on evidence: the service answers a retrieve with *no such email*, or a page
-//! contains its neighbours on both sides (or the end of the listing on one) and not the email. An empty
-//! first page has both ends of the listing. A page that contradicts the known order proves nothing. An
-//! email that is listed again loses its mark.
+//! contains its neighbours on both sides (or the end of the listing on one) and not the email. A page that
+//! contradicts the known order proves nothing. An email that is listed again loses its mark.
 //!
 //! A retrieve alone contradicts the page that contained the email, so that deletion is *unconfirmed*:
 //! the email counts as listed until a page that should contain it has been fetched again.
+//!
+//! An empty first page has both ends of the listing, so it would mark all mail. Alone it contradicts
+//! all earlier pages: the deletion of the newest email is unconfirmed then, and a later empty page
+//! marks all.
 //!
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
@@ -26,11 +29,22 @@ use crate::error::Result;
 use crate::mail::EmailId;
 
 pub(crate) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
+const MARK_MISSING: &str = concat!(
+    "UPDATE mail SET missing_since = ?2, response_seq = ?3 WHERE id = ?1 AND missing_since IS NULL AND ",
+    latest_response_seq!(),
+    " <= ?3"
+);
+const NEWEST_LISTED: &str =
+    "SELECT id, missing_since FROM mail WHERE listed ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 /// An email this near to the end of the listing counts as expired and not as deleted: mail expires
 /// while the listing is read, and its end is not read every day.
 const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
+
+/// Shortest time between two empty first pages of which the second one is believed: less than between
+/// two refreshes, more than a repeated request takes.
+const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
 /// An email that the service no longer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +114,8 @@ impl Archive {
         if self.read_only_reason().is_some() {
             return Ok(());
         }
-        let query = concat!(
-            "UPDATE mail SET missing_since = ?2, response_seq = ?3 WHERE id = ?1 AND missing_since IS NULL AND ",
-            latest_response_seq!(),
-            " <= ?3"
-        );
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| sql::execute(tx, query, params).map(drop))
+        self.write(|tx| sql::execute(tx, MARK_MISSING, params).map(drop))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
@@ -160,6 +169,23 @@ impl Archive {
             Ok(())
         })
     }
+}
+
+/// Whether an empty listing contradicts earlier pages, and no earlier response says the same.
+///
+/// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
+/// page confirms it some time later.
+pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestTime) -> Result<bool> {
+    let newest = sql::optional(tx, NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
+        return Ok(false);
+    };
+    let Some(since) = missing_since else {
+        let params = params![id, request.micros(), request.seq];
+        sql::execute(tx, MARK_MISSING, params)?;
+        return Ok(true);
+    };
+    Ok(i128::from(request.micros().abs_diff(since)) < EMPTY_CONFIRMED_AFTER.as_micros())
 }
 
 /// Marks listed rows that lie between the emails of a page and are not among them.

@@ -36,6 +36,8 @@ pub struct MergeResult {
     pub(crate) extended: bool,
     /// Whether nothing in that range is older than the page.
     pub(crate) is_lowest: bool,
+    /// Whether the page is an empty listing that is not believed yet, so that it changed nothing.
+    pub(crate) is_doubted: bool,
 }
 
 /// After so many renumberings, which no page needs, a page is stored without its order.
@@ -59,6 +61,12 @@ impl Archive {
             .collect();
         self.write(|tx| {
             purge::delete_expired(tx, self.retention, request.at)?;
+            if page.is_empty_listing() && deletions::doubt_empty_listing(tx, request)? {
+                return Ok(MergeResult {
+                    is_doubted: true,
+                    ..MergeResult::default()
+                });
+            }
             // First of all, since it may reset which rows are listed.
             update_listing(tx, page, emails.len())?;
             let filtered = purge::filter_purged(tx, &mut emails, self.retention, request.at)?;

@@ -249,6 +249,13 @@ fn emptied_mailbox_leaves_nothing_listed_or_due() {
     env.advance(11 * MINUTE);
     env.sim.state().mails.clear();
     env.recheck(env.everything());
+    let is_missing = |row: &EmailRow| row.missing.is_some();
+    assert!(
+        !env.rows().iter().any(is_missing),
+        "one response is doubted"
+    );
+    env.advance(11 * MINUTE);
+    env.recheck(env.everything());
     assert_eq!(env.wrong(), Vec::<String>::new());
     env.sim.state().arrive(3);
     env.full_sync();
@@ -504,6 +511,9 @@ proptest! {
         }
         env.sim.state().faults.clear();
         env.advance(11 * MINUTE);
+        env.full_sync();
+        // An empty listing is believed at the second request only.
+        env.advance(MINUTE);
         env.full_sync();
         env.recheck(env.everything());
         let wrong = env.wrong();

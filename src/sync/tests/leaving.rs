@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::SyncEnv;
-use super::sim::{Dates, address};
+use super::sim::{Dates, ServiceFault, address};
 use crate::archive::{Coverage, EmailRow, PurgeTarget, WindowAnchor};
 use crate::error::ErrorKind;
 use crate::mail::EmailId;
-use crate::sync::SyncDepth;
+use crate::sync::{StopReason, SyncDepth};
 
 impl SyncEnv {
     fn rows(&self) -> Vec<EmailRow> {
@@ -52,6 +52,59 @@ fn mail_that_aged_out_stays_and_is_marked() {
     assert_eq!(env.gone(), expected);
     assert_eq!(env.ids().len(), 450);
     env.check_ranges().unwrap();
+}
+
+#[test]
+fn single_empty_page_marks_nothing() {
+    let env = SyncEnv::new(Dates::Distinct, 450);
+    let before = env.full_sync();
+    for run in [SyncEnv::refresh, SyncEnv::full_sync] {
+        env.sim.state().faults = [Some(ServiceFault::Empty)].into();
+        let report = run(&env);
+        assert_eq!(report.stop_reason, StopReason::EmptyListing);
+        assert_eq!(
+            (report.coverage, report.refreshed_at),
+            (Coverage::Complete, before.refreshed_at),
+            "the claim stays that of the earlier request"
+        );
+        assert_eq!(env.gone(), Vec::<String>::new());
+    }
+    let (requests, report) = env.count_requests(SyncEnv::refresh);
+    assert_eq!(
+        (requests, report.stop_reason, report.coverage),
+        (1, StopReason::Done, Coverage::Complete)
+    );
+    // The good page between them makes each of them the first one.
+    for _ in 0..20 {
+        env.sim.state().faults = [Some(ServiceFault::Empty), None].into();
+        env.refresh();
+        env.refresh();
+    }
+    assert_eq!(env.gone(), Vec::<String>::new());
+    assert_eq!(
+        env.engine.archive().first_unconfirmed_deletion().unwrap(),
+        None
+    );
+}
+
+#[test]
+fn emptied_mailbox_is_believed_at_later_request() {
+    for rising in [false, true] {
+        let env = SyncEnv::new(Dates::Distinct, 150);
+        env.sim.state().rising = rising;
+        env.full_sync();
+        env.sim.state().expire(150);
+        let report = env.settle();
+        assert_eq!(
+            (report.coverage, report.stop_reason, env.gone().len()),
+            (Coverage::Complete, StopReason::End, 150)
+        );
+        let (requests, report) = env.count_requests(SyncEnv::refresh);
+        assert_eq!((requests, report.stop_reason), (1, StopReason::End));
+        env.sim.state().arrive(2);
+        assert_eq!(env.refresh().new, 2);
+        assert_eq!(env.gone().len(), 150);
+    }
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub(super) enum ServiceFault {
     FirstPage,
     /// No items, yet more of them.
     EmptyMore,
+    /// No items, and no more of them.
+    Empty,
     /// Each item twice.
     Twice,
     /// An item in the middle cannot be read.
@@ -228,10 +230,10 @@ impl State {
                 self.last.clone().expect("it was just seen")
             }
             Some(ServiceFault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(ServiceFault::EmptyMore) => EmailPage {
+            Some(fault @ (ServiceFault::EmptyMore | ServiceFault::Empty)) => EmailPage {
                 items: Vec::new(),
                 unreadable: 0,
-                has_more: Some(true),
+                has_more: Some(fault == ServiceFault::EmptyMore),
             },
             Some(ServiceFault::Blot) => {
                 let mut page = self.page(limit, cursor)?;

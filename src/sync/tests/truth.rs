@@ -28,6 +28,7 @@ fn action() -> impl Strategy<Value = Action> {
         ServiceFault::Repeat,
         ServiceFault::FirstPage,
         ServiceFault::EmptyMore,
+        ServiceFault::Empty,
         ServiceFault::Twice,
         ServiceFault::Blot,
         ServiceFault::Overlap,
@@ -112,7 +113,7 @@ proptest! {
         }
         env.sim.state().faults.clear();
         let pages = env.sim.state().mails.len() / cap;
-        let (requests, report) = env.count_requests(SyncEnv::full_sync);
+        let (requests, report) = env.count_requests(SyncEnv::settle);
         prop_assert!(requests <= pages + 30, "{} requests for {} pages", requests, pages);
         prop_assert_eq!(&report.coverage, &Coverage::Complete);
         prop_assert_eq!(&report.stop_reason, &StopReason::End);
@@ -143,7 +144,7 @@ proptest! {
             }
         }
         env.sim.state().faults.clear();
-        prop_assert_eq!(env.full_sync().coverage, Coverage::Complete);
+        prop_assert_eq!(env.settle().coverage, Coverage::Complete);
         env.check_whole()?;
     }
 }

@@ -50,7 +50,9 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
         )),
         StopReason::Failed(failure) => Err(failure),
         StopReason::Unreadable => Err(Error::new(ErrorKind::NotTheApi, UNREADABLE)),
-        stopped @ (StopReason::PageLimit | StopReason::OtherProcess) => panic!("{stopped:?}"),
+        stopped @ (StopReason::PageLimit | StopReason::OtherProcess | StopReason::EmptyListing) => {
+            panic!("{stopped:?}")
+        }
     }
 }
 
