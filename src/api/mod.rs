@@ -11,6 +11,7 @@ use crate::mail::{Address, ApiTime, Email, EmailId, SafeText, Status, Summary, T
 
 mod client;
 mod error;
+mod invalid_responses;
 mod rate_limit;
 mod request;
 mod response;
@@ -18,6 +19,7 @@ pub mod wire;
 
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
+pub use invalid_responses::InvalidResponses;
 pub(crate) use rate_limit::RateBudget;
 pub use request::{Priority, RequestHandle, RetryPolicy};
 

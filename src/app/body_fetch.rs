@@ -10,9 +10,11 @@ use super::commands::{Command, require};
 use super::effect::{Effect, Pending, RequestId};
 use super::message::BodyFetchStep;
 use super::model::Model;
+use crate::api::InvalidResponses;
 use crate::archive::SortKey;
 use crate::error::Error;
 use crate::query::Query;
+use crate::text::format::plural;
 
 /// Requests of one effect; the list is updated after each effect.
 const REQUESTS_PER_STEP: u32 = 4;
@@ -29,6 +31,7 @@ pub struct BodyFetch {
     pub requests: u64,
     /// All candidates above this were requested.
     requested_down_to: Option<SortKey>,
+    invalid: InvalidResponses,
 }
 
 /// The requests of [`BodyFetch`].
@@ -127,6 +130,7 @@ impl Model {
             total,
             requests: 0,
             requested_down_to: None,
+            invalid: InvalidResponses::default(),
         });
     }
 
@@ -148,6 +152,7 @@ impl Model {
                 query: Arc::clone(&fetch.candidates),
                 below: fetch.requested_down_to,
                 max_requests: REQUESTS_PER_STEP,
+                invalid: fetch.invalid,
             });
         }
     }
@@ -165,9 +170,16 @@ impl Model {
             Ok(step) => {
                 fetch.requests += u64::from(step.requests);
                 fetch.requested_down_to = step.down_to.or(fetch.requested_down_to);
+                fetch.invalid = step.invalid;
                 if step.is_done {
                     self.body_fetch = None;
-                    self.notify("the bodies that this filter searches are fetched");
+                    let failed = match step.invalid.count {
+                        0 => String::new(),
+                        count => format!("; {} could not be read", plural(count, "response")),
+                    };
+                    self.notify(format!(
+                        "the bodies that this filter searches are fetched{failed}"
+                    ));
                 }
             }
             Err(error) => {

@@ -16,7 +16,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::session::{ConfirmAnswer, SessionTarget, StateRecord};
 use super::text_match::SearchPattern;
-use crate::api::Priority;
+use crate::api::{InvalidResponses, Priority};
 use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
@@ -127,6 +127,8 @@ pub enum Effect {
         below: Option<SortKey>,
         /// The maximal number of requests.
         max_requests: u32,
+        /// The invalid responses so far.
+        invalid: InvalidResponses,
     },
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),

@@ -14,7 +14,7 @@ use super::keymap::Key;
 use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
-use crate::api::RateBudget;
+use crate::api::{InvalidResponses, RateBudget};
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Statistics};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
@@ -220,4 +220,6 @@ pub struct BodyFetchStep {
     pub down_to: Option<SortKey>,
     /// Whether no candidate is left.
     pub is_done: bool,
+    /// The invalid responses of all steps so far.
+    pub invalid: InvalidResponses,
 }

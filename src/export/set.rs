@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 
 use super::csv::{csv_header, csv_line};
 use super::{ExportFormat, create_new_file, describe_write_error, export_email, file_name};
+use crate::api::InvalidResponses;
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId, Summary};
@@ -157,6 +158,8 @@ pub(crate) struct ExportProgress {
     pub(crate) first_failure: Option<String>,
     /// Emails requested from the service.
     pub(crate) requests: u64,
+    /// Its invalid responses.
+    invalid: InvalidResponses,
     /// The position of the last email, if the scope is a query.
     last: Option<SortKey>,
     pub(crate) is_done: bool,
@@ -263,15 +266,12 @@ impl ExportJob {
         retrieved: Result<Email, Error>,
     ) {
         progress.requests += 1;
+        let goes_on = progress.invalid.record(&retrieved);
         let written = Target::open(self, progress).and_then(|mut target| {
             match retrieved {
                 Ok(email) => target.write(archive, progress, row, Some(&email))?,
                 Err(error) => {
-                    let is_of_this_email = matches!(
-                        error.kind,
-                        ErrorKind::NotFound | ErrorKind::NotTheApi | ErrorKind::InvalidRequest
-                    );
-                    if !is_of_this_email {
+                    if !goes_on {
                         progress.service_error = Some(error.message.clone());
                     }
                     target.write_without_body(archive, progress, row, &error.message)?;

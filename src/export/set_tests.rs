@@ -36,6 +36,28 @@ fn archive() -> Archive {
     archive
 }
 
+/// An archive of so many emails without bodies.
+fn numbered(count: usize) -> Archive {
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let lines: Vec<String> = (0..count)
+        .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#))
+        .collect();
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    let report = archive.import(lines.join("\n").as_bytes(), now, |_| {});
+    assert_eq!(report.unwrap().new, count as u64);
+    archive
+}
+
+/// The email of a row, as the service sends it.
+fn email_of(row: &EmailRow) -> Email {
+    let mut email = archive()
+        .email(&EmailId::new("49a3999c-0"))
+        .unwrap()
+        .unwrap();
+    email.summary = row.summary.clone();
+    email
+}
+
 fn everything() -> ExportScope {
     let now = "2026-11-20T09:00:00Z".parse().unwrap();
     let parsed = parse("", &ParseContext::new(now, TimeZone::UTC));
@@ -137,9 +159,7 @@ fn missing_bodies_are_retrieved_or_listed() {
         if row.summary.id.as_str().ends_with('3') {
             return Err(Error::new(ErrorKind::NotFound, "no such email"));
         }
-        let mut email = archive.email(&EmailId::new("49a3999c-0")).unwrap().unwrap();
-        email.summary = row.summary.clone();
-        Ok(email)
+        Ok(email_of(row))
     });
     assert_eq!((progress.written, progress.requests), (4, 2));
     assert_eq!(
@@ -162,6 +182,29 @@ fn failing_service_is_asked_once() {
     assert_eq!(progress.requests, 1);
     let list = read(&job.path.join(NOT_EXPORTED));
     assert_eq!(list.matches("connection refused").count(), 2, "{list}");
+}
+
+#[test]
+fn invalid_responses_in_a_row_end_retrieval() {
+    let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(20));
+    let job = ExportJob {
+        retrieves: true,
+        ..job(&folder, EML)
+    };
+    let log_in_page = || Err(Error::new(ErrorKind::NotTheApi, "the response is html"));
+    let progress = run_with(&job, &archive, |_| log_in_page());
+    assert_eq!((progress.requests, progress.failed), (5, 20));
+    std::fs::remove_dir_all(&job.path).unwrap();
+    // Single ones are no reason to leave out the others.
+    let single = std::cell::Cell::new(0);
+    let progress = run_with(&job, &archive, |row| {
+        single.set(single.get() + 1);
+        if single.get() % 2 == 0 {
+            return log_in_page();
+        }
+        Ok(email_of(row))
+    });
+    assert_eq!((progress.requests, progress.written), (20, 10));
 }
 
 #[test]
@@ -251,18 +294,8 @@ fn existing_file_is_refused_before_anything_is_counted() {
 
 #[test]
 fn batches_are_joined_without_gap_or_repetition() {
-    let (folder, archive) = (
-        tempfile::tempdir().unwrap(),
-        Archive::open(&ArchiveLocation::Memory).unwrap(),
-    );
     let count = BATCH_LEN * 2 + 7;
-    let lines: Vec<String> = (0..count)
-        .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#))
-        .collect();
-    let now = "2026-11-20T09:00:00Z".parse().unwrap();
-    archive
-        .import(lines.join("\n").as_bytes(), now, |_| {})
-        .unwrap();
+    let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(count));
     for scope in [
         everything(),
         ExportScope::Emails(

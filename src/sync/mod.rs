@@ -24,7 +24,9 @@ use run::{SyncRun, is_cursor_error};
 pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
-use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
+use crate::api::{
+    BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RateBudget, RequestHandle,
+};
 use crate::archive::{
     Archive, CandidateRows, EmailRow, ListingPage, MergeResult, PagePosition, ProcessLock,
     RequestTime, SortKey,
@@ -65,9 +67,6 @@ struct RetrieveResult {
 
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
-
-/// Most invalid responses in a row; more are the service's fault, not that of single emails.
-const MAX_INVALID_IN_A_ROW: u32 = 4;
 
 /// Requests that the backfill of all processes on an archive may send a day: as many pages as 30 000 emails
 /// have, and little beside what a team sends.
@@ -308,10 +307,7 @@ impl<S: EmailApi> Engine<S> {
                 .await?,
             ..BodiesReport::default()
         };
-        let mut below = None;
-        let mut invalid_in_a_row = 0;
-        let may_skip =
-            |error: &Error| matches!(error.kind, ErrorKind::NotTheApi | ErrorKind::InvalidRequest);
+        let (mut below, mut invalid) = (None, InvalidResponses::default());
         while report.remaining > 0 {
             let batch = self
                 .run_blocking(move |archive| archive.without_body(below, since, BATCH_SIZE))
@@ -319,21 +315,19 @@ impl<S: EmailApi> Engine<S> {
             let Some((last, _)) = batch.last() else { break };
             below = Some(*last);
             for (_, id) in batch {
-                match self.fetch_and_store(&id).await {
+                let response = self.fetch_and_store(&id).await;
+                let goes_on = invalid.record(&response);
+                report.invalid = invalid.count;
+                match response {
                     Ok(retrieved) => {
                         retrieved.stored?;
                         report.stored += 1;
-                        invalid_in_a_row = 0;
                     }
-                    Err(error) if error.kind == ErrorKind::NotFound => report.missing += 1,
-                    Err(error) if may_skip(&error) && invalid_in_a_row < MAX_INVALID_IN_A_ROW => {
-                        report.invalid += 1;
-                        invalid_in_a_row += 1;
-                    }
-                    Err(error) => {
+                    Err(error) if !goes_on => {
                         report.error = Some(error);
                         return Ok(report);
                     }
+                    Err(error) => report.missing += u64::from(error.kind == ErrorKind::NotFound),
                 }
                 report.remaining = report.remaining.saturating_sub(1);
                 progress(&report);
@@ -344,11 +338,13 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Fetches bodies of matches of `query` below row `below`, newest first, with at most `max_requests`.
+    /// `invalid` has the invalid responses of earlier calls.
     pub(crate) async fn fetch_bodies_of(
         &self,
         query: Query,
         below: Option<SortKey>,
         max_requests: u32,
+        invalid: &mut InvalidResponses,
     ) -> Result<CandidateRows> {
         let limit = usize::try_from(max_requests).unwrap_or(usize::MAX);
         let lacks_body = |row: &EmailRow| !row.has_body && row.missing.is_none();
@@ -356,14 +352,12 @@ impl<S: EmailApi> Engine<S> {
             .run_blocking(move |archive| archive.find_candidates(&query, below, limit, lacks_body))
             .await?;
         for row in &candidates.rows {
-            match self.fetch_and_store(&row.summary.id).await {
+            let response = self.fetch_and_store(&row.summary.id).await;
+            let goes_on = invalid.record(&response);
+            match response {
                 Ok(retrieved) => retrieved.stored?,
-                // The service has no such email, or no readable one.
-                Err(Error {
-                    kind: ErrorKind::NotFound | ErrorKind::NotTheApi | ErrorKind::InvalidRequest,
-                    ..
-                }) => {}
-                Err(error) => return Err(error),
+                Err(error) if !goes_on => return Err(error),
+                Err(_) => {}
             }
         }
         Ok(candidates)

@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 use tokio::task::JoinError;
 use tokio_util::sync::DropGuard;
 
-use crate::api::{EmailApi, Priority, RequestHandle};
+use crate::api::{EmailApi, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
     BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
     OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
@@ -367,13 +367,17 @@ pub(super) async fn fetch_bodies<S: EmailApi>(
     query: Arc<Query>,
     below: Option<SortKey>,
     max_requests: u32,
+    mut invalid: InvalidResponses,
 ) -> Result<BodyFetchStep, Error> {
-    let query = Query::clone(&query);
-    let found = engine?.fetch_bodies_of(query, below, max_requests).await?;
+    let (engine, query) = (engine?, Query::clone(&query));
+    let found = engine
+        .fetch_bodies_of(query, below, max_requests, &mut invalid)
+        .await?;
     Ok(BodyFetchStep {
         requests: u32::try_from(found.rows.len()).unwrap_or(u32::MAX),
         down_to: found.last_examined,
         is_done: found.is_exhausted,
+        invalid,
     })
 }
 

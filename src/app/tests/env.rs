@@ -252,6 +252,7 @@ impl Mailbox {
                 query,
                 below,
                 max_requests,
+                invalid,
             } => {
                 let mut found = self.found(query);
                 found.retain(|row| !row.has_body && below.is_none_or(|key| row.sort_key < key));
@@ -264,6 +265,7 @@ impl Mailbox {
                     requests: u32::try_from(found.len()).unwrap(),
                     down_to: found.last().map(|row| row.sort_key),
                     is_done,
+                    invalid: *invalid,
                 };
                 Message::BodiesFetched(*request, Ok(step))
             }

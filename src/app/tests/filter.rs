@@ -2,7 +2,9 @@
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World, now, session};
-use crate::app::{Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo};
+use crate::app::{
+    BodyFetchStep, Effect, ExitReason, Focus, Message, RequestKind, SavedState, SessionInfo,
+};
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
 use crate::mail::SafeText;
@@ -338,6 +340,35 @@ fn bodies_that_filter_searches_are_fetched_after_question() {
     assert_eq!(
         world.model.notice.as_deref(),
         Some("all bodies that this filter searches are known")
+    );
+}
+
+#[test]
+fn fetched_bodies_notice_counts_invalid_responses() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("/").write("refund").press("Enter").settle();
+    world.press("g b").settle().press("Enter");
+    let step = |effect: &Effect| match effect {
+        Effect::FetchBodies {
+            request, invalid, ..
+        } => Some((*request, *invalid)),
+        _ => None,
+    };
+    let (request, mut invalid) = world.pending.iter().find_map(step).unwrap();
+    for _ in 0..2 {
+        let log_in_page = Err::<(), _>(Error::new(ErrorKind::NotTheApi, "the response is html"));
+        assert!(invalid.record(&log_in_page));
+    }
+    let step = BodyFetchStep {
+        requests: 4,
+        down_to: None,
+        is_done: true,
+        invalid,
+    };
+    world.happen(Message::BodiesFetched(request, Ok(step)));
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("the bodies that this filter searches are fetched; 2 responses could not be read")
     );
 }
 

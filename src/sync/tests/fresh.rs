@@ -7,9 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::sim::{Dates, EPOCH, FakeService, ServiceFault, address};
+use crate::api::InvalidResponses;
 use crate::archive::{
     Archive, ArchiveLocation, ConfirmedRun, EmailRow, MissingReason, SortKey, WindowAnchor,
 };
+use crate::error::ErrorKind;
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::{ParseContext, Query, parse};
 use crate::sync::confirm::ConfirmReport;
@@ -385,6 +387,24 @@ fn only_candidates_of_the_other_terms_are_confirmed() {
             .filter(|row| row.summary.to[0].email.contains("customer3"))
             .all(|row| row.summary.status == Status::Bounced)
     );
+}
+
+#[test]
+fn log_in_page_ends_fetch_of_bodies() {
+    let env = RecheckEnv::new(40);
+    env.full_sync();
+    env.sim.state().is_log_in_page = true;
+    let mut invalid = InvalidResponses::default();
+    let mut step = |below| {
+        let fetched = env
+            .engine
+            .fetch_bodies_of(query(""), below, 3, &mut invalid);
+        env.runtime.block_on(fetched)
+    };
+    let first = step(None).unwrap();
+    assert_eq!(first.rows.len(), 3);
+    let error = step(first.last_examined).unwrap_err();
+    assert_eq!((error.kind, invalid.count), (ErrorKind::NotTheApi, 4));
 }
 
 /// A run of one row whose status may change.

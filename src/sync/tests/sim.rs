@@ -84,6 +84,8 @@ pub(super) struct State {
     pub(super) unreadable_id: Option<&'static str>,
     /// It says that it has none of the emails that it lists.
     pub(super) forgetful: bool,
+    /// It answers a retrieve with a log-in page.
+    pub(super) is_log_in_page: bool,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
@@ -110,6 +112,7 @@ impl FakeService {
             lenient: false,
             unreadable_id: None,
             forgetful: false,
+            is_log_in_page: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
             customer: None,
@@ -295,6 +298,9 @@ impl EmailApi for FakeService {
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
         let state = self.state();
+        if state.is_log_in_page {
+            return Err(Error::new(ErrorKind::NotTheApi, "the response is html"));
+        }
         let known = state
             .mails
             .iter()

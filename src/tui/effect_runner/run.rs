@@ -188,11 +188,12 @@ impl<S: EmailApi> EffectRunner<S> {
                 query,
                 below,
                 max_requests,
+                invalid,
             } => self.request_service(
                 RequestKind::FetchBodies,
                 request,
                 Priority::Backfill,
-                move |engine| fetch_bodies(engine, query, below, max_requests),
+                move |engine| fetch_bodies(engine, query, below, max_requests, invalid),
                 Message::BodiesFetched,
             ),
             Effect::RecheckStatuses(request) => self.request_service(
