@@ -29,7 +29,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult};
-pub(crate) use integrity::is_unusable;
+pub(crate) use integrity::{is_damage_error, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};

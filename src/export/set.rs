@@ -15,10 +15,10 @@ use jiff::tz::TimeZone;
 use super::csv::{csv_header, csv_line};
 use super::{ExportFormat, create_new_file, describe_write_error, export_email, file_name};
 use crate::api::InvalidResponses;
-use crate::archive::{Archive, CancellationToken, EmailRow, SortKey};
+use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId, Summary};
-use crate::query::Query;
+use crate::query::{Query, SortOrder};
 use crate::text::json::escape_line;
 
 /// Emails of one batch.
@@ -34,6 +34,7 @@ const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
 
 /// Why an email has no file.
 const NO_BODY: &str = "its body is not stored";
+const UNREADABLE: &str = "it cannot be read from the archive";
 
 fn gone_error() -> String {
     "it is no longer in the archive".to_owned()
@@ -209,9 +210,12 @@ impl ExportJob {
             ExportScope::Emails(ids) => {
                 let mut found = Vec::with_capacity(ids.len());
                 for id in &**ids {
-                    let row = archive.row(id)?;
+                    let row = match archive.row(id) {
+                        Err(error) if is_damage_error(&error) => None,
+                        row => row?,
+                    };
                     plan.emails += 1;
-                    // Those that the archive has no more come last.
+                    // Those that the archive does not have, or cannot read, come last.
                     let key = row.map(|row| {
                         plan.count(&row);
                         row.sort_key
@@ -222,7 +226,7 @@ impl ExportJob {
                 plan.scope = ExportScope::Emails(found.into_iter().map(|(.., id)| id).collect());
             }
             ExportScope::Query(query) => {
-                archive.for_each_match(query, cancel, |row| {
+                let scanned = archive.for_each_readable_match(None, query, cancel, |row| {
                     plan.is_capped = plan.emails == MAX_COUNTED;
                     if !plan.is_capped {
                         plan.emails += 1;
@@ -230,6 +234,8 @@ impl ExportJob {
                     }
                     !plan.is_capped
                 })?;
+                // The export counts them as failed.
+                plan.emails += scanned.unreadable.len() as u64;
             }
         }
         if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
@@ -290,16 +296,21 @@ impl ExportJob {
     ) -> Result<NextStep, String> {
         let mut target = Target::open(self, progress)?;
         let batch = self.load_batch(archive, progress, cancel)?;
-        for (id, row) in batch {
-            let row = match row {
-                Ok(row) => row,
-                Err(reason) => {
-                    target.fail(progress, &id, &reason)?;
+        for item in batch {
+            let row = match item {
+                BatchItem::Row(row) => row,
+                BatchItem::Unknown(id, reason) => {
+                    target.fail(progress, &id.to_safe_text(), &reason)?;
+                    continue;
+                }
+                BatchItem::Unreadable(key) => {
+                    progress.last = Some(key);
+                    target.fail(progress, "an email", UNREADABLE)?;
                     continue;
                 }
             };
             let stored = if self.format.has_bodies() {
-                archive.email(&id)
+                archive.email(&row.summary.id)
             } else {
                 Ok(None)
             };
@@ -311,7 +322,7 @@ impl ExportJob {
                 // A damaged body is retrieved again, too.
                 (Ok(None) | Err(_), None) if self.retrieves && row.missing.is_none() => {
                     target.finish()?;
-                    return Ok(NextStep::Retrieve(Box::new(row)));
+                    return Ok(NextStep::Retrieve(row));
                 }
                 (Ok(None), None) => {
                     target.write_without_body(archive, progress, &row, NO_BODY)?;
@@ -337,35 +348,55 @@ impl ExportJob {
         cancel: &CancellationToken,
     ) -> Result<Vec<BatchItem>, String> {
         let mut batch = Vec::new();
-        let loaded = match &self.scope {
+        match &self.scope {
             ExportScope::Emails(ids) => {
                 let done = usize::try_from(progress.done).unwrap_or(usize::MAX);
-                batch.extend(ids.iter().skip(done).take(BATCH_LEN).map(|id| {
-                    let row = archive.row(id).map_err(|error| error.message);
-                    (id.clone(), row.and_then(|row| row.ok_or_else(gone_error)))
-                }));
-                Ok(())
+                for id in ids.iter().skip(done).take(BATCH_LEN) {
+                    batch.push(match archive.row(id) {
+                        Ok(Some(row)) => BatchItem::Row(Box::new(row)),
+                        Ok(None) => BatchItem::Unknown(id.clone(), gone_error()),
+                        Err(error) => BatchItem::Unknown(id.clone(), error.message),
+                    });
+                }
             }
-            ExportScope::Query(query) => archive
-                .for_each_match_past(progress.last, query, cancel, |row| {
-                    batch.push((row.summary.id.clone(), Ok(row)));
-                    batch.len() < BATCH_LEN
-                })
-                .map(drop),
-        };
-        match loaded {
-            // The others could be read: those that could not are no reason to leave them out.
-            Err(error) if !batch.is_empty() => progress.note_failure(error.message),
-            Err(error) => return Err(error.message),
-            Ok(()) => {}
+            ExportScope::Query(query) => {
+                let scanned =
+                    archive.for_each_readable_match(progress.last, query, cancel, |row| {
+                        batch.push(BatchItem::Row(Box::new(row)));
+                        batch.len() < BATCH_LEN
+                    });
+                let unreadable = scanned.map_err(|error| error.message)?.unreadable;
+                batch.extend(unreadable.into_iter().map(BatchItem::Unreadable));
+                // In the order of the query, so that no batch has them again.
+                batch.sort_by_key(BatchItem::sort_key);
+                if query.sort == SortOrder::Newest {
+                    batch.reverse();
+                }
+            }
         }
         progress.is_done = batch.is_empty() && !cancel.is_cancelled();
         Ok(batch)
     }
 }
 
-/// An email of a batch, or why it has no row.
-type BatchItem = (EmailId, Result<EmailRow, String>);
+/// An email of a batch.
+enum BatchItem {
+    Row(Box<EmailRow>),
+    /// It has no row, for this reason.
+    Unknown(EmailId, String),
+    /// Its row cannot be read; it may belong to the set.
+    Unreadable(SortKey),
+}
+
+impl BatchItem {
+    fn sort_key(&self) -> Option<SortKey> {
+        match self {
+            Self::Row(row) => Some(row.sort_key),
+            Self::Unknown(..) => None,
+            Self::Unreadable(key) => Some(*key),
+        }
+    }
+}
 
 impl ExportProgress {
     fn note_failure(&mut self, text: String) {
@@ -527,17 +558,17 @@ impl<'a> Target<'a> {
         reason: &str,
     ) -> Result<(), String> {
         progress.last = Some(row.sort_key);
-        self.fail(progress, &row.summary.id, reason)
+        self.fail(progress, &row.summary.id.to_safe_text(), reason)
     }
 
     /// Counts an email that is not exported, and adds it to the list in the folder.
     fn fail(
         &mut self,
         progress: &mut ExportProgress,
-        id: &EmailId,
+        name: &str,
         reason: &str,
     ) -> Result<(), String> {
-        let line = format!("{}: {reason}", id.to_safe_text());
+        let line = format!("{name}: {reason}");
         if let SetFormat::Files(_) = self.job.format {
             if self.file.is_none() {
                 let path = self.job.path.join(NOT_EXPORTED);

@@ -39,13 +39,17 @@ fn archive() -> Archive {
 /// An archive of so many emails without bodies.
 fn numbered(count: usize) -> Archive {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    fill(&archive, count);
+    archive
+}
+
+fn fill(archive: &Archive, count: usize) {
     let lines: Vec<String> = (0..count)
         .map(|n| format!(r#"{{"id":"id-{n}","created_at":"2026-11-20T08:00:00.{n:06}Z"}}"#))
         .collect();
     let now = "2026-11-20T09:00:00Z".parse().unwrap();
     let report = archive.import(lines.join("\n").as_bytes(), now, |_| {});
     assert_eq!(report.unwrap().new, count as u64);
-    archive
 }
 
 /// The email of a row, as the service sends it.
@@ -277,6 +281,38 @@ fn marked_emails_are_exported_in_list_order() {
         progress.first_failure.as_deref(),
         Some("unknown: it is no longer in the archive")
     );
+}
+
+#[test]
+fn unreadable_rows_are_counted_as_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = ArchiveLocation::Disk(folder.path().join("archive.db"));
+    fill(&Archive::open(&location).unwrap(), 10);
+    // The two newest, one in the middle, and the two oldest.
+    let damage = "UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE id IN ('id-9', 'id-8', 'id-5', 'id-1', 'id-0')";
+    let file = rusqlite::Connection::open(folder.path().join("archive.db")).unwrap();
+    file.execute_batch(damage).unwrap();
+    let archive = Archive::open(&location).unwrap();
+    let marked = ExportScope::Emails((0..10).map(|n| EmailId::new(format!("id-{n}"))).collect());
+    for scope in [everything(), marked] {
+        let mut job = ExportJob {
+            scope,
+            ..job(&folder, SetFormat::JsonLines)
+        };
+        let plan = job.plan(&archive, &CancellationToken::new()).unwrap();
+        assert_eq!((plan.emails, plan.without_body), (10, 5));
+        job.scope = plan.scope;
+        job.retrieves = true;
+        let gone = || Err(Error::new(ErrorKind::NotFound, "no such email"));
+        let progress = run_with(&job, &archive, |_| gone());
+        assert_eq!(progress.error, None);
+        assert_eq!(
+            (progress.done, progress.written, progress.failed),
+            (10, 5, 5)
+        );
+        assert_eq!(read(&job.path).lines().count(), 5);
+        std::fs::remove_file(&job.path).unwrap();
+    }
 }
 
 #[test]

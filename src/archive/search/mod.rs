@@ -27,6 +27,7 @@ mod suggest;
 mod tests;
 mod tokens;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use rusqlite::Connection;
@@ -34,7 +35,7 @@ use rusqlite::Connection;
 use self::scan::{Scan, continue_while};
 use super::listing::{Direction, TOP};
 use super::window::{EmailRow, read_window};
-use super::{Archive, RowWindow, SortKey, WindowAnchor};
+use super::{Archive, RowWindow, SortKey, WindowAnchor, integrity};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
 
@@ -71,6 +72,14 @@ pub(crate) struct CandidateRows {
     pub(crate) last_examined: Option<SortKey>,
     /// Whether there is no older match.
     pub(crate) is_exhausted: bool,
+}
+
+/// The outcome of a visit to the matches of a query.
+pub(crate) struct ScannedMatches {
+    /// Whether neither the visitor stopped nor the search was cancelled.
+    pub(crate) is_complete: bool,
+    /// Emails that cannot be read and may match.
+    pub(crate) unreadable: BTreeSet<SortKey>,
 }
 
 /// The most matches that [`Archive::find_candidates`] examines.
@@ -127,10 +136,25 @@ impl Archive {
         from: Option<SortKey>,
         query: &Query,
         cancel: &CancellationToken,
-        mut visit: impl FnMut(EmailRow) -> bool,
+        visit: impl FnMut(EmailRow) -> bool,
     ) -> Result<bool, Error> {
+        let scanned = self.for_each_readable_match(from, query, cancel, visit)?;
+        match scanned.unreadable.len() {
+            0 => Ok(scanned.is_complete),
+            count => Err(integrity::unreadable_error(count)),
+        }
+    }
+
+    /// The same, but emails that cannot be read are no error.
+    pub(crate) fn for_each_readable_match(
+        &self,
+        from: Option<SortKey>,
+        query: &Query,
+        cancel: &CancellationToken,
+        mut visit: impl FnMut(EmailRow) -> bool,
+    ) -> Result<ScannedMatches, Error> {
         let mut is_complete = true;
-        let done = self.connections.read_cancellable(cancel, |connection| {
+        let unreadable = self.connections.read_cancellable(cancel, |connection| {
             let direction = forward_direction(query);
             let scan = Scan::new(connection, query)?;
             let from = from.unwrap_or(direction.reverse().end());
@@ -138,9 +162,12 @@ impl Archive {
                 is_complete = visit(row);
                 continue_while(is_complete)
             })?;
-            scan.report_unreadable()
+            Ok(scan.into_unreadable())
         })?;
-        Ok(done.is_some() && is_complete)
+        Ok(ScannedMatches {
+            is_complete: unreadable.is_some() && is_complete,
+            unreadable: unreadable.unwrap_or_default(),
+        })
     }
 
     /// Finds at most `limit` matches older than `from` that `choose` accepts.

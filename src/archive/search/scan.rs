@@ -151,6 +151,11 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Returns the candidates that could not be read, which may match.
+    pub(super) fn into_unreadable(self) -> BTreeSet<SortKey> {
+        self.unreadable.into_inner()
+    }
+
     /// Fails if emails could not be read, which may match.
     pub(super) fn report_unreadable(&self) -> Result<(), Error> {
         match self.unreadable.borrow().len() {
