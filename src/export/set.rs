@@ -13,7 +13,9 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::csv::{csv_header, csv_line};
-use super::{ExportFormat, create_new_file, describe_write_error, export_email, file_name};
+use super::{
+    ExportFormat, create_new_file, describe_write_error, export_email, file_name, write_new_file,
+};
 use crate::api::InvalidResponses;
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
 use crate::error::{Error, ErrorKind};
@@ -539,9 +541,7 @@ impl<'a> Target<'a> {
         let mut path = self.job.path.join(&name);
         let mut number = 1;
         loop {
-            let written =
-                create_new_file(&path).and_then(|mut file| Write::write_all(&mut file, contents));
-            match written {
+            match write_new_file(&path, contents) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     number += 1;
                     path = self.job.path.join(format!("{stem}-{number}.{extension}"));

@@ -152,6 +152,45 @@ fn files_and_folders_are_private() {
     }
 }
 
+/// Runs itself again in a process that can write no file of more than 4096 bytes, as on a full disk.
+#[test]
+fn full_disk_leaves_no_part_of_an_email() {
+    use rustix::process::{Resource, getrlimit};
+    if getrlimit(Resource::Fsize).current != Some(4096) {
+        let test = "export::set::tests::full_disk_leaves_no_part_of_an_email";
+        let limited = std::process::Command::new("/bin/sh")
+            .args([
+                "-c",
+                "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\"",
+            ])
+            .arg(std::env::current_exe().unwrap())
+            .arg(test)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&limited.stdout);
+        assert!(
+            limited.status.success() && printed.contains("1 passed"),
+            "{printed}"
+        );
+        return;
+    }
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let email = serde_json::json!({"id": "a", "subject": "Large", "text": "word ".repeat(2000), "html": null});
+    let now = "2026-11-20T09:00:00Z".parse().unwrap();
+    archive
+        .import(email.to_string().as_bytes(), now, |_| {})
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let job = job(&folder, EML);
+    let progress = run(&job, &archive);
+    assert!(
+        progress
+            .error
+            .is_some_and(|error| error.contains("too large"))
+    );
+    assert_eq!(names(&job.path), BTreeSet::new());
+}
+
 #[test]
 fn missing_bodies_are_retrieved_or_listed() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
