@@ -26,6 +26,7 @@ pub(crate) use set::{
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView};
+use crate::text::json::escape_line;
 use crate::text::secrets;
 
 /// The most bytes of the subject in a file name; common file systems allow 255 for the whole name.
@@ -48,7 +49,7 @@ pub(crate) enum ExportFormat {
     Html,
     /// The header and the text of the rendered body.
     Text,
-    /// The service's answer, byte for byte.
+    /// The service's answer on one line, with control characters as escapes.
     Json,
 }
 
@@ -135,7 +136,7 @@ fn export_email(
             None => Err("this email has no html part"),
         },
         ExportFormat::Text => Ok(to_text(email, zone).into_bytes()),
-        ExportFormat::Json => Ok(format!("{}\n", email.json.trim_end()).into_bytes()),
+        ExportFormat::Json => Ok(format!("{}\n", escape_line(email.json.trim())).into_bytes()),
     }
 }
 
@@ -385,6 +386,17 @@ mod tests {
             ..email()
         };
         assert!(export_email(&bare, ExportFormat::Html, &utc()).is_err());
+    }
+
+    #[test]
+    fn json_has_control_characters_as_escapes() {
+        let source = "{\"id\":\"a\",\n\"subject\":\"\u{9b}31mred\u{202e}\",\"n\":1.50}\n";
+        let json = export_email(&parse(source), ExportFormat::Json, &utc()).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert_eq!(
+            json,
+            "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n"
+        );
     }
 
     #[test]
