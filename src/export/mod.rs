@@ -35,17 +35,13 @@ const MAX_SLUG_BYTES: usize = 60;
 /// The width at which the html part is laid out before its lines are joined again.
 const TEXT_WIDTH: u16 = 100;
 
-/// Put before html, so that a browser which opens the file fetches nothing: a remote image would
-/// count as an opened email. Source: Content Security Policy Level 3.
-const NO_REMOTE_CONTENT: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-     style-src 'unsafe-inline'; img-src data:; font-src data:\">\n";
-
 /// The form of an exported email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ExportFormat {
     /// A message of RFC 5322 with its MIME parts, as mail programs read it.
     Eml,
-    /// The html part, with remote content blocked.
+    /// The html part, which a browser shows without any request: a remote image would count as an
+    /// opened email.
     Html,
     /// The header and the text of the rendered body.
     Text,
@@ -132,7 +128,7 @@ fn export_email(
     match format {
         ExportFormat::Eml => Ok(to_eml(email)),
         ExportFormat::Html => match &email.html {
-            Some(html) => Ok(format!("{NO_REMOTE_CONTENT}{html}").into_bytes()),
+            Some(html) => Ok(render::without_requests(html).into_bytes()),
             None => Err("this email has no html part"),
         },
         ExportFormat::Text => Ok(to_text(email, zone).into_bytes()),

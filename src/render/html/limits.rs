@@ -28,6 +28,15 @@ pub(crate) struct LimitedSource<'a> {
 
 /// Cuts huge tags, then the whole at `max` bytes.
 pub(crate) fn limit_source(source: &str, max: usize) -> LimitedSource<'_> {
+    limit_tags(source, max, MAX_TAG_BYTES)
+}
+
+/// Cuts tags with very many attributes.
+pub(super) fn limit_attributes(source: &str) -> Cow<'_, str> {
+    limit_tags(source, source.len(), usize::MAX).text
+}
+
+fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> LimitedSource<'_> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
@@ -45,7 +54,7 @@ pub(crate) fn limit_source(source: &str, max: usize) -> LimitedSource<'_> {
         }
         let tag = TagExtent::scan(&source[start..]);
         at = start + tag.len;
-        if tag.len > MAX_TAG_BYTES || tag.attributes.len() > MAX_ATTRIBUTES {
+        if tag.len > max_tag_bytes || tag.attributes.len() > MAX_ATTRIBUTES {
             out.push_str(&source[copied..start]);
             tag.write_limited(&source[start..at], &mut out);
             copied = at;

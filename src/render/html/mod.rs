@@ -6,6 +6,7 @@
 
 mod dom;
 mod limits;
+mod offline;
 
 use std::cell::{Cell, RefCell};
 
@@ -20,6 +21,7 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 
 use self::limits::limit_source;
 pub(crate) use dom::{Dom, NodeData, NodeId};
+pub(crate) use offline::without_requests;
 
 /// Longer html is cut.
 const MAX_BYTES: usize = 4 << 20;
