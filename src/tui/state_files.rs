@@ -1,18 +1,17 @@
 //! The files beside an archive that keep for the next session what the user did: typed filters
 //! (`history`), and watched emails and the time of the last look (`state.jsonl`).
 //!
-//! Lines are only appended, so that two processes do not lose the lines of each other; a long file is
-//! written again when it is loaded.
+//! Lines are appended; a long file is written again when it is loaded. Both are under a lock, so that two
+//! processes do not lose the lines of each other.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app::{SavedState, StateRecord, WatchRecord};
+use crate::config::{HISTORY_FILE, LineFile};
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
@@ -20,6 +19,8 @@ use crate::mail::EmailId;
 const MAX_FILTERS: usize = 100;
 /// A longer file is written again with the lines that are still needed.
 const MAX_FILE_LINES: usize = 1_000;
+/// The file of watched emails and the time of the last look.
+const STATE_FILE: &str = "state.jsonl";
 
 /// The folder of the files; without one, nothing is stored.
 #[derive(Debug, Clone, Default)]
@@ -49,90 +50,83 @@ impl StateFiles {
 
     /// Loads what earlier sessions have stored. A line that cannot be parsed is skipped.
     pub fn load(&self) -> io::Result<SavedState> {
-        let mut state = SavedState {
-            filters: self.load_filters()?,
-            ..SavedState::default()
-        };
-        let lines = self.read_lines("state.jsonl")?;
-        for line in lines
-            .iter()
-            .filter_map(|line| serde_json::from_str(line).ok())
-        {
-            match line {
-                StateLine::Watch { id, since, status } => {
-                    let id = EmailId::new(id);
-                    state.watched.retain(|watched| watched.id != id);
-                    let since = Timestamp::from_microsecond(since).unwrap_or_default();
-                    state.watched.push(WatchRecord { id, since, status });
-                }
-                StateLine::Unwatch { id } => {
-                    state.watched.retain(|watched| watched.id.as_str() != id);
-                }
-                StateLine::Seen { at } => {
-                    state.seen_until = state.seen_until.max(Timestamp::from_microsecond(at).ok());
-                }
-            }
-        }
-        if lines.len() > MAX_FILE_LINES {
-            let watched = state.watched.iter().cloned().map(StateRecord::Watched);
+        let state = parse_state(&self.read_or_shorten(STATE_FILE, |lines| {
+            let state = parse_state(lines);
+            let watched = state.watched.into_iter().map(StateRecord::Watched);
             let records = watched.chain(state.seen_until.map(StateRecord::Seen));
-            let lines: Vec<String> = records.map(|record| to_line(&record)).collect();
-            self.rewrite("state.jsonl", &lines)?;
-        }
-        Ok(state)
-    }
-
-    /// The stored filters, each once, the latest last.
-    fn load_filters(&self) -> io::Result<Vec<String>> {
-        let lines = self.read_lines("history")?;
-        let mut filters: Vec<String> = Vec::new();
-        for line in lines.iter().rev().filter(|line| !line.is_empty()) {
-            if filters.len() < MAX_FILTERS && !filters.contains(line) {
-                filters.push(line.clone());
-            }
-        }
-        filters.reverse();
-        if lines.len() > MAX_FILE_LINES {
-            self.rewrite("history", &filters)?;
-        }
-        Ok(filters)
+            records.map(|record| to_line(&record)).collect()
+        })?);
+        Ok(SavedState {
+            filters: latest_filters(&self.read_or_shorten(HISTORY_FILE, latest_filters)?),
+            ..state
+        })
     }
 
     pub fn append(&self, record: &StateRecord) -> io::Result<()> {
         let Some(folder) = &self.0 else { return Ok(()) };
         let name = match record {
-            StateRecord::Filter(_) => "history",
+            StateRecord::Filter(_) => HISTORY_FILE,
             StateRecord::Watched(_) | StateRecord::Unwatched(_) | StateRecord::Seen(_) => {
-                "state.jsonl"
+                STATE_FILE
             }
         };
-        set_private_mode(OpenOptions::new().append(true).create(true))
-            .open(folder.join(name))?
-            .write_all(format!("{}\n", to_line(record)).as_bytes())
+        LineFile::new(folder, name).append(&to_line(record))
     }
 
-    fn read_lines(&self, name: &str) -> io::Result<Vec<String>> {
+    /// Reads the lines of a file, and shortens a long one.
+    fn read_or_shorten(
+        &self,
+        name: &str,
+        shorten: impl Fn(&[String]) -> Vec<String>,
+    ) -> io::Result<Vec<String>> {
         let Some(folder) = &self.0 else {
             return Ok(Vec::new());
         };
-        match fs::read(folder.join(name)) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes)
-                .lines()
-                .map(str::to_owned)
-                .collect()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error),
+        let file = LineFile::new(folder, name);
+        let lines = file.read()?;
+        if lines.len() > MAX_FILE_LINES {
+            // On a full disk the file stays long.
+            let _ = file.update(|lines| shorten(&lines));
+        }
+        Ok(lines)
+    }
+}
+
+/// Returns the watched emails and the time of the last look.
+fn parse_state(lines: &[String]) -> SavedState {
+    let mut state = SavedState::default();
+    for line in lines
+        .iter()
+        .filter_map(|line| serde_json::from_str(line).ok())
+    {
+        match line {
+            StateLine::Watch { id, since, status } => {
+                let id = EmailId::new(id);
+                state.watched.retain(|watched| watched.id != id);
+                let since = Timestamp::from_microsecond(since).unwrap_or_default();
+                state.watched.push(WatchRecord { id, since, status });
+            }
+            StateLine::Unwatch { id } => {
+                state.watched.retain(|watched| watched.id.as_str() != id);
+            }
+            StateLine::Seen { at } => {
+                state.seen_until = state.seen_until.max(Timestamp::from_microsecond(at).ok());
+            }
         }
     }
+    state
+}
 
-    fn rewrite(&self, name: &str, lines: &[String]) -> io::Result<()> {
-        let Some(folder) = &self.0 else { return Ok(()) };
-        let fresh = folder.join(format!("{name}.new"));
-        set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
-            .open(&fresh)?
-            .write_all((lines.join("\n") + "\n").as_bytes())?;
-        fs::rename(fresh, folder.join(name))
+/// Returns the stored filters, each once, the latest last.
+fn latest_filters(lines: &[String]) -> Vec<String> {
+    let mut filters: Vec<String> = Vec::new();
+    for line in lines.iter().rev().filter(|line| !line.is_empty()) {
+        if filters.len() < MAX_FILTERS && !filters.contains(line) {
+            filters.push(line.clone());
+        }
     }
+    filters.reverse();
+    filters
 }
 
 fn to_line(record: &StateRecord) -> String {
@@ -159,14 +153,10 @@ pub fn not_kept_error(error: &io::Error) -> Error {
     Error::new(ErrorKind::Io, message)
 }
 
-/// Filters are personal data, as the mail is.
-fn set_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o600)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn filter(text: &str) -> StateRecord {
@@ -235,6 +225,28 @@ mod tests {
             (MAX_FILTERS, 1)
         );
         assert_eq!(files.load().unwrap(), state);
+    }
+
+    #[test]
+    fn long_file_that_cannot_be_shortened_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = StateFiles::new(Some(folder.path().to_owned()));
+        for n in 0..=MAX_FILE_LINES {
+            files.append(&filter(&format!("number {n}"))).unwrap();
+            let record = watched("a", &n.to_string());
+            files.append(&StateRecord::Watched(record)).unwrap();
+        }
+        // What a shortened file would be written to is there already.
+        for name in [HISTORY_FILE, STATE_FILE] {
+            let beside = folder
+                .path()
+                .join(format!(".{name}.{}", std::process::id()));
+            fs::create_dir(beside).unwrap();
+        }
+        let state = files.load().unwrap();
+        assert_eq!((state.filters.len(), state.watched.len()), (MAX_FILTERS, 1));
+        let text = fs::read_to_string(folder.path().join(HISTORY_FILE)).unwrap();
+        assert_eq!(text.lines().count(), MAX_FILE_LINES + 1);
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! Private files of lines that several processes append to.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::private_fs::replace_file;
+
+/// The file of typed filters, beside an archive.
+pub(crate) const HISTORY_FILE: &str = "history";
+
+/// A file of lines that only its owner can read.
+///
+/// Writers lock its folder, because a file that is replaced cannot keep a lock.
+pub(crate) struct LineFile(PathBuf);
+
+impl LineFile {
+    pub(crate) fn new(folder: &Path, name: &str) -> Self {
+        Self(folder.join(name))
+    }
+
+    /// Returns the lines; none if there is no file.
+    pub(crate) fn read(&self) -> io::Result<Vec<String>> {
+        match fs::read(&self.0) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes)
+                .lines()
+                .map(str::to_owned)
+                .collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends a line, and creates the file if there is none.
+    pub(crate) fn append(&self, line: &str) -> io::Result<()> {
+        let _lock = self.lock();
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&self.0)?
+            .write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Replaces the lines if `change` returns others. No line that another process appends is lost.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written; it stays as it is then.
+    pub(crate) fn update(&self, change: impl FnOnce(Vec<String>) -> Vec<String>) -> io::Result<()> {
+        let _lock = self.lock();
+        let lines = self.read()?;
+        let changed = change(lines.clone());
+        if changed == lines {
+            return Ok(());
+        }
+        let text: String = changed.into_iter().map(|line| line + "\n").collect();
+        replace_file(&self.0, &text)
+    }
+
+    /// Locks the folder until the result is dropped. Some network file systems have no locks: there
+    /// a line that is appended during an update may be lost.
+    fn lock(&self) -> Option<File> {
+        let folder = File::open(self.0.parent()?).ok()?;
+        folder.lock().ok()?;
+        Some(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn appended_line_survives_concurrent_update() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = || LineFile::new(folder.path(), HISTORY_FILE);
+        file().append("old").unwrap();
+        let writer = std::thread::scope(|scope| {
+            let update = |lines: Vec<String>| {
+                let writer = scope.spawn(|| file().append("new").unwrap());
+                // Without the lock, the other thread appends to the file that is replaced.
+                std::thread::sleep(std::time::Duration::from_millis(200));
+                assert_eq!(lines, ["old"]);
+                drop(writer);
+                vec!["shortened".to_owned()]
+            };
+            file().update(update)
+        });
+        writer.unwrap();
+        assert_eq!(file().read().unwrap(), ["shortened", "new"]);
+    }
+
+    #[test]
+    fn unchanged_file_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LineFile::new(folder.path(), HISTORY_FILE);
+        file.update(|lines| lines).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
