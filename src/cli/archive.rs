@@ -16,7 +16,7 @@ use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
     OnMismatch, PurgeTarget, RepairOutcome, is_unusable,
 };
-use crate::config::{ApiKey, Settings};
+use crate::config::{ApiKey, HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
 use crate::query::{ParseContext, parse};
@@ -383,9 +383,38 @@ fn purge(
     }
     let (removed, is_wal_empty) = archive.purge(&target)?;
     note_remaining_wal(is_wal_empty, ctx.out);
+    forget_filters(args, &ctx.settings)?;
     let emails = plural(removed, "email");
     ctx.out
         .report(&PurgeJson { removed }, format!("{emails} removed"))
+}
+
+/// Removes the typed filters that name an address of the purge from the file beside the archive.
+fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return Ok(());
+    };
+    let text = args.to.clone().unwrap_or_else(|| args.words.join(" "));
+    let text = text.to_lowercase();
+    let is_separator = |c: char| c.is_whitespace() || "\"'(),:".contains(c);
+    let addresses: Vec<&str> = text
+        .split(is_separator)
+        .filter(|word| word.contains('@'))
+        .collect();
+    let names_address = |line: &String| {
+        let line = line.to_lowercase();
+        addresses.iter().any(|address| line.contains(address))
+    };
+    let file = LineFile::new(path.parent().unwrap_or(Path::new(".")), HISTORY_FILE);
+    file.update(|mut lines| {
+        lines.retain(|line| !names_address(line));
+        lines
+    })
+    .map_err(|error| {
+        let message = format!("the mail was removed, but typed filters were not: {error}");
+        Error::new(ErrorKind::Io, message)
+            .with_hint("they are in the file history beside the archive")
+    })
 }
 
 /// Returns the target with its description.

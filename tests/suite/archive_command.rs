@@ -40,10 +40,18 @@ fn purged_customer_stays_removed() {
     stderr:    hint: add --yes to confirm
     exit code 2
     ");
+    let history = Path::new(before["path"].as_str().unwrap()).with_file_name("history");
+    std::fs::write(
+        &history,
+        "to:ana@example.com\nis:gone\nfrom:x or to:ANA@example.com\n",
+    )
+    .unwrap();
     assert_eq!(
-        sentbox.stdout("archive purge --to ana@example.com --yes"),
+        sentbox.stdout("archive purge --to Ana@example.com --yes"),
         "2 emails removed\n"
     );
+    let filters = || std::fs::read_to_string(&history).unwrap();
+    assert_eq!(filters(), "is:gone\n");
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 1);
     assert_eq!(
@@ -108,6 +116,8 @@ fn purge_by_query_removes_every_byte() {
         "{\"would_remove\":2}\n"
     );
     assert_eq!(info(&sentbox)["emails"], 3);
+    let history = Path::new(info(&sentbox)["path"].as_str().unwrap()).with_file_name("history");
+    std::fs::write(&history, "recipient:ana@example.com\n").unwrap();
     assert_eq!(
         sentbox.stdout("archive purge any:ana@example.com --yes"),
         "2 emails removed\n"
