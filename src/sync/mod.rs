@@ -46,8 +46,10 @@ pub(crate) struct Engine<S> {
     clock: Clock,
     change_feed: Arc<Mutex<ChangeFeed>>,
     failed_pages: Arc<Mutex<FailedPages>>,
-    /// Requests of the backfill a day, of all processes on the archive.
+    /// Requests of a day after which the backfill of all processes on the archive stops.
     backfill_limit: u64,
+    /// Whether the requests of this clone count for that limit.
+    is_backfill: bool,
 }
 
 /// Releases a process lock when it is dropped.
@@ -68,8 +70,8 @@ struct RetrieveResult {
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
 
-/// Requests that the backfill of all processes on an archive may send a day: as many pages as 30 000 emails
-/// have, and little beside what a team sends.
+/// Requests, retries included, after which the backfill of all processes on an archive stops for the day: as
+/// many pages as 30 000 emails have, and little beside what a team sends. A step that has begun is finished.
 const BACKFILL_REQUESTS_A_DAY: u64 = 300;
 
 /// The result of one step of the backfill.
@@ -109,6 +111,7 @@ impl<S: EmailApi> Engine<S> {
             change_feed: Arc::default(),
             failed_pages: Arc::default(),
             backfill_limit: BACKFILL_REQUESTS_A_DAY,
+            is_backfill: false,
         }
     }
 
@@ -198,21 +201,18 @@ impl<S: EmailApi> Engine<S> {
         }
         // For one page only: a full sync in another process need not wait for this one.
         let _guard = LockGuard(self.archive.backfill_lock());
-        let limit = self.backfill_limit;
-        // Counted before it is sent, so that a service that fails is not asked without end.
+        let limit = self.backfill_limit.saturating_sub(1);
         if !self
-            .run_blocking(move |archive| archive.count_backfill(now, 1, limit))
+            .run_blocking(move |archive| archive.count_backfill(now, 0, limit))
             .await?
         {
             return Ok(BackfillStep::DayLimit);
         }
-        let report = self.load_older().await?;
-        let more = report.requests.saturating_sub(1);
-        if more > 0 {
-            self.run_blocking(move |archive| archive.count_backfill(now, more, u64::MAX))
-                .await?;
-        }
-        Ok(BackfillStep::Loaded(Box::new(report)))
+        let engine = Self {
+            is_backfill: true,
+            ..self.clone()
+        };
+        Ok(BackfillStep::Loaded(Box::new(engine.load_older().await?)))
     }
 
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
@@ -407,19 +407,22 @@ impl<S: EmailApi> Engine<S> {
         request: impl FnOnce(S) -> F + Send,
     ) -> (RequestTime, T) {
         let sent_at = Arc::new(Mutex::new(None));
+        let is_backfill = self.is_backfill;
         let hook: BeforeSend = {
             let (archive, clock) = (self.archive.clone(), Arc::clone(&self.clock));
             let sent_at = Arc::clone(&sent_at);
             Arc::new(move || {
                 let (archive, now) = (archive.clone(), clock());
                 let sent_at = Arc::clone(&sent_at);
-                Box::pin(async move { *lock(&sent_at) = Some(stamp_request(archive, now).await) })
+                Box::pin(async move {
+                    *lock(&sent_at) = Some(stamp_request(archive, now, is_backfill).await);
+                })
             })
         };
         let response = if let Some(service) = self.service.with_before_send(hook) {
             request(service).await
         } else {
-            let stamp = stamp_request(self.archive.clone(), (self.clock)()).await;
+            let stamp = stamp_request(self.archive.clone(), (self.clock)(), is_backfill).await;
             *lock(&sent_at) = Some(stamp);
             request(self.service.clone()).await
         };
@@ -501,10 +504,16 @@ fn record_reachability<T>(archive: &Archive, result: &Result<T>, now: Timestamp)
     }
 }
 
-/// Returns the number of a request that is sent at `now`. If the archive cannot be written, nothing is
-/// stored either, and the time is enough.
-async fn stamp_request(archive: Archive, now: Timestamp) -> RequestTime {
-    let stamp = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
+/// Returns the number of a request that is sent at `now`, and counts one of the backfill. If the archive
+/// cannot be written, nothing is stored either, and the time is enough.
+async fn stamp_request(archive: Archive, now: Timestamp, is_backfill: bool) -> RequestTime {
+    let stamp = move || {
+        if is_backfill {
+            archive.count_backfill(now, 1, u64::MAX)?;
+        }
+        archive.stamp_request(now)
+    };
+    let stamp = tokio::task::spawn_blocking(stamp).await;
     let stamp = stamp.ok().and_then(Result::ok);
     stamp.unwrap_or_else(|| RequestTime::from(now))
 }
