@@ -4,6 +4,7 @@
 
 mod csv;
 mod set;
+mod set_format;
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -20,9 +21,8 @@ use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
 
 pub(crate) use csv::csv_record;
-pub(crate) use set::{
-    ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep, SetFormat,
-};
+pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};
+pub(crate) use set_format::SetFormat;
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView};

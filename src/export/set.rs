@@ -13,6 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::csv::{csv_header, csv_line};
+use super::set_format::SetFormat;
 use super::{
     ExportFormat, create_new_file, describe_write_error, export_email, file_name, write_new_file,
 };
@@ -40,62 +41,6 @@ const UNREADABLE: &str = "it cannot be read from the archive";
 
 fn gone_error() -> String {
     "it is no longer in the archive".to_owned()
-}
-
-/// The form of an exported set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SetFormat {
-    /// One file for each email in a new folder.
-    Files(ExportFormat),
-    /// One JSON document, in the envelope of the service's list.
-    Json,
-    /// One JSON object a line, as `sentbox import` reads it.
-    JsonLines,
-    /// One record a line, with masked codes and without bodies.
-    Csv,
-}
-
-impl SetFormat {
-    /// All formats; the first is the default.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Files(ExportFormat::Eml),
-        Self::Files(ExportFormat::Html),
-        Self::Files(ExportFormat::Text),
-        Self::Json,
-        Self::JsonLines,
-        Self::Csv,
-    ];
-
-    pub(crate) const fn label(self) -> &'static str {
-        match self {
-            Self::Files(ExportFormat::Eml) => "eml",
-            Self::Files(ExportFormat::Html) => "html",
-            Self::Files(ExportFormat::Text) => "text",
-            Self::Files(ExportFormat::Json) | Self::Json => "JSON",
-            Self::JsonLines => "JSON lines",
-            Self::Csv => "csv",
-        }
-    }
-
-    /// Returns the name as it is typed: `jsonl`.
-    pub(crate) fn name(self) -> &'static str {
-        self.extension().unwrap_or(self.label())
-    }
-
-    /// Returns the ending of the file, without the dot; a folder has none.
-    pub(crate) const fn extension(self) -> Option<&'static str> {
-        match self {
-            Self::Files(_) => None,
-            Self::Json => Some("json"),
-            Self::JsonLines => Some("jsonl"),
-            Self::Csv => Some("csv"),
-        }
-    }
-
-    /// Whether the bodies are exported.
-    pub(crate) fn has_bodies(self) -> bool {
-        self != Self::Csv
-    }
 }
 
 /// Which emails are exported.

@@ -1,5 +1,6 @@
 //! The engine against a simulated service.
 
+mod backfill;
 mod following;
 mod fresh;
 mod leaving;
@@ -13,7 +14,6 @@ use proptest::prelude::*;
 use sim::{Dates, FakeService, ServiceFault, ticking};
 
 use super::*;
-use crate::api::RetrievedEmail;
 use crate::archive::{ArchiveLocation, Coverage, WindowAnchor};
 use crate::mail::Status;
 
@@ -252,60 +252,6 @@ fn gap_is_known_and_closed() {
     assert_eq!(closed.unwrap().coverage, Coverage::Complete);
     env.check_whole().unwrap();
     assert_eq!(env.count_requests(SyncEnv::refresh).0, 1);
-}
-
-#[test]
-fn backfill_sends_no_more_than_the_day_allows() {
-    let mut env = SyncEnv::new(Dates::Distinct, 900);
-    env.engine.backfill_limit = 3;
-    env.refresh();
-    let steps: Vec<_> = std::iter::repeat_with(|| {
-        let step = env.runtime.block_on(env.engine.backfill()).unwrap();
-        matches!(step, BackfillStep::Loaded(_))
-    })
-    .take(5)
-    .collect();
-    assert_eq!(steps, [true, true, true, false, false]);
-    assert_eq!(env.engine.archive().query_count().unwrap(), 400);
-    env.load_older();
-    assert_eq!(env.engine.archive().query_count().unwrap(), 500, "by hand");
-}
-
-/// A client that repeats each request for a page once.
-#[derive(Clone)]
-struct RetryingClient(FakeService, Option<BeforeSend>);
-
-impl EmailApi for RetryingClient {
-    fn with_before_send(&self, hook: BeforeSend) -> Option<Self> {
-        Some(Self(self.0.clone(), Some(hook)))
-    }
-
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
-        for _ in 0..2 {
-            (self.1.as_ref().unwrap())().await;
-        }
-        self.0.list(limit, cursor).await
-    }
-
-    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
-        self.0.retrieve(id).await
-    }
-}
-
-#[test]
-fn retries_count_for_limit_of_the_day() {
-    let env = SyncEnv::new(Dates::Distinct, 900);
-    env.refresh();
-    let client = RetryingClient(env.sim.clone(), None);
-    let mut engine = Engine::new(client, env.engine.archive().clone(), ticking());
-    engine.backfill_limit = 4;
-    let steps: Vec<_> = std::iter::repeat_with(|| {
-        let step = env.runtime.block_on(engine.backfill()).unwrap();
-        matches!(step, BackfillStep::Loaded(_))
-    })
-    .take(3)
-    .collect();
-    assert_eq!(steps, [true, true, false]);
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! The limit of the backfill's requests a day.
+
+use super::SyncEnv;
+use super::sim::{Dates, FakeService, ticking};
+use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, RetrievedEmail};
+use crate::error::Result;
+use crate::mail::EmailId;
+use crate::sync::{BackfillStep, Engine};
+
+#[test]
+fn backfill_sends_no_more_than_the_day_allows() {
+    let mut env = SyncEnv::new(Dates::Distinct, 900);
+    env.engine.backfill_limit = 3;
+    env.refresh();
+    let steps: Vec<_> = std::iter::repeat_with(|| {
+        let step = env.runtime.block_on(env.engine.backfill()).unwrap();
+        matches!(step, BackfillStep::Loaded(_))
+    })
+    .take(5)
+    .collect();
+    assert_eq!(steps, [true, true, true, false, false]);
+    assert_eq!(env.engine.archive().query_count().unwrap(), 400);
+    env.load_older();
+    assert_eq!(env.engine.archive().query_count().unwrap(), 500, "by hand");
+}
+
+/// A client that repeats each request for a page once.
+#[derive(Clone)]
+struct RetryingClient(FakeService, Option<BeforeSend>);
+
+impl EmailApi for RetryingClient {
+    fn with_before_send(&self, hook: BeforeSend) -> Option<Self> {
+        Some(Self(self.0.clone(), Some(hook)))
+    }
+
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
+        for _ in 0..2 {
+            (self.1.as_ref().unwrap())().await;
+        }
+        self.0.list(limit, cursor).await
+    }
+
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
+        self.0.retrieve(id).await
+    }
+}
+
+#[test]
+fn retries_count_for_limit_of_the_day() {
+    let env = SyncEnv::new(Dates::Distinct, 900);
+    env.refresh();
+    let client = RetryingClient(env.sim.clone(), None);
+    let mut engine = Engine::new(client, env.engine.archive().clone(), ticking());
+    engine.backfill_limit = 4;
+    let steps: Vec<_> = std::iter::repeat_with(|| {
+        let step = env.runtime.block_on(engine.backfill()).unwrap();
+        matches!(step, BackfillStep::Loaded(_))
+    })
+    .take(3)
+    .collect();
+    assert_eq!(steps, [true, true, false]);
+}
