@@ -46,7 +46,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
 
 /// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
-    // The demo uses no profile, so errors of profiles do not matter.
+    // The demo opens whatever is wrong with the file: `sentbox config check` lists it. Wrong keys end it.
     let mut file = load_config(context.env);
     file.errors.clear();
     let keymap = build_keymap(&mut file)?;
@@ -54,7 +54,8 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     run_tui(&sessions, file, context, || sessions.open_demo())
 }
 
-/// Loads the configuration file with its errors; an unreadable one is reported with the settings.
+/// Loads the configuration file with its errors. If it cannot be read, returns the defaults:
+/// `resolve_settings` reports it, and the demo goes without.
 fn load_config(env: &Env) -> ConfigFile {
     let Ok(Profiles { path, mut file, .. }) = Profiles::load_with_errors(env) else {
         return ConfigFile::default();

@@ -1,4 +1,5 @@
-//! The log: a rotating file that only its owner can read.
+//! The log: a rotating file. A new one gets mode 0600; one that exists keeps its mode. Only a regular file
+//! rotates. `run.rs` starts it.
 //!
 //! It has only events of sentbox itself, which name requests, pages and causes, never an email, a person or a
 //! key. Libraries do not follow this rule, so their events are left out.
@@ -20,7 +21,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// The size at which the log is renamed to `.1`, in place of the one before.
+/// A log of this size is renamed to `.1`, which replaces the older `.1`.
 const MAX_SIZE: u64 = 2 << 20;
 
 /// Starts the log if the flags request one, and returns its path.

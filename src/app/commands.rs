@@ -2,6 +2,9 @@
 //!
 //! The configuration binds keys by name; the hint line, the help, the README and every notice that
 //! names a key read this table, with the changes of `[keys]` ([`super::keymap::Keymap`]).
+//!
+//! `dispatch` calls the action only if the condition holds. A new [`Focus`] needs a bit in `EVERYWHERE`,
+//! `View1` to `View9` stay side by side, and a test compares the table in the README with this one.
 
 use tui_input::InputRequest;
 

@@ -3,6 +3,8 @@
 //! One history serves two pairs of commands: `u` and `U` undo and redo a change of the filter and
 //! keep the selected email where they can; `g [` and `g ]` go to each location with the email that
 //! was selected there.
+//!
+//! `List::set_filter` records nothing: use `Model::show_filter`, or call `record_history` after it.
 
 use super::anchors::ListAnchor;
 use super::commands::{Direction, require};

@@ -1,4 +1,7 @@
-//! `Message`: every input of the model.
+//! `Message`: every input of the model. `Model::update` in `model.rs` takes it to its handler.
+//!
+//! A handler first compares the id of an answer with its `Pending`: an obsolete answer must not replace newer
+//! state. Confirmed statuses count in any case, and the end of a command has no id: one runs at a time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,7 +148,7 @@ pub struct ListCounts {
     pub archive_total: u64,
     /// Emails whose bodies and tags are stored, if the query depends on them.
     pub bodies_known: Option<u64>,
-    /// The position of the request, and the number of matches before it.
+    /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }
 

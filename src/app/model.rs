@@ -1,4 +1,8 @@
 //! `Model`: the state of the terminal program, and `update`, the only method that changes it.
+//!
+//! The handlers of the messages are in the other files of `app/`. They start no work themselves: they push
+//! effects to `outbox`. `reconcile` follows every message but `Clock` and starts what the new state needs.
+//! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The ways from sentbox to the user's desktop: clipboard, notifications, browser.
+//! The ways from sentbox to the user's desktop: clipboard, notifications, browser; and the settings of the
+//! file that hold for every profile. `tui/desktop.rs` goes these ways.
 
 use super::ListColumn;
 use super::env::Env;
@@ -59,7 +60,7 @@ impl ClipboardSetting {
     }
 }
 
-/// How the terminal reports what the user waits for.
+/// How the terminal announces an event that the user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NotifyRoute {
     /// The bell, and a notification of the desktop by this sequence.
@@ -121,8 +122,8 @@ impl NotifySetting {
 }
 
 impl ClipboardRoute {
-    /// Chooses by the environment. Over SSH and in tmux the terminal, because a program would set
-    /// the clipboard of the remote machine; else a program of the desktop, if there is a desktop.
+    /// Chooses by the environment: the terminal over SSH, where a program would set the clipboard of the
+    /// remote machine, and in tmux, which may run over SSH; else a program of the desktop, if there is one.
     fn detect(env: &Env) -> Self {
         let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
         let tmux = is_set(&["TMUX"]);
@@ -140,8 +141,8 @@ impl ClipboardRoute {
     }
 }
 
-/// Returns the program that opens a URL on the user's screen; `None` over SSH, where it would open
-/// on the remote machine, if at all.
+/// Returns the program that opens a URL: that of `BROWSER`, also over SSH; else that of the desktop. `None`
+/// without a desktop, and over SSH, where the page would open on the remote machine.
 pub(crate) fn find_browser(env: &Env) -> Option<String> {
     let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
     if let Some(browser) = env.get("BROWSER") {

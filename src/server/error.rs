@@ -64,7 +64,8 @@ impl ErrorResponse {
                 (StatusCode::UNAUTHORIZED, "missing_api_key"),
                 "Missing API Key",
             ),
-            // The service answers a wrong key with 400, although 401 would say it better.
+            // The service answers a wrong key with 400, although 401 would say it better. The client
+            // recognizes this 400 by the words "API key" (`api/error.rs`).
             Self::InvalidKey => (
                 (StatusCode::BAD_REQUEST, "validation_error"),
                 "API key is invalid",

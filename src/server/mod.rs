@@ -32,12 +32,14 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 ///
 /// Methods run on a blocking thread, so they may read a file or a database. They return JSON text and
 /// not typed emails, so that an archive can serve what it stored, with members unknown to this version.
+/// The JSON has the form of the API and is sent unchecked. `limit` is from 1 to 100.
 ///
 /// # Errors
 ///
 /// Both methods fail if no email has the id or cursor, or if the source cannot be read.
 pub trait EmailSource: Send + Sync + 'static {
-    /// Returns at most `limit` summaries right below or above the cursor, newest first.
+    /// Returns at most `limit` summaries, newest first: those next to the cursor, older ones for `After` and
+    /// newer ones for `Before`, or the newest of all for `Start`.
     #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 

@@ -1,4 +1,6 @@
 //! Cuts, pads and wraps text by the columns it takes on a screen, never inside a character as people see it.
+//!
+//! The text must be sanitized (`sanitize.rs`): a control character counts as a column here, and ratatui drops it.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -83,9 +85,9 @@ pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     out
 }
 
-/// Splits `text` at spaces into lines of at most `columns`; a longer word has its own line.
+/// Splits `text` at ASCII white space into lines of at most `columns`; a longer word has its own line.
 ///
-/// Runs of spaces become one space; a text without words gives no line.
+/// Runs of white space become one space; a text without words gives no line.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_ascii_whitespace() {

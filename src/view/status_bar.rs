@@ -9,8 +9,8 @@ use super::title_bar::{build_title_left, build_title_right, format_coverage, for
 use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::{
-    CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS,
-    Model, ReaderState, ServiceState,
+    CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
+    ReaderState, ServiceState,
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
