@@ -212,27 +212,28 @@ impl<'a> BlockBuilder<'a> {
             return self.layout_out_of_flow(id, style, inner);
         }
         let contains_block = self.info.contains_block[id.index()];
+        // The rows of a table stay rows, whatever the display of the table itself.
+        let content = if style.display == Display::Table || self.dom.tag_name(id) == "table" {
+            Self::layout_table
+        } else {
+            Self::visit_children
+        };
         match style.display {
             Display::None => {}
             Display::Inline | Display::Contents => self.layout_inline(id, style, inner, outer),
             Display::InlineBlock if !contains_block => self.layout_inline(id, style, inner, outer),
-            Display::Table if style.floated => {
-                self.layout_beside(id, style, inner, Self::layout_table);
+            Display::InlineBlock => self.layout_beside(id, style, inner, content),
+            Display::Table | Display::Block | Display::Flex if style.floated => {
+                self.layout_beside(id, style, inner, content);
             }
-            Display::Table => self.layout_block(id, style, inner, Self::layout_table),
-            Display::InlineBlock => self.layout_beside(id, style, inner, Self::visit_children),
-            Display::Block | Display::Flex if style.floated => {
-                self.layout_beside(id, style, inner, Self::visit_children);
-            }
-            Display::Block
+            Display::Table
+            | Display::Block
             | Display::Flex
             | Display::ListItem
             | Display::RowGroup
             | Display::Row
             | Display::Cell
-            | Display::Caption => {
-                self.layout_block(id, style, inner, Self::visit_children);
-            }
+            | Display::Caption => self.layout_block(id, style, inner, content),
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) enum BlockKind {
     TableRow {
         table: u32,
         cells: Vec<TableCell>,
+        /// Padding and border of the cells, above and below their text, in pixels.
+        padding: [f32; 2],
     },
     /// A horizontal rule.
     Rule,

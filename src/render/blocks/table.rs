@@ -12,8 +12,8 @@ const MAX_LABEL_WIDTH: usize = 12;
 /// Cells up to this width can be amounts beside a text of several lines.
 const MAX_AMOUNT_WIDTH: usize = 16;
 
-/// Lines beside amounts are item names; longer lines are prose.
-const MAX_NAME_WIDTH: usize = 48;
+/// Lines beside amounts are names of items or values; longer lines are prose.
+const MAX_VALUE_WIDTH: usize = 48;
 
 /// A text of more lines does not fit in a row.
 const MAX_CELL_LINES: usize = 6;
@@ -55,11 +55,16 @@ impl BlockBuilder<'_> {
     ) {
         let tree = self.dom;
         for child in tree.children(id) {
-            match (&tree.node(child).data, self.styles[child.index()].display) {
-                (NodeData::Element { .. }, Display::RowGroup) => {
+            let is_element = matches!(tree.node(child).data, NodeData::Element { .. });
+            match self.styles[child.index()].display {
+                Display::RowGroup if is_element => {
                     self.layout_rows(child, table, rowspans_left, context);
                 }
-                (NodeData::Element { .. }, Display::Row) => {
+                // The rows of a group that is a block are a table of their own, in the same place.
+                Display::Block if matches!(tree.tag_name(child), "thead" | "tbody" | "tfoot") => {
+                    self.layout_rows(child, table, rowspans_left, context);
+                }
+                Display::Row if is_element => {
                     self.layout_row(child, table, rowspans_left, context);
                 }
                 _ => self.visit_node(child, context),
@@ -266,7 +271,17 @@ impl BlockBuilder<'_> {
             cell.column = cell.column.max(next);
             next = cell.column + 1;
         }
-        self.push_block(top, bottom, BlockKind::TableRow { table, cells });
+        let padding = [TOP, BOTTOM].map(|side| {
+            full.iter()
+                .map(|cell| self.styles[cell.id.index()].padding_and_border(side, 0.0))
+                .fold(f32::MAX, f32::min)
+        });
+        let row = BlockKind::TableRow {
+            table,
+            cells,
+            padding,
+        };
+        self.push_block(top, bottom, row);
     }
 
     fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {
@@ -297,51 +312,54 @@ impl BlockBuilder<'_> {
             [] => false,
         };
         let several: Vec<usize> = (0..full.len()).filter(|at| !is_line(full[*at])).collect();
-        let [text] = several[..] else {
-            return several.is_empty();
-        };
-        let lines = blocks(full[text]);
-        if lines.len() > MAX_CELL_LINES
-            || !lines
-                .iter()
-                .all(|block| block.as_paragraph().is_some_and(|text| !text.preformatted))
-        {
-            return false;
+        if several.is_empty() {
+            return true;
         }
-        let others: Vec<&Paragraph> = full
+        let Some(widths) = full
             .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != text)
-            .filter_map(|(_, cell)| match blocks(cell) {
-                [block] => block.as_paragraph(),
-                _ => None,
-            })
-            .collect();
-        let is_text = |paragraph: &Paragraph| {
-            !paragraph.images_only
-                && !paragraph
-                    .runs
-                    .iter()
-                    .any(|run| run.style.role == SpanRole::Button)
-        };
-        if others.len() + 1 != full.len() || !others.iter().all(|paragraph| is_text(paragraph)) {
+            .map(|cell| text_width(blocks(cell)))
+            .collect::<Option<Vec<usize>>>()
+        else {
             return false;
+        };
+        if full.len() == 2 {
+            let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(&widths[0]);
+            let has_amount = several == [0]
+                && widths[0] <= MAX_VALUE_WIDTH
+                && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1]);
+            return has_label || has_amount;
         }
-        let is_label = text == full.len() - 1 && full.len() == 2;
-        let max_width = if is_label {
-            MAX_LABEL_WIDTH
-        } else {
-            MAX_AMOUNT_WIDTH
-        };
-        let narrow = |block: &Block| {
-            let paragraph = block.as_paragraph();
-            paragraph.is_some_and(|paragraph| paragraph.width() <= MAX_NAME_WIDTH)
-        };
-        (is_label || (text == 0 && lines.iter().all(narrow)))
-            && others
+        // Cells of several lines are values of a data table if one of them is an amount.
+        widths.iter().all(|width| *width <= MAX_VALUE_WIDTH)
+            && widths
                 .iter()
-                .all(|paragraph| paragraph.width() <= max_width)
+                .any(|width| (1..=MAX_AMOUNT_WIDTH).contains(width))
     }
+}
+
+/// Returns the width of the widest line of a cell of lines of text, zero for a picture; `None` if
+/// its content does not belong in a row.
+fn text_width(blocks: &[Block]) -> Option<usize> {
+    if let [picture] = blocks
+        && picture.is_images_only()
+    {
+        return Some(0);
+    }
+    if blocks.len() > MAX_CELL_LINES {
+        return None;
+    }
+    let width = |block: &Block| {
+        let line = block.as_paragraph()?;
+        let has_button = line
+            .runs
+            .iter()
+            .any(|run| run.style.role == SpanRole::Button);
+        (!line.images_only && !line.preformatted && !has_button).then(|| line.width())
+    };
+    blocks
+        .iter()
+        .map(width)
+        .try_fold(0, |widest, width| Some(widest.max(width?)))
 }
 
 /// Adds images to the end of the last line.

@@ -4,6 +4,8 @@ mod paragraphs;
 mod table;
 pub(super) mod wrap;
 
+use std::collections::HashMap;
+
 use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
 use crate::text::width::DisplayWidth as _;
@@ -27,14 +29,18 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
     let mut last_item = None;
     // The bottom of the last block that is more than images.
     let mut text_bottom = None;
+    let table_gaps = table_gaps(blocks);
+    let mut last_height = 0;
     for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, width)).enumerate() {
         let prefixes = fitting_prefixes(&block.prefixes, width);
         if let Some(before) = index.checked_sub(1).map(|before| &blocks[before])
             && needs_blank_line(before, block, text_bottom)
+            && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
             && !out.is_empty()
         {
             out.push(BodyLine::default());
         }
+        last_height = lines.len();
         if !block.is_images_only() {
             text_bottom = Some(block.bottom);
         }
@@ -123,6 +129,56 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
         && block.bottom <= before.bottom
         && block.top < before.bottom - BLANK_LINE_PX;
     block.top - above >= min_gap || side_by_side
+}
+
+/// Returns the smallest gap between two rows of each table, in pixels.
+fn table_gaps(blocks: &[Block]) -> HashMap<u32, f32> {
+    let mut gaps = HashMap::new();
+    for [before, block] in blocks.array_windows() {
+        if let BlockKind::TableRow { table, .. } = block.kind
+            && is_same_group(&before.kind, &block.kind)
+        {
+            let gap = block.top - before.bottom;
+            gaps.entry(table)
+                .and_modify(|least: &mut f32| *least = least.min(gap))
+                .or_insert(gap);
+        }
+    }
+    gaps
+}
+
+/// True for two rows of a data table that only the padding of its cells keeps apart.
+fn are_padded_rows(before: &Block, block: &Block, table_gaps: &HashMap<u32, f32>) -> bool {
+    let (
+        BlockKind::TableRow {
+            padding: [_, above],
+            table,
+            ..
+        },
+        BlockKind::TableRow {
+            padding: [below, _],
+            ..
+        },
+    ) = (&before.kind, &block.kind)
+    else {
+        return false;
+    };
+    let has_widgets = |block: &Block| {
+        block.paragraphs().any(|cell| {
+            cell.images_only
+                || cell
+                    .runs
+                    .iter()
+                    .any(|run| run.style.role == SpanRole::Button)
+        })
+    };
+    let usual = table_gaps
+        .get(table)
+        .map_or(0.0, |gap| gap.min(above + below));
+    is_same_group(&before.kind, &block.kind)
+        && block.top - before.bottom - usual < BLANK_LINE_PX
+        && !has_widgets(before)
+        && !has_widgets(block)
 }
 
 /// Returns as many prefixes as leave enough columns for text.

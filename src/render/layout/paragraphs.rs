@@ -8,7 +8,9 @@ use html2text::render::{RichAnnotation, RichDecorator, TaggedLine};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 
-use super::wrap::{self, WrapRun, can_break_between};
+use super::wrap::{
+    self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
+};
 use crate::render::blocks::Paragraph;
 use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span};
 use crate::render::catch_panics;
@@ -102,7 +104,9 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
         .flat_map(|(index, paragraph)| paragraph.runs.iter().map(move |run| (index, run.style)))
         .collect();
     let config = html2text_config();
-    let tree = config.dom_to_render_tree(&build_dom(paragraphs)).ok()?;
+    let tree = config
+        .dom_to_render_tree(&build_dom(paragraphs, width))
+        .ok()?;
     for line in config.render_to_lines(tree, width).ok()? {
         collect_line(&line, &runs, &mut done);
     }
@@ -176,7 +180,7 @@ fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
     }
 }
 
-fn build_dom(paragraphs: &[&Paragraph]) -> html2text::RcDom {
+fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
     let dom = html2text::RcDom::default();
     let element = |name: &str, attributes| {
         let name = QualName::new(None, ns!(html), LocalName::from(name));
@@ -186,8 +190,13 @@ fn build_dom(paragraphs: &[&Paragraph]) -> html2text::RcDom {
     let mut number = 0_usize;
     for paragraph in paragraphs {
         let block = element("div", Vec::new());
-        let mut before = None;
+        let mut breaks = break_opportunities(paragraph, width).into_iter();
         for run in &paragraph.runs {
+            let mut text = String::with_capacity(run.text.len());
+            for (c, can_break) in run.text.chars().zip(breaks.by_ref()) {
+                text.extend(can_break.then_some('\u{200B}'));
+                text.push(c);
+            }
             if run.text.trim().is_empty() {
                 // html2text drops links without text, and their spaces with them.
                 dom.append(&block, NodeOrText::AppendText(run.text.as_str().into()));
@@ -197,7 +206,6 @@ fn build_dom(paragraphs: &[&Paragraph]) -> html2text::RcDom {
                     value: number.to_string().into(),
                 };
                 let link = element("a", vec![href]);
-                let text = insert_break_opportunities(&run.text, &mut before);
                 dom.append(&link, NodeOrText::AppendText(text.into()));
                 dom.append(&block, NodeOrText::AppendNode(link));
             }
@@ -208,17 +216,25 @@ fn build_dom(paragraphs: &[&Paragraph]) -> html2text::RcDom {
     dom
 }
 
-/// Adds zero-width spaces where a line may break without a space.
+/// Returns for each character whether a line may break before it without a space.
 ///
-/// html2text breaks Japanese only where the line is full.
-fn insert_break_opportunities(text: &str, before: &mut Option<char>) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if can_break_between(*before, Some(c)) {
-            out.push('\u{200B}');
+/// html2text breaks Japanese, and words that are wider than the line, only where the line is full;
+/// zero-width spaces let it break them at these places.
+fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
+    // A word may continue in the next run.
+    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
+    let mut breaks = Vec::with_capacity(text.len());
+    let mut before = None;
+    for word in text.split_inclusive(' ') {
+        let can_break = if longest_unbreakable_width(word, can_break_between) > width {
+            can_break_long_word
+        } else {
+            can_break_between
+        };
+        for c in word.chars() {
+            breaks.push(can_break(before, Some(c)));
+            before = Some(c);
         }
-        out.push(c);
-        *before = Some(c);
     }
-    out
+    breaks
 }

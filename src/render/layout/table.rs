@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::paragraphs;
-use super::wrap::longest_unbreakable_width;
+use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
 use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_span, spans_width};
 
@@ -31,45 +31,65 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
             .collect();
     }
     let natural = column_widths(rows);
-    let mut widths = natural.clone();
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    let has_images = rows.iter().any(|row| row.iter().any(is_image_cell));
-    let may_shrink = |widths: &mut Vec<usize>| {
-        !has_images && shrink_columns(widths, &min_column_widths(rows, natural.len()), width)
-    };
-    if total_width(&widths) <= width
-        || (may_shrink(&mut widths) && (is_data || at_most_one_shrank(&widths, &natural)))
+    let widths = shrink_columns(
+        &natural,
+        &min_column_widths(rows, natural.len(), can_break_between),
+        width,
+    );
+    let is_readable = is_data || at_most_one_shrank(&widths, &natural);
+    // The text of a row of pictures deserves no columns.
+    let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
+    if total_width(&natural) <= width
+        || (total_width(&widths) <= width && is_readable && !only_images)
     {
         return rows.iter().map(|row| align_cells(row, &widths)).collect();
     }
-    let fits_alone = |row: &[TableCell]| {
-        row.iter().map(TableCell::width).sum::<usize>() + COLUMN_GAP * row.len().saturating_sub(1)
-            <= width
-    };
-    if is_data && !rows.iter().all(|row| fits_alone(row)) {
+    if is_data && !only_images && !rows.iter().all(|row| fits_alone(row, width)) {
+        let min_widths = min_column_widths(rows, natural.len(), can_break_long_word);
+        let widths = shrink_columns(&natural, &min_widths, width);
+        if total_width(&widths) <= width {
+            return rows.iter().map(|row| align_cells(row, &widths)).collect();
+        }
         let wide = |line: BodyLine| BodyLine { wide: true, ..line };
         return rows
             .iter()
             .map(|row| align_cells(row, &natural).into_iter().map(wide).collect())
             .collect();
     }
-    let narrowed = |row: &[TableCell]| match row {
-        row if fits_alone(row) => align_cells(row, &column_widths(&[row])),
-        row if fits_alone(&without_button_brackets(row)) => align_cells(
-            &without_button_brackets(row),
-            &column_widths(&[&without_button_brackets(row)]),
-        ),
-        row if row.iter().all(|cell| {
-            cell.paragraphs.len() == 1
-                && (cell.width() <= MAX_INLINE_CELL_WIDTH || is_image_cell(cell))
-        }) =>
-        {
-            cell_lines(&[join_cells(row)], width)
-        }
-        row => stack_cells(row, width),
-    };
-    rows.iter().map(|row| narrowed(row)).collect()
+    rows.iter().map(|row| lay_out_alone(row, width)).collect()
+}
+
+/// Lays out a row whose cells do not fit into the columns of its table.
+fn lay_out_alone(row: &[TableCell], width: usize) -> Vec<BodyLine> {
+    let bare = without_button_brackets(row);
+    if fits_alone(row, width) {
+        return align_cells(row, &column_widths(&[row]));
+    }
+    if fits_alone(&bare, width) {
+        return align_cells(&bare, &column_widths(&[&bare]));
+    }
+    if row.iter().all(|cell| {
+        cell.paragraphs.len() == 1 && (cell.width() <= MAX_INLINE_CELL_WIDTH || is_image_cell(cell))
+    }) {
+        return cell_lines(&[join_cells(row)], width);
+    }
+    // The picture of an item goes above its name, so that the price stays beside the name.
+    if let [picture, text @ ..] = row
+        && is_image_cell(picture)
+        && text.len() > 1
+    {
+        let mut lines = cell_lines(&picture.paragraphs, width);
+        lines.extend(lay_out_rows(&[text], width).into_iter().flatten());
+        return lines;
+    }
+    stack_cells(row, width)
+}
+
+fn fits_alone(row: &[TableCell], width: usize) -> bool {
+    row.iter().map(TableCell::width).sum::<usize>() + COLUMN_GAP * row.len().saturating_sub(1)
+        <= width
 }
 
 /// True if the cell has only images, whose text deserves no column.
@@ -157,8 +177,12 @@ fn total_width(widths: &[usize]) -> usize {
     used.clone().sum::<usize>() + COLUMN_GAP * used.count().saturating_sub(1)
 }
 
-/// Returns the width that each column needs so that no word is cut.
-fn min_column_widths(rows: &[&[TableCell]], count: usize) -> Vec<usize> {
+/// Returns the width that each column needs so that lines break only where `can_break` allows it.
+fn min_column_widths(
+    rows: &[&[TableCell]],
+    count: usize,
+    can_break: fn(Option<char>, Option<char>) -> bool,
+) -> Vec<usize> {
     let mut widths = vec![MIN_COLUMN_WIDTH; count];
     for row in rows {
         for (cell, columns) in cell_columns(row, count) {
@@ -167,32 +191,32 @@ fn min_column_widths(rows: &[&[TableCell]], count: usize) -> Vec<usize> {
             for para in &cell.paragraphs {
                 // A word may continue in the next run.
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
-                widths[last] = widths[last].max(longest_unbreakable_width(&whole));
+                widths[last] = widths[last].max(longest_unbreakable_width(&whole, can_break));
             }
         }
     }
     widths
 }
 
-/// Shrinks the widest columns until all fit; false if they cannot.
-fn shrink_columns(widths: &mut [usize], min_widths: &[usize], width: usize) -> bool {
-    let natural = widths.to_vec();
-    let mut cut = |cap: usize| {
-        for (column, (natural, min)) in widths.iter_mut().zip(natural.iter().zip(min_widths)) {
-            *column = cap.max(*min).min(*natural);
-        }
-        total_width(widths) <= width
+/// Returns the widths with the widest columns narrowed until all fit, or to their minimum.
+fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<usize> {
+    let capped = |cap: usize| -> Vec<usize> {
+        natural
+            .iter()
+            .zip(min_widths)
+            .map(|(natural, min)| cap.max(*min).min(*natural))
+            .collect()
     };
     let (mut fits, mut over) = (0, width + 1);
     while over - fits > 1 {
         let middle = fits + (over - fits) / 2;
-        if cut(middle) {
+        if total_width(&capped(middle)) <= width {
             fits = middle;
         } else {
             over = middle;
         }
     }
-    cut(fits)
+    capped(fits)
 }
 
 fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {

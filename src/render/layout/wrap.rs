@@ -204,11 +204,21 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
         && !after.is_ascii_punctuation()
 }
 
-/// Returns the width of the widest part of `text` in which no line may break.
-pub(super) fn longest_unbreakable_width(text: &str) -> usize {
+/// True if a word that is wider than the line may break between two of its characters.
+pub(super) fn can_break_long_word(before: Option<char>, after: Option<char>) -> bool {
+    can_break_between(before, after)
+        || (before.is_some_and(|c| "-/.@_:,;=&?".contains(c))
+            && after.is_some_and(char::is_alphanumeric))
+}
+
+/// Returns the width of the widest part of `text` in which `can_break` allows no line break.
+pub(super) fn longest_unbreakable_width(
+    text: &str,
+    can_break: fn(Option<char>, Option<char>) -> bool,
+) -> usize {
     let (mut longest, mut width, mut before) = (0, 0, None);
     for c in text.chars() {
-        if c == ' ' || can_break_between(before, Some(c)) {
+        if c == ' ' || can_break(before, Some(c)) {
             width = 0;
         }
         width += if c == ' ' { 0 } else { c.width().unwrap_or(0) };
@@ -263,11 +273,12 @@ mod tests {
     fn unbreakable_width_ends_at_break_opportunities() {
         assert_eq!(
             [
-                longest_unbreakable_width("one three"),
-                longest_unbreakable_width("日本語。"),
-                longest_unbreakable_width("a\u{A0}b c")
+                longest_unbreakable_width("one three", can_break_between),
+                longest_unbreakable_width("日本語。", can_break_between),
+                longest_unbreakable_width("a\u{A0}b c", can_break_between),
+                longest_unbreakable_width("mail.example.com", can_break_long_word),
             ],
-            [5, 4, 3]
+            [5, 4, 3, 8]
         );
     }
 

@@ -48,7 +48,7 @@ fn wide_prose_columns_are_stacked() {
 
 #[test]
 fn data_table_that_does_not_fit_is_wide() {
-    let row = "<tr><td>unbreakable-name-one<td>unbreakable-name-two<td>unbreakable-name-three";
+    let row = "<tr><td>unbreakable_____one<td>unbreakable_____two<td>unbreakable_____three";
     let body = super::lay_out_html(
         &format!("<p>Before</p><table>{}</table>", row.repeat(4)),
         40,

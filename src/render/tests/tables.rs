@@ -1,0 +1,102 @@
+//! Tables with cells of several lines, lines of shop orders, padding, wide columns.
+
+use super::*;
+
+/// Checks that html looks the same at 40, 80 and 120 columns.
+fn assert_shown(html: &str, lines: &[&str]) {
+    for width in [40, 80, 120] {
+        assert_eq!(shown(html, width), lines, "{width} columns");
+    }
+}
+
+#[test]
+fn cells_of_several_lines_stay_in_rows() {
+    let row = |hop: &str| format!("<tr><td>{hop}<td>10/13<br>11:10<td>mail.example.com<br>ready");
+    let html = format!(
+        "<table><tr><th>Hop<th>Time<th>Host{}{}</table>",
+        row("1"),
+        row("2")
+    );
+    assert_shown(
+        &html,
+        &[
+            "Hop  Time   Host",
+            "1    10/13  mail.example.com",
+            "     11:10  ready",
+            "2    10/13  mail.example.com",
+            "     11:10  ready",
+        ],
+    );
+}
+
+#[test]
+fn price_stays_on_the_line_of_the_name() {
+    let html = "<table><tr><td><img src=x alt=Mug><td>Mug, blue × 1<br>Red lid<td align=right>$10\
+                <tr><td><img src=x alt=Pen><td>Pen × 2<td align=right>$4</table>";
+    assert_shown(
+        html,
+        &[
+            "[Mug]  Mug, blue × 1  $10",
+            "       Red lid",
+            "[Pen]  Pen × 2         $4",
+        ],
+    );
+    let html = "<table><tr><td><img src=x alt='A long name of a picture'><td>Enamel mug with a blue rim<br>Red lid<td align=right>$10.00</table>";
+    assert_eq!(
+        shown(html, 40),
+        [
+            "[A long name of a picture]",
+            "Enamel mug with a blue rim  $10.00",
+            "Red lid"
+        ]
+    );
+}
+
+#[test]
+fn cell_padding_adds_no_blank_lines() {
+    let row = |label: &str, count: u8, style: &str| {
+        format!("<tr><td style='padding:{style}'>{label}<td style='padding:{style}'>{count}")
+    };
+    let rows = row("Visits", 11, "14px") + &row("Views", 42, "14px");
+    assert_shown(
+        &format!("<table>{rows}</table>"),
+        &["Visits  11", "Views   42"],
+    );
+    let total = row("Total", 53, "40px 14px 14px");
+    assert_shown(
+        &format!("<table>{rows}{total}</table>"),
+        &["Visits  11", "Views   42", "", "Total   53"],
+    );
+}
+
+#[test]
+fn wide_columns_wrap_before_the_table_is_wide() {
+    let row = "<tr><td>2026-03-01<td>mail-server-one.office.example.com<td>The message waits for the next server<td>11";
+    let html = format!("<table>{}</table>", row.repeat(3));
+    let body = super::lay_out_html(&html, 80);
+    assert!(body.lines.iter().all(|line| !line.wide), "{}", body.text());
+    assert_eq!(
+        shown(&html, 60)[..3],
+        [
+            "2026-03-01  mail-server-one.       The message waits for  11",
+            "            office.example.com     the next server",
+            "2026-03-01  mail-server-one.       The message waits for  11"
+        ]
+    );
+}
+
+#[test]
+fn rows_stay_rows_whatever_displays_the_table() {
+    for style in ["inline-block", "block", "inline-table", "flex"] {
+        assert_shown(
+            &format!(
+                "<p>Going?</p><table style='display:{style}'><tr><td>Yes<td>No<td>Maybe</table>"
+            ),
+            &["Going?", "", "Yes  No  Maybe"],
+        );
+    }
+    assert_shown(
+        "<table><tbody style='display:block'><tr><td>Yes<td>No</table>",
+        &["Yes  No"],
+    );
+}
