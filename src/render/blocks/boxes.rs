@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use super::LinePrefix;
 use super::builder::{BlockBuilder, FloatRow, LayoutContext};
+use super::{BlockKind, LinePrefix, RuleKind};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
 
 /// Deeper quotes and lists get no more prefixes.
 const MAX_PREFIXES: usize = 8;
+
+/// Distance between the levels of lists in word processors, in pixels.
+const LIST_LEVEL_PX: f32 = 48.0;
 
 impl BlockBuilder<'_> {
     /// Lays out a box beside the previous one if it fits, else below it.
@@ -79,6 +82,7 @@ impl BlockBuilder<'_> {
         if is_isolated {
             self.cursor.apply_margins();
         }
+        self.draw_border(style, TOP, context);
         self.cursor
             .advance(style.padding_and_border(TOP, available));
         let start = self.cursor.y;
@@ -91,7 +95,7 @@ impl BlockBuilder<'_> {
             ..context
         };
         let name = self.dom.tag_name(id);
-        let has_prefix = self.push_prefix(id, name, style);
+        let has_prefix = self.push_prefix(id, name, style, inner);
         let button = inner.button && name == "a" && !self.info.contains_block[id.index()];
         let span_style = self.span_style(style, inner);
         let opened = button.then(|| self.line.open_button(span_style));
@@ -121,11 +125,44 @@ impl BlockBuilder<'_> {
         }
         self.cursor
             .advance(style.padding_and_border(BOTTOM, available));
+        self.draw_border(style, BOTTOM, context);
         self.cursor.add_margin(margin(BOTTOM));
     }
 
+    /// Adds a rule for a visible border above or below a block, unless the block is framed.
+    fn draw_border(&mut self, style: &ComputedStyle, side: usize, context: LayoutContext) {
+        let is_line = |side: usize| style.used_border(side) > 0.0;
+        let is_framed = is_line(LEFT) && is_line(RIGHT);
+        let colour = style.border_colour[side].unwrap_or(style.colour);
+        let is_visible = style.visible
+            && !context.hidden
+            && colour.alpha >= 0.05
+            && colour.distance(context.background) > 12;
+        let has_text_above = matches!(
+            self.output.blocks.last(),
+            Some(block) if !matches!(block.kind, BlockKind::Rule(_))
+        );
+        if is_line(side) && !is_framed && is_visible && context.rules && has_text_above {
+            self.cursor.apply_margins();
+            let top = self.cursor.y
+                - if side == TOP {
+                    0.0
+                } else {
+                    style.used_border(side)
+                };
+            let rule = BlockKind::Rule(RuleKind::Border);
+            self.push_block(top, top + style.used_border(side), rule);
+        }
+    }
+
     /// Adds the prefix of a quote or a list item; false if the element has none.
-    fn push_prefix(&mut self, id: NodeId, name: &str, style: &ComputedStyle) -> bool {
+    fn push_prefix(
+        &mut self,
+        id: NodeId,
+        name: &str,
+        style: &ComputedStyle,
+        context: LayoutContext,
+    ) -> bool {
         let prefix = if name == "blockquote" {
             LinePrefix::Quote
         } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
@@ -133,6 +170,12 @@ impl BlockBuilder<'_> {
             LinePrefix::ListItem {
                 number: self.item_count,
                 marker: self.list_marker(id, style.list_style).into(),
+            }
+        } else if let Some(indent) = hanging_indent(style, context) {
+            self.item_count += 1;
+            LinePrefix::ListItem {
+                number: self.item_count,
+                marker: " ".repeat(indent).into(),
             }
         } else {
             return false;
@@ -166,4 +209,19 @@ impl BlockBuilder<'_> {
             _ => format!("{number}. "),
         }
     }
+}
+
+/// Returns the columns by which a word processor indents a list item.
+///
+/// It writes items as paragraphs with a margin, from which the marker sticks out.
+fn hanging_indent(style: &ComputedStyle, context: LayoutContext) -> Option<usize> {
+    let px = |length| style.px(length, context.available_width).unwrap_or(0.0);
+    let (margin, indent) = (px(style.margin[LEFT]), px(style.text_indent));
+    let level = ((margin + indent) / LIST_LEVEL_PX).floor();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    (indent < 0.0 && level >= 1.0).then_some(level.clamp(1.0, 9.0) as usize * 2)
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::inline::LineBox;
-use super::{Block, BlockContent, BlockKind, LinePrefix};
+use super::{Block, BlockContent, BlockKind, LinePrefix, RuleKind};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
+    BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
+    is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -15,6 +16,9 @@ use crate::text::sanitize::{self, TextKind};
 
 /// Text of this font size or less is invisible.
 const TINY_FONT_PX: f32 = 2.0;
+
+/// Links with this much space between them are read apart without a space or a mark.
+const LINK_GAP_PX: f32 = 8.0;
 
 /// Blocks after these are dropped.
 const MAX_BLOCKS: usize = 30_000;
@@ -56,6 +60,8 @@ pub(super) struct LayoutContext {
     pub(super) link: Option<u16>,
     pub(super) button: bool,
     pub(super) heading: bool,
+    /// Borders of blocks are drawn as rules.
+    pub(super) rules: bool,
     /// Height of an empty line in the containing block, in pixels.
     pub(super) strut: f32,
 }
@@ -71,6 +77,7 @@ impl LayoutContext {
             link: None,
             button: false,
             heading: false,
+            rules: true,
             strut: 18.0,
         }
     }
@@ -138,7 +145,14 @@ impl<'a> BlockBuilder<'a> {
             return;
         };
         let style = &self.styles[parent.index()];
-        if style.font_size <= TINY_FONT_PX || is_closed_details(self.dom, parent) {
+        if is_closed_details(self.dom, parent) {
+            return;
+        }
+        if style.font_size <= TINY_FONT_PX {
+            // It may have a large line height, as spacers have.
+            if text.contains(|c: char| !c.is_ascii_whitespace()) {
+                self.line.extend_height(style);
+            }
             return;
         }
         let contrasts = style.colour.distance(context.background) > 12 || context.over_image;
@@ -163,8 +177,11 @@ impl<'a> BlockBuilder<'a> {
 
     pub(super) fn span_style(&self, style: &ComputedStyle, context: LayoutContext) -> SpanStyle {
         let bold = style.font_weight >= 600;
-        let is_heading =
-            context.heading || (style.font_size >= 20.0 && bold) || style.font_size >= 24.0;
+        let is_large = style.font_size >= 18.0 && style.font_size >= self.info.usual_font_px * 1.3;
+        let is_heading = context.heading
+            || is_large
+            || (style.font_size >= 20.0 && bold)
+            || style.font_size >= 24.0;
         let role = match context.link {
             _ if context.button => SpanRole::Button,
             Some(_) => SpanRole::Link,
@@ -256,13 +273,22 @@ impl<'a> BlockBuilder<'a> {
         if is_flex_item || gap(LEFT) >= 3.0 {
             self.line.allow_space();
         }
+        // Padding inside a link is part of its text.
+        let parts_links = |side: usize| outer.link.is_none() && gap(side) >= LINK_GAP_PX;
+        if parts_links(LEFT) {
+            self.line.part_links();
+        }
         let button = inner.button && !outer.button && !self.info.contains_block[id.index()];
         let span_style = self.span_style(style, inner);
         let opened = button.then(|| {
             self.line.ensure_space();
             self.line.open_button(span_style)
         });
-        self.visit_children(id, inner);
+        if self.dom.tag_name(id) == "q" {
+            self.visit_quotation(id, inner);
+        } else {
+            self.visit_children(id, inner);
+        }
         if let Some(opened) = opened {
             self.line.close_button(opened, span_style);
             self.line.allow_space();
@@ -270,6 +296,28 @@ impl<'a> BlockBuilder<'a> {
         if gap(RIGHT) >= 3.0 {
             self.line.allow_space();
         }
+        if parts_links(RIGHT) {
+            self.line.part_links();
+        }
+    }
+
+    /// Visits the children of a `<q>` between quotation marks, which alternate in nested ones.
+    fn visit_quotation(&mut self, id: NodeId, context: LayoutContext) {
+        let mut above =
+            std::iter::successors(self.dom.node(id).parent, |id| self.dom.node(*id).parent);
+        let is_nested = above.any(|id| self.dom.tag_name(id) == "q");
+        let [open, close] = if is_nested {
+            ["‘", "’"]
+        } else {
+            ["“", "”"]
+        };
+        // Text takes its style from the parent of its node.
+        let Some(child) = self.dom.children(id).next() else {
+            return;
+        };
+        self.visit_text(open, child, context);
+        self.visit_children(id, context);
+        self.visit_text(close, child, context);
     }
 
     fn register_link(
@@ -351,7 +399,7 @@ impl<'a> BlockBuilder<'a> {
                 .background
                 .is_none_or(|colour| colour.distance(context.background) == 0);
             if style.visible && !context.hidden && is_filled {
-                self.push_block(top, top + height, BlockKind::Rule);
+                self.push_block(top, top + height, BlockKind::Rule(RuleKind::Element));
             }
         }
         self.cursor.add_margin(margin(BOTTOM));
@@ -465,6 +513,8 @@ pub(super) struct ElementInfo {
     pub(super) letter_counts: Vec<u32>,
     /// True if a block is inside, so that the element cannot be part of a line.
     pub(super) contains_block: Vec<bool>,
+    /// The font size of most letters, in pixels.
+    usual_font_px: f32,
 }
 
 impl ElementInfo {
@@ -473,6 +523,7 @@ impl ElementInfo {
         let mut contains_block = vec![false; dom.len()];
         // A box of several lines cannot be part of a line either.
         let mut breaks = vec![false; dom.len()];
+        let mut letters_by_size: HashMap<u32, u32> = HashMap::new();
         let order: Vec<NodeId> = dom.nodes().collect();
         for id in order.into_iter().rev() {
             let index = id.index();
@@ -485,6 +536,11 @@ impl ElementInfo {
                     }
                     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
                     letter_counts[index] = u32::try_from(letters).unwrap_or(u32::MAX);
+                    if let Some(parent) = parent {
+                        let size = letters_by_size.entry(styles[parent].font_size.to_bits());
+                        let count = size.or_default();
+                        *count = count.saturating_add(letter_counts[index]);
+                    }
                 }
                 NodeData::Element { .. } if style.display == Display::None => {
                     letter_counts[index] = 0;
@@ -506,6 +562,10 @@ impl ElementInfo {
         Self {
             letter_counts,
             contains_block,
+            usual_font_px: letters_by_size
+                .into_iter()
+                .max_by_key(|(size, count)| (*count, *size))
+                .map_or(ROOT_FONT_SIZE, |(size, _)| f32::from_bits(size)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::Paragraph;
-use crate::render::body::{BodySpan, SpanStyle, push_span};
+use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, TextTransform, WhiteSpace};
 
 /// A line of text between two line breaks.
@@ -17,6 +17,8 @@ pub(super) struct LineBox {
     preformatted: bool,
     has_text: bool,
     has_images: bool,
+    /// Padding parts the last link from the text that follows.
+    links_are_parted: bool,
     /// Height of its highest text or image, in pixels.
     pub(super) height: f32,
     /// Height of the first and of the last letters, in pixels.
@@ -36,6 +38,9 @@ impl LineBox {
     ) {
         let preformatted = style.white_space == WhiteSpace::Pre;
         self.preformatted |= preformatted;
+        if !invisible && text.contains(|c| !is_blank(c) && c != '\n') {
+            self.mark_link_end(span_style);
+        }
         let mut capital = true;
         let mut out = String::new();
         for c in text.chars() {
@@ -146,7 +151,31 @@ impl LineBox {
         self.pending_space = self.occupied;
     }
 
-    fn extend_height(&mut self, style: &ComputedStyle) {
+    /// Lets a link that follows a link start with a mark, because space parts them on the page.
+    pub(super) fn part_links(&mut self) {
+        self.links_are_parted = true;
+    }
+
+    /// Adds a mark between two links that only space parts.
+    fn mark_link_end(&mut self, next: SpanStyle) {
+        let is_link = |style: SpanStyle| style.role == SpanRole::Link;
+        let last = self
+            .runs
+            .iter_mut()
+            .rev()
+            .find(|run| !run.text.trim().is_empty());
+        if std::mem::take(&mut self.links_are_parted)
+            && is_link(next)
+            && let Some(last) = last
+            && is_link(last.style)
+        {
+            last.text.truncate(last.text.trim_end().len());
+            push_span(&mut self.runs, " · ", SpanRole::Rule.into());
+            self.pending_space = false;
+        }
+    }
+
+    pub(super) fn extend_height(&mut self, style: &ComputedStyle) {
         self.occupied = true;
         self.height = self.height.max(style.line_height_px());
     }

@@ -41,8 +41,16 @@ pub(crate) enum BlockKind {
         /// Padding and border of the cells, above and below their text, in pixels.
         padding: [f32; 2],
     },
-    /// A horizontal rule.
-    Rule,
+    Rule(RuleKind),
+}
+
+/// What a horizontal rule was on the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RuleKind {
+    /// `<hr>`
+    Element,
+    /// The border above or below a block.
+    Border,
 }
 
 /// What the lines of a block start with.
@@ -101,15 +109,24 @@ impl Block {
     pub(crate) fn as_paragraph(&self) -> Option<&Paragraph> {
         match &self.kind {
             BlockKind::Paragraph(paragraph) => Some(paragraph),
-            BlockKind::TableRow { .. } | BlockKind::Rule => None,
+            BlockKind::TableRow { .. } | BlockKind::Rule(_) => None,
         }
     }
 
     pub(crate) fn as_row(&self) -> Option<&[TableCell]> {
         match &self.kind {
             BlockKind::TableRow { cells, .. } => Some(cells),
-            BlockKind::Paragraph(_) | BlockKind::Rule => None,
+            BlockKind::Paragraph(_) | BlockKind::Rule(_) => None,
         }
+    }
+
+    /// True for a line of bold text.
+    pub(crate) fn is_heading(&self) -> bool {
+        self.as_paragraph().is_some_and(|line| {
+            line.runs.iter().all(|run| {
+                run.style.bold || run.style.role == SpanRole::Heading || run.text.trim().is_empty()
+            })
+        })
     }
 
     pub(crate) fn is_images_only(&self) -> bool {
@@ -131,7 +148,7 @@ impl Block {
                 .iter_mut()
                 .flat_map(|cell| &mut cell.paragraphs)
                 .collect(),
-            BlockKind::Rule => Vec::new(),
+            BlockKind::Rule(_) => Vec::new(),
         }
     }
 }

@@ -95,6 +95,8 @@ impl BlockBuilder<'_> {
             })
             .collect();
         let widths = self.share_width(&nodes, context.available_width);
+        let has_text = |cell: &&NodeId| self.info.letter_counts[cell.index()] > 0;
+        let rules = context.rules && nodes.iter().filter(has_text).count() < 2;
         let mut cells = Vec::new();
         let mut column = 0;
         for (cell, width) in nodes.into_iter().zip(widths) {
@@ -104,6 +106,7 @@ impl BlockBuilder<'_> {
                 cell,
                 LayoutContext {
                     available_width: width,
+                    rules,
                     ..context
                 },
             );
@@ -254,7 +257,7 @@ impl BlockBuilder<'_> {
                             ..inner.clone()
                         }));
                     }
-                    BlockKind::Rule => {}
+                    BlockKind::Rule(_) => {}
                 }
             }
             if !own.paragraphs.is_empty() {
@@ -302,7 +305,7 @@ impl BlockBuilder<'_> {
             return false;
         }
         let is_line = |cell: &LaidOutCell| match blocks(cell) {
-            [block] => !matches!(block.kind, BlockKind::Rule),
+            [block] => !matches!(block.kind, BlockKind::Rule(_)),
             // Images below a line of text, such as icons of networks, fit beside it.
             [first, rest @ ..] => {
                 first.as_paragraph().is_some()

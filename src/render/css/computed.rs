@@ -215,6 +215,8 @@ computed_style! {
         padding: Sides<Length> = [Length::ZERO; 4],
         border_width: Sides<f32> = [3.0; 4],
         border_visible: Sides<bool> = [false; 4],
+        /// `None` is the colour of the text.
+        border_colour: Sides<Option<Rgba>> = [None; 4],
         width: Length = Length::Auto,
         max_width: Length = Length::Auto,
         height: Length = Length::Auto,
@@ -357,6 +359,7 @@ impl ComputedStyle {
             Declaration::Padding(side, length) => self.padding[side] = absolute(length),
             Declaration::BorderWidth(side, width) => self.border_width[side] = width,
             Declaration::BorderVisible(side, visible) => self.border_visible[side] = visible,
+            Declaration::BorderColor(side, colour) => self.border_colour[side] = colour,
             Declaration::Width(length) => self.width = absolute(length),
             Declaration::MaxWidth(length) => self.max_width = absolute(length),
             Declaration::Height(length) => self.height = absolute(length),
@@ -432,6 +435,7 @@ pub(super) enum Declaration {
     Padding(usize, Length),
     BorderWidth(usize, f32),
     BorderVisible(usize, bool),
+    BorderColor(usize, Option<Rgba>),
     Width(Length),
     MaxWidth(Length),
     Height(Length),
@@ -461,6 +465,7 @@ impl Declaration {
             | Self::Padding(side, _)
             | Self::BorderWidth(side, _)
             | Self::BorderVisible(side, _)
+            | Self::BorderColor(side, _)
             | Self::Offset(side, _) => *side,
             Self::CssWide(property, _) => *property as usize,
             _ => 0,

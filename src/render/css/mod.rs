@@ -26,8 +26,8 @@ use self::stylesheet::Rule;
 use super::html::{Dom, NodeData};
 
 pub(crate) use computed::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, Rgba, TOP, TextAlign,
-    TextTransform, VerticalAlign, WhiteSpace,
+    BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE, Rgba, TOP,
+    TextAlign, TextTransform, VerticalAlign, WhiteSpace,
 };
 pub(crate) use user_agent::is_closed_details;
 

@@ -25,7 +25,7 @@ pub(super) fn parse_box_sides(
     let length = |input: &mut Parser<'_>| parse_length(input, quirks);
     let (property, rest) = name.split_once('-').unwrap_or((name, ""));
     let (name, part) = match rest {
-        "width" | "style" => ("", rest),
+        "width" | "style" | "color" => ("", rest),
         _ => rest.split_once('-').unwrap_or((rest, "")),
     };
     match (property, part) {
@@ -44,6 +44,13 @@ pub(super) fn parse_box_sides(
             parse_border_style,
             out,
             Declaration::BorderVisible,
+        ),
+        ("border", "color") => parse_sides(
+            side(name)?,
+            input,
+            |input| parse_color(input, quirks).map(Some),
+            out,
+            Declaration::BorderColor,
         ),
         ("border", "") => match side(name)? {
             Some(side) => parse_border(input, &[side], out),
@@ -110,19 +117,22 @@ fn parse_border(
     sides: &[usize],
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    let (mut width, mut visible) = (3.0, false);
+    let (mut width, mut visible, mut colour) = (3.0, false, None);
     while !input.is_exhausted() {
         if let Ok(value) = input.try_parse(parse_border_width) {
             width = value;
         } else if let Ok(value) = input.try_parse(parse_border_style) {
             visible = value;
-        } else if input.try_parse(|input| parse_color(input, true)).is_err() {
+        } else if let Ok(value) = input.try_parse(|input| parse_color(input, true)) {
+            colour = Some(value);
+        } else {
             input.next()?;
         }
     }
     for side in sides {
         out.push(Declaration::BorderWidth(*side, width));
         out.push(Declaration::BorderVisible(*side, visible));
+        out.push(Declaration::BorderColor(*side, colour));
     }
     Ok(())
 }

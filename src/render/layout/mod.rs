@@ -6,7 +6,7 @@ pub(super) mod wrap;
 
 use std::collections::HashMap;
 
-use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, TableCell};
+use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, RuleKind, TableCell};
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
 use crate::text::width::DisplayWidth as _;
 
@@ -23,6 +23,9 @@ const ROW_GAP_PX: f32 = 24.0;
 /// Prefixes leave at least this many columns for the text.
 const MIN_TEXT_WIDTH: usize = 16;
 
+/// The header of a forwarded email has at least this many fields.
+const MIN_HEADER_FIELDS: usize = 3;
+
 /// Lays out `blocks` at `width` columns.
 pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
     let mut out: Vec<BodyLine> = Vec::new();
@@ -31,16 +34,26 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
     let mut text_bottom = None;
     let table_gaps = table_gaps(blocks);
     let mut last_height = 0;
+    let mut before: Option<&Block> = None;
     for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, width)).enumerate() {
+        if is_redundant_rule(before, &blocks[index..]) {
+            continue;
+        }
         let prefixes = fitting_prefixes(&block.prefixes, width);
-        if let Some(before) = index.checked_sub(1).map(|before| &blocks[before])
-            && needs_blank_line(before, block, text_bottom)
+        let is_header = is_header_start(before, &blocks[index..]);
+        if let Some(before) = before
+            && (is_header || needs_blank_line(before, block, text_bottom))
             && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
+            && !matches!(before.kind, BlockKind::Rule(_))
             && !out.is_empty()
         {
-            out.push(BodyLine::default());
+            out.push(blank_line(
+                fitting_prefixes(&before.prefixes, width),
+                prefixes,
+            ));
         }
         last_height = lines.len();
+        before = Some(block);
         if !block.is_images_only() {
             text_bottom = Some(block.bottom);
         }
@@ -90,7 +103,7 @@ fn wrap_blocks(blocks: &[Block], width: usize) -> Vec<Vec<BodyLine>> {
                 let rows: Vec<&[TableCell]> = group.iter().filter_map(Block::as_row).collect();
                 out.extend(table::lay_out_rows(&rows, inner));
             }
-            BlockKind::Rule => out.extend(group.iter().map(|_| vec![rule_line(inner)])),
+            BlockKind::Rule(_) => out.extend(group.iter().map(|_| vec![rule_line(inner)])),
         }
     }
     out
@@ -99,9 +112,8 @@ fn wrap_blocks(blocks: &[Block], width: usize) -> Vec<Vec<BodyLine>> {
 /// True if two blocks are laid out together.
 fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     match (one, other) {
-        (BlockKind::Paragraph(_), BlockKind::Paragraph(_)) | (BlockKind::Rule, BlockKind::Rule) => {
-            true
-        }
+        (BlockKind::Paragraph(_), BlockKind::Paragraph(_))
+        | (BlockKind::Rule(_), BlockKind::Rule(_)) => true,
         (BlockKind::TableRow { table, .. }, BlockKind::TableRow { table: same, .. }) => {
             table == same
         }
@@ -116,7 +128,11 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
         if !before.is_images_only() || block.is_images_only() || block.top < before.bottom - 2.0 {
             before.bottom
         } else {
-            text_bottom.unwrap_or(before.top).min(before.bottom)
+            // Text that is not above the image is beside it on the page.
+            text_bottom
+                .filter(|bottom| *bottom <= before.top + 2.0)
+                .unwrap_or(before.top)
+                .min(before.bottom)
         };
     let is_row = matches!(block.kind, BlockKind::TableRow { .. });
     let min_gap = if is_row && is_same_group(&before.kind, &block.kind) {
@@ -179,6 +195,45 @@ fn are_padded_rows(before: &Block, block: &Block, table_gaps: &HashMap<u32, f32>
         && block.top - before.bottom - usual < BLANK_LINE_PX
         && !has_widgets(before)
         && !has_widgets(block)
+}
+
+/// Returns a blank line, which has the quote marks that both its neighbours have.
+fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
+    let common = before
+        .iter()
+        .zip(after)
+        .take_while(|(one, other)| one == other);
+    let quotes = common.take_while(|(prefix, _)| **prefix == LinePrefix::Quote);
+    let count = quotes.count();
+    let mut spans = prefix_spans(&after[..count], false);
+    if let Some(last) = spans.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+    }
+    BodyLine {
+        prefix: spans.iter().map(|span| span.text.len()).sum(),
+        spans,
+        ..BodyLine::default()
+    }
+}
+
+/// True if the first block is the border of a heading, which stands out anyway, or the last of all.
+fn is_redundant_rule(before: Option<&Block>, rest: &[Block]) -> bool {
+    matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border))
+        && (before.is_none_or(Block::is_heading) || rest.get(1).is_none_or(Block::is_heading))
+}
+
+/// True if the header of a forwarded email starts here: three lines or more with a bold label.
+fn is_header_start(before: Option<&Block>, rest: &[Block]) -> bool {
+    let is_field = |block: &Block| {
+        block.as_paragraph().is_some_and(|line| {
+            line.runs.first().is_some_and(|label| {
+                label.style.bold && line.runs.len() > 1 && label.text.trim_end().ends_with(':')
+            })
+        })
+    };
+    before.is_some_and(|block| !is_field(block))
+        && rest.len() >= MIN_HEADER_FIELDS
+        && rest[..MIN_HEADER_FIELDS].iter().all(is_field)
 }
 
 /// Returns as many prefixes as leave enough columns for text.

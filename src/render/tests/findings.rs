@@ -387,7 +387,7 @@ fn quotes_have_a_prefix_on_every_line() {
             "",
             "> one two three four",
             "> five",
-            "",
+            ">",
             "> > older"
         ]
     );

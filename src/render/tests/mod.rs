@@ -2,6 +2,7 @@
 
 mod findings;
 mod hostile;
+mod marks;
 mod parts;
 mod properties;
 mod tables;

@@ -1,0 +1,177 @@
+//! Blanks, rules and marks that tell the eye what belongs together.
+
+use super::*;
+
+/// Checks that html looks the same at 40, 80 and 120 columns.
+fn assert_shown(html: &str, lines: &[&str]) {
+    for width in [40, 80, 120] {
+        assert_eq!(shown(html, width), lines, "{width} columns");
+    }
+}
+
+#[test]
+fn padding_between_links_becomes_a_mark() {
+    let link = |name: &str, style: &str| {
+        format!("<a href='https://example.com/{name}' style='{style}'>{name}</a>")
+    };
+    let padded = "padding:0 20px";
+    assert_shown(
+        &format!(
+            "<p>{}{} {}",
+            link("Home", padded),
+            link("Shop", padded),
+            link("Help", padded)
+        ),
+        &["Home · Shop · Help"],
+    );
+    assert_shown(
+        &format!(
+            "<p>{} {} or {}",
+            link("Home", ""),
+            link("Shop", ""),
+            link("Help", padded)
+        ),
+        &["Home Shop or Help"],
+    );
+}
+
+#[test]
+fn border_of_a_block_becomes_a_rule() {
+    let block = |style: &str| {
+        let rule = format!("<div style='{style}'>Two</div>");
+        text(&format!(
+            "<p style='margin:0'>One</p>{rule}<p style='margin:0'>Three</p>"
+        ))
+    };
+    assert_eq!(
+        block("border-top:1px solid #ccc"),
+        "One\n──────────\nTwo\nThree\n"
+    );
+    assert_eq!(
+        block("border-bottom:1px solid"),
+        "One\nTwo\n──────────\nThree\n"
+    );
+    let plain = "One\nTwo\nThree\n";
+    for style in [
+        "border-top:1px none #ccc",
+        "border-top:1px solid transparent",
+        "border-top:1px solid #fff",
+        "border:1px solid #ccc",
+        "border-top:1px solid #ccc;border-top-color:white",
+        "border-top:1px solid #ccc;font-weight:bold",
+    ] {
+        assert_eq!(block(style), plain, "{style}");
+    }
+    let cell = |text: &str| format!("<td style='border-bottom:1px solid #ccc'>{text}");
+    assert_eq!(
+        text(&format!(
+            "<table><tr>{}{}<tr>{}{}</table>",
+            cell("One"),
+            cell("1"),
+            cell("Two"),
+            cell("2")
+        )),
+        "One  1\nTwo  2\n"
+    );
+    assert_eq!(
+        text(&format!("<table><tr>{}<tr><td>Two</table>", cell("One"))),
+        "One\n──────────\nTwo\n"
+    );
+}
+
+#[test]
+fn text_much_larger_than_usual_is_a_heading() {
+    let html = "<p style='font-size:20px'>Section</p><p style='font-size:15px'>Text of the section that is long enough.</p>";
+    let body = super::lay_out_html(html, 80);
+    assert_eq!(style(&body, "Section").role, SpanRole::Heading);
+    assert_eq!(style(&body, "Text").role, SpanRole::Text);
+    let body = super::lay_out_html(
+        "<p style='font-size:20px'>A whole mail in large letters.",
+        80,
+    );
+    assert_eq!(style(&body, "whole").role, SpanRole::Text);
+}
+
+#[test]
+fn every_picture_has_the_same_gap_below() {
+    let cell = |name: &str| format!("<td><img src=x alt={name} height=60><br>{name} text</td>");
+    let html = format!("<table><tr>{}{}</table>", cell("One"), cell("Two"));
+    assert_eq!(
+        shown(&html, 40),
+        ["[One]", "", "One text", "", "[Two]", "", "Two text"]
+    );
+}
+
+#[test]
+fn line_height_of_tiny_text_is_a_gap() {
+    let spaced = |style: &str| {
+        format!(
+            "<p style='margin:0'>One</p><div style='{style}'>&nbsp;</div><p style='margin:0'>Two</p>"
+        )
+    };
+    assert_shown(
+        &spaced("font-size:1px;line-height:20px"),
+        &["One", "", "Two"],
+    );
+    assert_shown(&spaced("font-size:1px;line-height:1px"), &["One", "Two"]);
+}
+
+#[test]
+fn blank_lines_in_quotes_have_the_mark() {
+    let html = "<p>Yes.</p><blockquote><p>One</p><p>Two</p><blockquote><p>Three</p><p>Four</p></blockquote></blockquote><p>Done</p>";
+    assert_shown(
+        html,
+        &[
+            "Yes.",
+            "",
+            "> One",
+            ">",
+            "> Two",
+            ">",
+            "> > Three",
+            "> >",
+            "> > Four",
+            "",
+            "Done",
+        ],
+    );
+}
+
+#[test]
+fn header_of_a_forwarded_email_stands_apart() {
+    let html = "<div>Alex</div><div><b>From:</b> Ana<br><b>Sent:</b> Monday<br><b>To:</b> Bo</div><div>Hi</div>";
+    assert_shown(
+        html,
+        &["Alex", "", "From: Ana", "Sent: Monday", "To: Bo", "Hi"],
+    );
+}
+
+#[test]
+fn quotations_keep_their_marks() {
+    assert_shown(
+        "<p>She said <q>he said <q>yes</q> twice</q>.",
+        &["She said “he said ‘yes’ twice”."],
+    );
+}
+
+#[test]
+fn word_processor_lists_keep_their_indents() {
+    let item = |margin: &str, text: &str| {
+        format!("<p style='margin:0 0 0 {margin};text-indent:-.25in'>·&nbsp; {text}</p>")
+    };
+    let html = format!(
+        "{}{}{}",
+        item("0.5in", "One"),
+        item("1.0in", "Two with a text that is longer than a line"),
+        item("0.5in", "Three")
+    );
+    assert_eq!(
+        shown(&html, 40),
+        [
+            "·  One",
+            "  ·  Two with a text that is longer than",
+            "  a line",
+            "·  Three"
+        ]
+    );
+}
