@@ -1,8 +1,9 @@
 //! Walks the tree: visible content becomes lines and blocks, hidden content is skipped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::image::{self, HostRun};
 use super::inline::LineBox;
 use super::{Block, BlockContent, BlockKind, LinePrefix, RuleKind};
 use crate::render::body::{SpanRole, SpanStyle};
@@ -42,6 +43,9 @@ pub(super) struct BlockBuilder<'a> {
     /// The last item number of each list.
     pub(super) list_numbers: HashMap<NodeId, i32>,
     pub(super) table_count: u32,
+    /// The targets of links that have a label.
+    pub(super) named_targets: HashSet<String>,
+    pub(super) host_run: Option<HostRun>,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
@@ -97,10 +101,13 @@ impl LayoutContext {
 
 impl<'a> BlockBuilder<'a> {
     pub(super) fn new(dom: &'a Dom, styles: &'a [ComputedStyle]) -> Self {
+        let info = ElementInfo::collect(dom, styles);
         Self {
             dom,
             styles,
-            info: ElementInfo::collect(dom, styles),
+            named_targets: image::named_targets(dom, &info.letter_counts),
+            host_run: None,
+            info,
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
             output: BlockContent::default(),

@@ -1,11 +1,15 @@
 //! Images become their alternative text; buttons, attachments and trackers are detected.
 
+use std::collections::HashSet;
+
 use url::Url;
 
 use super::builder::{BlockBuilder, LayoutContext};
-use crate::render::body::{SpanRole, SpanStyle};
+use super::{Block, BlockKind};
+use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, Display, LEFT, Length, Rgba, TOP};
-use crate::render::html::NodeId;
+use crate::render::html::{Dom, NodeId};
+use crate::render::links;
 use crate::text::sanitize;
 
 /// Longer alternative text is cut.
@@ -16,6 +20,36 @@ const MAX_SEARCHED_NODES: usize = 200;
 
 /// A link with more letters is not a button.
 const MAX_BUTTON_LETTERS: u32 = 60;
+
+/// Links to one host, one after the other, without a text: the first is labelled with the host, the
+/// others with numbers.
+pub(super) struct HostRun {
+    host: String,
+    count: u32,
+    /// The last of them.
+    link: u16,
+}
+
+/// Returns the targets of links that have a text, or an image with a text.
+pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String> {
+    let link_of = |id: NodeId| {
+        let mut above = std::iter::successors(Some(id), |id| dom.node(*id).parent);
+        above.find(|id| dom.tag_name(*id) == "a")
+    };
+    let has_alt = |id: NodeId| {
+        dom.attribute(id, "alt")
+            .is_some_and(|alt| !alt.trim().is_empty())
+    };
+    let named = dom.nodes().filter_map(|id| match dom.tag_name(id) {
+        "a" if letter_counts[id.index()] > 0 => Some(id),
+        "img" if has_alt(id) => link_of(id),
+        _ => None,
+    });
+    named
+        .filter_map(|id| dom.attribute(id, "href"))
+        .map(links::normalize_target)
+        .collect()
+}
 
 impl BlockBuilder<'_> {
     /// Adds the alternative text of an image.
@@ -50,8 +84,8 @@ impl BlockBuilder<'_> {
     }
 
     /// Returns a text for the first image of a link that has only images without text.
-    fn image_link_label(&self, id: NodeId, context: LayoutContext) -> Option<String> {
-        context.link?;
+    fn image_link_label(&mut self, id: NodeId, context: LayoutContext) -> Option<String> {
+        let number = context.link?;
         let link = std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
             .find(|id| self.dom.tag_name(*id) == "a")?;
         let images = self.images_in(link);
@@ -74,14 +108,54 @@ impl BlockBuilder<'_> {
         let label = labels
             .iter()
             .find_map(|(id, name)| self.attribute_text(*id, name));
-        label.or_else(|| {
-            let target = self.dom.attribute(link, "href")?;
-            let host = Url::parse(target.trim())
-                .ok()?
-                .host_str()
-                .map(|host| host.trim_start_matches("www.").to_owned());
-            Some(host.unwrap_or_else(|| "picture".to_owned()))
-        })
+        if label.is_some() {
+            return label;
+        }
+        let target = links::normalize_target(self.dom.attribute(link, "href")?);
+        let url = Url::parse(&target).ok()?;
+        if !self.named_targets.insert(target) {
+            return None;
+        }
+        let host = url.host_str().unwrap_or("picture");
+        self.host_label(host.trim_start_matches("www."), number)
+    }
+
+    /// Returns the host as a label, or a number if the link before has this host for a label.
+    fn host_label(&mut self, host: &str, link: u16) -> Option<String> {
+        let is_label = |run: &BodySpan, link: u16| {
+            run.style.role == SpanRole::Image && run.style.link == Some(link)
+        };
+        let run = self.host_run.take().filter(|run| run.host == host);
+        let in_line = self.line.last_run();
+        let in_block = match self.output.blocks.last_mut() {
+            Some(Block {
+                kind: BlockKind::Paragraph(paragraph),
+                ..
+            }) if in_line.is_none() => Some(&mut paragraph.runs),
+            _ => None,
+        };
+        let last = in_line.or(in_block.as_ref().and_then(|runs| runs.last()));
+        let before = run.filter(|run| last.is_some_and(|last| is_label(last, run.link)));
+        let count = before.map_or(1, |run| run.count + 1);
+        self.host_run = Some(HostRun {
+            host: host.to_owned(),
+            count,
+            link,
+        });
+        if count == 1 {
+            return Some(host.to_owned());
+        }
+        let Some(runs) = in_block else {
+            return Some(count.to_string());
+        };
+        let style = SpanStyle {
+            role: SpanRole::Image,
+            link: Some(link),
+            ..SpanStyle::default()
+        };
+        push_span(runs, " ", SpanStyle::default());
+        push_span(runs, &format!("[{count}]"), style);
+        None
     }
 
     fn images_in(&self, id: NodeId) -> Vec<NodeId> {

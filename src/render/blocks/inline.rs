@@ -175,6 +175,12 @@ impl LineBox {
         }
     }
 
+    /// Returns the last run that shows something.
+    pub(super) fn last_run(&self) -> Option<&BodySpan> {
+        let mut runs = self.runs.iter().rev();
+        runs.find(|run| !run.text.trim().is_empty())
+    }
+
     pub(super) fn extend_height(&mut self, style: &ComputedStyle) {
         self.occupied = true;
         self.height = self.height.max(style.line_height_px());

@@ -175,3 +175,22 @@ fn word_processor_lists_keep_their_indents() {
         ]
     );
 }
+
+#[test]
+fn host_labels_name_only_links_that_nothing_else_names() {
+    let picture =
+        |path: &str| format!("<p><a href='https://www.example.com/{path}'><img src=x></a></p>");
+    let words = "<p><a href='https://www.example.com/sale'>The sale</a></p>";
+    assert_shown(&format!("{}{words}", picture("sale")), &["The sale"]);
+    let described = "<p><a href='https://www.example.com/sale'><img src=y alt=Sale></a></p>";
+    assert_shown(&format!("{described}{}", picture("sale")), &["[Sale]"]);
+    let run = format!("{}{}{}", picture("a"), picture("b"), picture("a"));
+    assert_shown(&run, &["[example.com] [2]"]);
+    let body = super::lay_out_html(&run, 80);
+    assert_eq!(style(&body, "[2]").link, Some(1));
+    assert_eq!(&*body.links[1].target, "https://www.example.com/b");
+    assert_shown(
+        &format!("{}<p>Text</p>{}", picture("a"), picture("b")),
+        &["[example.com]", "", "Text", "", "[example.com]"],
+    );
+}
