@@ -3,8 +3,8 @@
 use super::blocks::{self, BlockContent};
 use super::body::{Body, BodyLine, BodyNotice, BodyView, NoticeKind, SpanRole, spans_width};
 use super::code_view::CodeView;
-use super::layout::MAX_LINES;
 use super::layout::wrap::{self, WrapRun};
+use super::layout::{Frame, MAX_LINES};
 use super::text_part::TextPart;
 use super::{catch_panics, css, html, layout, notices};
 use crate::mail::Email;
@@ -18,6 +18,31 @@ const MAX_TEXT_BYTES: usize = 4 << 20;
 
 /// Longer JSON is cut. The limit is high because the JSON view folds long strings.
 const MAX_JSON_BYTES: usize = 32 << 20;
+
+/// How a document is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LayoutOptions {
+    /// The columns of the screen.
+    pub(crate) width: u16,
+    /// Lines of prose are at most this wide; tables are not.
+    pub(crate) prose_width: u16,
+    /// Boxes beside each other on the page are so on a wide screen.
+    pub(crate) has_columns: bool,
+    /// Very long URLs are cut in the middle.
+    pub(crate) cuts_urls: bool,
+}
+
+impl From<u16> for LayoutOptions {
+    /// Uses the whole width.
+    fn from(width: u16) -> Self {
+        Self {
+            width,
+            prose_width: width,
+            has_columns: true,
+            cuts_urls: false,
+        }
+    }
+}
 
 /// One view of one email, parsed and independent of the width.
 ///
@@ -68,14 +93,26 @@ impl Document {
         Self::from_parts(source, None)
     }
 
-    /// Lays the document out at `width` columns.
+    /// Lays the document out.
     #[must_use]
-    pub fn lay_out(&self, width: u16) -> Body {
-        let width = usize::from(width);
+    pub fn lay_out(&self, options: impl Into<LayoutOptions>) -> Body {
+        let options = options.into();
+        let width = usize::from(options.width);
         let inner = width.max(MIN_WIDTH);
+        let frame = Frame {
+            width: inner,
+            prose_width: usize::from(options.prose_width).max(MIN_WIDTH),
+            has_columns: options.has_columns,
+        };
         let mut body = match &self.content {
-            Content::Html(content) => lay_out_html_part(content, inner),
-            Content::Text(text) => text.lay_out(inner),
+            Content::Html(content) => lay_out_html_part(content, frame),
+            Content::Text(text) => {
+                let mut body = text.lay_out(inner.min(frame.prose_width));
+                for line in &mut body.lines {
+                    line.wide &= spans_width(&line.spans) > inner;
+                }
+                body
+            }
             Content::Code(code) => code.lay_out(inner),
             Content::Message(message) => Body {
                 lines: notice_lines(message, inner),
@@ -104,6 +141,13 @@ impl Document {
             }
         }
         body
+    }
+
+    /// True if these options lay boxes out beside each other, as far as they are short.
+    pub(super) fn has_columns(&self, options: LayoutOptions) -> bool {
+        let has_groups =
+            matches!(&self.content, Content::Html(content) if !content.column_groups.is_empty());
+        options.has_columns && usize::from(options.width) >= layout::MIN_COLUMNS_WIDTH && has_groups
     }
 
     /// Parses html; if the parsers panic, falls back to `text` or to the html source.
@@ -191,14 +235,14 @@ fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
 }
 
 /// Lays out the blocks; if that panics, the text of the blocks without their layout.
-fn lay_out_html_part(content: &BlockContent, width: usize) -> Body {
+fn lay_out_html_part(content: &BlockContent, frame: Frame) -> Body {
     let body = catch_panics(|| Body {
-        lines: layout::lay_out_blocks(&content.blocks, width),
+        lines: layout::lay_out_blocks(&content.blocks, &content.column_groups, frame),
         links: content.links.clone(),
         ..Body::default()
     });
     body.unwrap_or_else(|| {
-        let mut body = TextPart::parse(&visible_text(content)).lay_out(width);
+        let mut body = TextPart::parse(&visible_text(content)).lay_out(frame.width);
         body.notices.push(notices::fallback(
             "the html part could not be laid out; this is its text",
         ));

@@ -6,6 +6,7 @@ use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::body::{Body, BodyLine, BodyView, LineEnd, Link, LinkFlag};
+use super::document::{Document, LayoutOptions};
 use super::links;
 use crate::mail::Email;
 use crate::text::secrets;
@@ -47,13 +48,27 @@ pub(super) fn mask_body(body: &mut Body) {
 ///
 /// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one, and source and
 /// JSON may split a code.
-pub(crate) fn lay_out_masked(email: &Email, view: BodyView, width: u16) -> Body {
-    let mut body = super::lay_out(email, view, width);
+pub(crate) fn lay_out_masked(
+    email: &Email,
+    view: BodyView,
+    options: impl Into<LayoutOptions>,
+) -> Body {
+    let options = options.into();
+    let stacked = LayoutOptions {
+        has_columns: false,
+        ..options
+    };
+    let document = Document::from_email(email, view);
+    let mut body = document.lay_out(stacked);
     mask_body(&mut body);
+    if !body.has_secrets && document.has_columns(options) {
+        // With text beside it, a code or URL of two lines would not be found.
+        body = document.lay_out(options);
+    }
     let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
     body.has_secrets = body.has_secrets
         || others.any(|other| {
-            let body = (other != view).then(|| super::lay_out(email, other, width));
+            let body = (other != view).then(|| super::lay_out(email, other, stacked));
             body.is_some_and(|body| is_secret(&body, &find_secrets(&body)))
         });
     body

@@ -22,7 +22,7 @@ pub(crate) use body::{
 };
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
-pub use document::Document;
+pub use document::{Document, LayoutOptions};
 pub(crate) use html::{extract_text, without_requests};
 pub(crate) use mask::lay_out_masked;
 
@@ -31,11 +31,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::mail::Email;
 
-/// Lays out one view of an email at a width in columns.
+/// Lays out one view of an email.
 ///
 /// It never panics, but it may take tens of milliseconds: call it off the event loop.
-pub(crate) fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
-    Document::from_email(email, view).lay_out(width)
+pub(crate) fn lay_out(email: &Email, view: BodyView, options: impl Into<LayoutOptions>) -> Body {
+    Document::from_email(email, view).lay_out(options)
 }
 
 /// Lays out html that belongs to no email, as a mail reader's filter does.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::builder::{BlockBuilder, FloatRow, LayoutContext};
-use super::{BlockKind, LinePrefix, RuleKind};
+use super::builder::{BlockBuilder, LayoutContext};
+use super::{BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
 
@@ -12,6 +12,22 @@ const MAX_PREFIXES: usize = 8;
 
 /// Distance between the levels of lists in word processors, in pixels.
 const LIST_LEVEL_PX: f32 = 48.0;
+
+/// More boxes are never laid out beside each other.
+const MAX_COLUMNS: usize = 6;
+
+/// Boxes that are side by side on the page, as far as they are laid out.
+#[derive(Debug)]
+pub(super) struct FloatRow {
+    parent: Option<NodeId>,
+    top: f32,
+    bottom: f32,
+    /// Sum of their widths in pixels.
+    width: f32,
+    columns: Vec<Column>,
+    /// The number of their group of columns.
+    group: Option<usize>,
+}
 
 impl BlockBuilder<'_> {
     /// Lays out a box beside the previous one if it fits, else below it.
@@ -32,22 +48,75 @@ impl BlockBuilder<'_> {
                 && (row.bottom - y).abs() < 0.5
                 && row.width + width <= context.available_width + 1.0
         };
-        let row = self.float_row.filter(fits).unwrap_or(FloatRow {
+        let mut row = self.float_row.take().filter(fits).unwrap_or(FloatRow {
             parent,
             top: y,
             bottom: y,
             width: 0.0,
+            columns: Vec::new(),
+            group: None,
         });
         self.cursor.y = row.top;
+        let from = self.output.blocks.len();
         self.layout_block(id, style, context, content);
         self.cursor.apply_margins();
-        let bottom = row.bottom.max(self.cursor.y);
-        self.cursor.y = bottom;
-        self.float_row = Some(FloatRow {
-            bottom,
-            width: row.width + width,
-            ..row
-        });
+        row.bottom = row.bottom.max(self.cursor.y);
+        row.width += width;
+        self.cursor.y = row.bottom;
+        if row.columns.len() <= MAX_COLUMNS {
+            let blocks = from..self.output.blocks.len();
+            row.columns.push(Column { blocks, width });
+            row.group = self.set_columns(row.group, row.columns.clone());
+        }
+        self.float_row = Some(row);
+    }
+
+    /// Lays out the items of a flex container below each other, and notes that they were beside
+    /// each other.
+    pub(super) fn layout_flex_row(&mut self, id: NodeId, context: LayoutContext) {
+        let dom = self.dom;
+        let mut columns = Vec::new();
+        for child in dom.children(id) {
+            let style = &self.styles[child.index()];
+            if style.is_block() {
+                self.end_line(context);
+            }
+            let from = self.output.blocks.len();
+            self.visit_node(child, context);
+            if style.is_block() && columns.len() <= MAX_COLUMNS {
+                let width = style.used_width(context.available_width, 0.0);
+                let blocks = from..self.output.blocks.len();
+                columns.push(Column { blocks, width });
+            }
+        }
+        self.set_columns(None, columns);
+    }
+
+    /// Notes that boxes are beside each other; `group` is the number of the group that they replace.
+    pub(super) fn set_columns(
+        &mut self,
+        group: Option<usize>,
+        mut columns: Vec<Column>,
+    ) -> Option<usize> {
+        columns.retain(|column| !column.blocks.is_empty());
+        // Quotes and lists have too many prefixes for columns.
+        if columns.len() < 2 || !self.prefixes.is_empty() {
+            return None;
+        }
+        let groups = &mut self.output.column_groups;
+        match group.and_then(|number| groups.get_mut(number)) {
+            Some(group) => group.columns = columns,
+            None => groups.push(ColumnGroup { columns }),
+        }
+        group.or(Some(groups.len() - 1))
+    }
+
+    /// Forgets the columns from block `from` on, because these blocks are replaced.
+    pub(super) fn drop_column_groups(&mut self, from: usize) {
+        let groups = &mut self.output.column_groups;
+        while groups.pop_if(|group| group.blocks().end > from).is_some() {
+            self.float_row = None;
+        }
     }
 
     /// Lays out an absolutely positioned box, which takes up no space.

@@ -1,11 +1,13 @@
 //! Walks the tree: visible content becomes lines and blocks, hidden content is skipped.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::boxes::FloatRow;
 use super::image::{self, HostRun};
 use super::inline::LineBox;
-use super::{Block, BlockContent, BlockKind, LinePrefix, RuleKind};
+use super::{Block, BlockContent, BlockKind, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
@@ -125,6 +127,11 @@ impl<'a> BlockBuilder<'a> {
     /// Returns the blocks and the target of each link.
     pub(super) fn finish(mut self) -> (BlockContent, Vec<String>) {
         self.end_line(LayoutContext::root());
+        let outer_first = |group: &ColumnGroup| {
+            let blocks = group.blocks();
+            (blocks.start, Reverse(blocks.end))
+        };
+        self.output.column_groups.sort_by_key(outer_first);
         (self.output, self.link_targets)
     }
 
@@ -239,6 +246,8 @@ impl<'a> BlockBuilder<'a> {
         // The rows of a table stay rows, whatever the display of the table itself.
         let content = if style.display == Display::Table || self.dom.tag_name(id) == "table" {
             Self::layout_table
+        } else if style.display == Display::Flex && !style.flex_column {
+            Self::layout_flex_row
         } else {
             Self::visit_children
         };
@@ -462,16 +471,6 @@ impl VerticalCursor {
         self.y += height * wraps;
         (top, self.y - (height - last) / 2.0)
     }
-}
-
-/// Boxes that are side by side on the page, as far as they are laid out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FloatRow {
-    pub(super) parent: Option<NodeId>,
-    pub(super) top: f32,
-    pub(super) bottom: f32,
-    /// Sum of their widths in pixels.
-    pub(super) width: f32,
 }
 
 /// True if a box shows nothing, however large its content is.

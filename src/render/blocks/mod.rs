@@ -12,9 +12,10 @@ mod table;
 
 use crate::text::width::DisplayWidth as _;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::body::{BodySpan, Link, SpanRole, SpanStyle};
+use super::body::{BodyLine, BodySpan, Link, SpanRole, SpanStyle};
 use super::css::ComputedStyle;
 use super::html::{Dom, NodeId};
 use super::links;
@@ -42,6 +43,31 @@ pub(crate) enum BlockKind {
         padding: [f32; 2],
     },
     Rule(RuleKind),
+    /// Lines that are laid out already, as columns beside each other.
+    Lines(Vec<BodyLine>),
+}
+
+/// Boxes that are beside each other on the page, from left to right.
+#[derive(Debug)]
+pub(crate) struct ColumnGroup {
+    pub(crate) columns: Vec<Column>,
+}
+
+/// One of several boxes beside each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    /// Its range in the list of blocks.
+    pub(crate) blocks: Range<usize>,
+    /// Its width on the page in pixels.
+    pub(crate) width: f32,
+}
+
+impl ColumnGroup {
+    /// Returns its range in the list of blocks.
+    pub(crate) fn blocks(&self) -> Range<usize> {
+        let (first, last) = (self.columns.first(), self.columns.last());
+        first.map_or(0, |column| column.blocks.start)..last.map_or(0, |column| column.blocks.end)
+    }
 }
 
 /// What a horizontal rule was on the page.
@@ -109,14 +135,14 @@ impl Block {
     pub(crate) fn as_paragraph(&self) -> Option<&Paragraph> {
         match &self.kind {
             BlockKind::Paragraph(paragraph) => Some(paragraph),
-            BlockKind::TableRow { .. } | BlockKind::Rule(_) => None,
+            BlockKind::TableRow { .. } | BlockKind::Rule(_) | BlockKind::Lines(_) => None,
         }
     }
 
     pub(crate) fn as_row(&self) -> Option<&[TableCell]> {
         match &self.kind {
             BlockKind::TableRow { cells, .. } => Some(cells),
-            BlockKind::Paragraph(_) | BlockKind::Rule(_) => None,
+            BlockKind::Paragraph(_) | BlockKind::Rule(_) | BlockKind::Lines(_) => None,
         }
     }
 
@@ -148,7 +174,7 @@ impl Block {
                 .iter_mut()
                 .flat_map(|cell| &mut cell.paragraphs)
                 .collect(),
-            BlockKind::Rule(_) => Vec::new(),
+            BlockKind::Rule(_) | BlockKind::Lines(_) => Vec::new(),
         }
     }
 }
@@ -157,6 +183,8 @@ impl Block {
 #[derive(Debug, Default)]
 pub(crate) struct BlockContent {
     pub(crate) blocks: Vec<Block>,
+    /// By start, the outer ones first.
+    pub(crate) column_groups: Vec<ColumnGroup>,
     pub(crate) links: Vec<Link>,
     /// The host of each tracking image, in order.
     pub(crate) trackers: Vec<String>,

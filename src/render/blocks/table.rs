@@ -1,7 +1,7 @@
 //! Lays out tables: rows of short cells stay rows, other tables become plain blocks.
 
 use super::builder::{BlockBuilder, LayoutContext};
-use super::{Block, BlockKind, Paragraph, TableCell};
+use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign};
 use crate::render::html::{NodeData, NodeId};
@@ -28,6 +28,8 @@ const MAX_SPAN: usize = 100;
 struct LaidOutCell {
     id: NodeId,
     column: usize,
+    /// In pixels.
+    width: f32,
     /// Its range in the list of blocks.
     blocks: std::ops::Range<usize>,
     height: f32,
@@ -129,6 +131,7 @@ impl BlockBuilder<'_> {
             cells.push(LaidOutCell {
                 id: cell,
                 column,
+                width,
                 blocks: from..self.output.blocks.len(),
                 height: self.cursor.y - start,
             });
@@ -232,6 +235,11 @@ impl BlockBuilder<'_> {
             .filter(|cell| !cell.blocks.is_empty())
             .collect();
         let ([first, .., last], true) = (&full[..], self.is_tabular_row(&full)) else {
+            let column = |cell: &&LaidOutCell| Column {
+                blocks: cell.blocks.clone(),
+                width: cell.width,
+            };
+            self.set_columns(None, full.iter().map(column).collect());
             return;
         };
         let (from, to) = (first.blocks.start, last.blocks.end);
@@ -257,7 +265,7 @@ impl BlockBuilder<'_> {
                             ..inner.clone()
                         }));
                     }
-                    BlockKind::Rule(_) => {}
+                    BlockKind::Rule(_) | BlockKind::Lines(_) => {}
                 }
             }
             if !own.paragraphs.is_empty() {
@@ -269,6 +277,7 @@ impl BlockBuilder<'_> {
             self.output.blocks[to - 1].bottom,
         );
         self.output.blocks.truncate(from);
+        self.drop_column_groups(from);
         let mut next = 0;
         for cell in &mut cells {
             cell.column = cell.column.max(next);

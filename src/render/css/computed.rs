@@ -233,6 +233,8 @@ computed_style! {
         /// `clip-path` or `transform` leaves nothing.
         clipped_or_shrunk: bool = false,
         floated: bool = false,
+        /// The items of a flex container are below each other.
+        flex_column: bool = false,
     }
 }
 
@@ -373,6 +375,7 @@ impl ComputedStyle {
             Declaration::Clip(clipped) => self.clipped = clipped,
             Declaration::ClippedOrShrunk(gone) => self.clipped_or_shrunk = gone,
             Declaration::Float(floats) => self.floated = floats,
+            Declaration::FlexColumn(column) => self.flex_column = column,
             Declaration::VerticalAlign(vertical) => self.vertical_align = vertical,
             Declaration::BorderSpacing(spacing) => self.border_spacing = spacing,
             Declaration::BorderCollapse(collapse) => self.border_collapse = collapse,
@@ -450,6 +453,7 @@ pub(super) enum Declaration {
     Clip(bool),
     ClippedOrShrunk(bool),
     Float(bool),
+    FlexColumn(bool),
     VerticalAlign(VerticalAlign),
     BorderSpacing(f32),
     BorderCollapse(bool),

@@ -92,6 +92,9 @@ pub(super) fn parse_property(
         "clip-path" => Declaration::ClippedOrShrunk(is_inset_empty(input)),
         "transform" => Declaration::ClippedOrShrunk(is_transform_hiding(input)),
         "float" => Declaration::Float(parse_keyword(input)? != "none"),
+        "flex-direction" | "flex-flow" => {
+            Declaration::FlexColumn(parse_keyword(input)?.starts_with("column"))
+        }
         "vertical-align" => {
             Declaration::VerticalAlign(vertical_align_from_keyword(&parse_keyword(input)?))
         }

@@ -1,12 +1,15 @@
 //! Lays out blocks at a width: paragraphs, tables in columns, and blank lines as on the page.
 
+mod columns;
 mod paragraphs;
 mod table;
 pub(super) mod wrap;
 
 use std::collections::HashMap;
 
-use super::blocks::{Block, BlockKind, LinePrefix, Paragraph, RuleKind, TableCell};
+pub(super) use columns::MIN_COLUMNS_WIDTH;
+
+use super::blocks::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKind, TableCell};
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
 use crate::text::width::DisplayWidth as _;
 
@@ -26,8 +29,37 @@ const MIN_TEXT_WIDTH: usize = 16;
 /// The header of a forwarded email has at least this many fields.
 const MIN_HEADER_FIELDS: usize = 3;
 
-/// Lays out `blocks` at `width` columns.
-pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
+/// The space that a layout has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    /// In columns.
+    pub(super) width: usize,
+    /// Lines of prose are at most this wide.
+    pub(super) prose_width: usize,
+    /// Boxes may be laid out beside each other.
+    pub(super) has_columns: bool,
+}
+
+/// Lays out `blocks`, of which `groups` are beside each other on the page.
+pub(super) fn lay_out_blocks(
+    blocks: &[Block],
+    groups: &[ColumnGroup],
+    frame: Frame,
+) -> Vec<BodyLine> {
+    let beside = columns::place_beside(blocks, groups, frame);
+    let mut shown: Vec<&Block> = Vec::with_capacity(blocks.len());
+    let mut from = 0;
+    for (range, block) in &beside {
+        shown.extend(&blocks[from..range.start]);
+        shown.push(block);
+        from = range.end;
+    }
+    shown.extend(&blocks[from..]);
+    lay_out_shown(&shown, frame)
+}
+
+fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
+    let width = frame.width;
     let mut out: Vec<BodyLine> = Vec::new();
     let mut last_item = None;
     // The bottom of the last block that is more than images.
@@ -35,7 +67,7 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
     let table_gaps = table_gaps(blocks);
     let mut last_height = 0;
     let mut before: Option<&Block> = None;
-    for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, width)).enumerate() {
+    for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
         if is_redundant_rule(before, &blocks[index..]) {
             continue;
         }
@@ -86,23 +118,30 @@ pub(super) fn lay_out_blocks(blocks: &[Block], width: usize) -> Vec<BodyLine> {
 }
 
 /// Returns the lines of each block without its prefixes.
-fn wrap_blocks(blocks: &[Block], width: usize) -> Vec<Vec<BodyLine>> {
+fn wrap_blocks(blocks: &[&Block], frame: Frame) -> Vec<Vec<BodyLine>> {
     let mut out = Vec::with_capacity(blocks.len());
-    let same_group = |one: &Block, other: &Block| {
+    let same_group = |one: &&Block, other: &&Block| {
         one.prefixes == other.prefixes && is_same_group(&one.kind, &other.kind)
     };
     for group in blocks.chunk_by(same_group) {
-        let inner = width - prefixes_width(fitting_prefixes(&group[0].prefixes, width));
+        let prefixes = fitting_prefixes(&group[0].prefixes, frame.width);
+        let inner = frame.width - prefixes_width(prefixes);
+        let prose = inner.min(frame.prose_width);
         match &group[0].kind {
-            BlockKind::Paragraph(_) => {
-                let paragraphs: Vec<&Paragraph> =
-                    group.iter().filter_map(Block::as_paragraph).collect();
-                out.extend(paragraphs::wrap_paragraphs(&paragraphs, inner));
+            BlockKind::Paragraph(first) => {
+                let paragraphs: Vec<&Paragraph> = group
+                    .iter()
+                    .filter_map(|block| block.as_paragraph())
+                    .collect();
+                let width = if first.preformatted { inner } else { prose };
+                out.extend(paragraphs::wrap_paragraphs(&paragraphs, width));
             }
             BlockKind::TableRow { .. } => {
-                let rows: Vec<&[TableCell]> = group.iter().filter_map(Block::as_row).collect();
-                out.extend(table::lay_out_rows(&rows, inner));
+                let rows: Vec<&[TableCell]> =
+                    group.iter().filter_map(|block| block.as_row()).collect();
+                out.extend(table::lay_out_rows(&rows, inner, prose));
             }
+            BlockKind::Lines(lines) => out.push(lines.clone()),
             BlockKind::Rule(_) => out.extend(group.iter().map(|_| vec![rule_line(inner)])),
         }
     }
@@ -112,8 +151,10 @@ fn wrap_blocks(blocks: &[Block], width: usize) -> Vec<Vec<BodyLine>> {
 /// True if two blocks are laid out together.
 fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
     match (one, other) {
-        (BlockKind::Paragraph(_), BlockKind::Paragraph(_))
-        | (BlockKind::Rule(_), BlockKind::Rule(_)) => true,
+        (BlockKind::Paragraph(one), BlockKind::Paragraph(other)) => {
+            one.preformatted == other.preformatted
+        }
+        (BlockKind::Rule(_), BlockKind::Rule(_)) => true,
         (BlockKind::TableRow { table, .. }, BlockKind::TableRow { table: same, .. }) => {
             table == same
         }
@@ -148,7 +189,7 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
 }
 
 /// Returns the smallest gap between two rows of each table, in pixels.
-fn table_gaps(blocks: &[Block]) -> HashMap<u32, f32> {
+fn table_gaps(blocks: &[&Block]) -> HashMap<u32, f32> {
     let mut gaps = HashMap::new();
     for [before, block] in blocks.array_windows() {
         if let BlockKind::TableRow { table, .. } = block.kind
@@ -217,13 +258,14 @@ fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
 }
 
 /// True if the first block is the border of a heading, which stands out anyway, or the last of all.
-fn is_redundant_rule(before: Option<&Block>, rest: &[Block]) -> bool {
+fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
     matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border))
-        && (before.is_none_or(Block::is_heading) || rest.get(1).is_none_or(Block::is_heading))
+        && (before.is_none_or(Block::is_heading)
+            || rest.get(1).is_none_or(|next| next.is_heading()))
 }
 
 /// True if the header of a forwarded email starts here: three lines or more with a bold label.
-fn is_header_start(before: Option<&Block>, rest: &[Block]) -> bool {
+fn is_header_start(before: Option<&Block>, rest: &[&Block]) -> bool {
     let is_field = |block: &Block| {
         block.as_paragraph().is_some_and(|line| {
             line.runs.first().is_some_and(|label| {
@@ -233,7 +275,9 @@ fn is_header_start(before: Option<&Block>, rest: &[Block]) -> bool {
     };
     before.is_some_and(|block| !is_field(block))
         && rest.len() >= MIN_HEADER_FIELDS
-        && rest[..MIN_HEADER_FIELDS].iter().all(is_field)
+        && rest[..MIN_HEADER_FIELDS]
+            .iter()
+            .all(|block| is_field(block))
 }
 
 /// Returns as many prefixes as leave enough columns for text.

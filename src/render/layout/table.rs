@@ -20,7 +20,13 @@ const MIN_COLUMN_WIDTH: usize = 12;
 const MAX_INLINE_CELL_WIDTH: usize = 26;
 
 /// Returns the lines of each row of one table.
-pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyLine>> {
+///
+/// Columns and cells below each other are no wider than `prose`.
+pub(super) fn lay_out_rows(
+    rows: &[&[TableCell]],
+    width: usize,
+    prose: usize,
+) -> Vec<Vec<BodyLine>> {
     if rows
         .iter()
         .any(|row| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS))
@@ -30,14 +36,15 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
             .map(|row| cell_lines(&[join_cells(row)], width))
             .collect();
     }
-    let natural = column_widths(rows);
+    let min_widths = min_column_widths(rows, column_count(rows), can_break_between);
+    let natural: Vec<usize> = column_widths(rows)
+        .into_iter()
+        .zip(&min_widths)
+        .map(|(natural, min)| natural.min(prose.max(*min)))
+        .collect();
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    let widths = shrink_columns(
-        &natural,
-        &min_column_widths(rows, natural.len(), can_break_between),
-        width,
-    );
+    let widths = shrink_columns(&natural, &min_widths, width);
     let is_readable = is_data || at_most_one_shrank(&widths, &natural);
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
@@ -58,11 +65,13 @@ pub(super) fn lay_out_rows(rows: &[&[TableCell]], width: usize) -> Vec<Vec<BodyL
             .map(|row| align_cells(row, &natural).into_iter().map(wide).collect())
             .collect();
     }
-    rows.iter().map(|row| lay_out_alone(row, width)).collect()
+    rows.iter()
+        .map(|row| lay_out_alone(row, width, prose))
+        .collect()
 }
 
 /// Lays out a row whose cells do not fit into the columns of its table.
-fn lay_out_alone(row: &[TableCell], width: usize) -> Vec<BodyLine> {
+fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine> {
     let bare = without_button_brackets(row);
     if fits_alone(row, width) {
         return align_cells(row, &column_widths(&[row]));
@@ -81,10 +90,10 @@ fn lay_out_alone(row: &[TableCell], width: usize) -> Vec<BodyLine> {
         && text.len() > 1
     {
         let mut lines = cell_lines(&picture.paragraphs, width);
-        lines.extend(lay_out_rows(&[text], width).into_iter().flatten());
+        lines.extend(lay_out_rows(&[text], width, prose).into_iter().flatten());
         return lines;
     }
-    stack_cells(row, width)
+    stack_cells(row, prose)
 }
 
 fn fits_alone(row: &[TableCell], width: usize) -> bool {
@@ -138,13 +147,16 @@ fn join_cells(row: &[TableCell]) -> Paragraph {
     all
 }
 
+fn column_count(rows: &[&[TableCell]]) -> usize {
+    let ends = rows
+        .iter()
+        .flat_map(|row| row.iter().map(|cell| cell.column + 1));
+    ends.max().unwrap_or(0)
+}
+
 /// Returns the width that each column needs for its cells.
 fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
-    let count = rows
-        .iter()
-        .flat_map(|row| row.iter().map(|cell| cell.column + 1))
-        .max()
-        .unwrap_or(0);
+    let count = column_count(rows);
     let mut widths = vec![0; count];
     // First the cells of one column, then those that extend over the columns to their right.
     let cells = || rows.iter().flat_map(|row| cell_columns(row, count));

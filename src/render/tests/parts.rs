@@ -152,3 +152,26 @@ fn text_view_knows_of_secrets_in_the_html_part() {
     }
     assert!(!has_secrets(None, BodyView::Text));
 }
+
+#[test]
+fn code_is_masked_before_boxes_are_beside_each_other() {
+    let page = |code: &str| {
+        format!(
+            "<table width=600><tr><td width=300>Your login code is<br>{code}<td width=300>Need help?<br>Write to us</table>"
+        )
+    };
+    let shown = |code: &str| {
+        let email = email(Some(&page(code)), None);
+        lay_out_masked(&email, BodyView::Rendered, 120).text()
+    };
+    assert!(
+        shown("482913").lines().any(|line| line == "••••••"),
+        "{}",
+        shown("482913")
+    );
+    assert!(
+        shown("on its way").contains("Your login code is    "),
+        "{}",
+        shown("on its way")
+    );
+}

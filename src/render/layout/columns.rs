@@ -1,0 +1,144 @@
+//! Lays out boxes beside each other that were so on the page, if the screen is wide enough.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Frame, lay_out_blocks};
+use crate::render::blocks::{Block, BlockKind, ColumnGroup};
+use crate::render::body::{BodyLine, LineEnd, SpanStyle, push_span, spans_width};
+
+/// Narrower screens get the boxes below each other.
+pub(in crate::render) const MIN_COLUMNS_WIDTH: usize = 100;
+
+/// Spaces between columns, so many that nobody reads across them.
+const COLUMN_GAP: usize = 4;
+
+/// The widths of a column.
+const COLUMN_WIDTHS: std::ops::RangeInclusive<usize> = 30..=60;
+
+/// More boxes go below each other.
+const MAX_COLUMNS: usize = 4;
+
+/// Higher boxes go below each other: who reads one would have to scroll back for the next.
+const MAX_COLUMN_LINES: usize = 16;
+
+/// Paragraphs of more lines are prose, which is read alone.
+const MAX_PARAGRAPH_LINES: usize = 3;
+
+/// Returns the lines of each group of boxes that go beside each other, with the range of its blocks.
+pub(super) fn place_beside(
+    blocks: &[Block],
+    groups: &[ColumnGroup],
+    frame: Frame,
+) -> Vec<(Range<usize>, Block)> {
+    let mut out: Vec<(Range<usize>, Block)> = Vec::new();
+    if frame.width < MIN_COLUMNS_WIDTH || !frame.has_columns {
+        return out;
+    }
+    for group in groups {
+        let range = group.blocks();
+        let is_free = out
+            .last()
+            .is_none_or(|(before, _)| before.end <= range.start);
+        let Some(lines) = is_free
+            .then(|| lay_out_group(blocks, group, frame))
+            .flatten()
+        else {
+            continue;
+        };
+        let inside = &blocks[range.clone()];
+        let block = Block {
+            top: inside
+                .iter()
+                .map(|block| block.top)
+                .fold(f32::MAX, f32::min),
+            bottom: inside
+                .iter()
+                .map(|block| block.bottom)
+                .fold(f32::MIN, f32::max),
+            prefixes: Arc::from([]),
+            kind: BlockKind::Lines(lines),
+        };
+        out.push((range, block));
+    }
+    out
+}
+
+/// Returns the lines of boxes beside each other, if each is wide enough and short.
+fn lay_out_group(blocks: &[Block], group: &ColumnGroup, frame: Frame) -> Option<Vec<BodyLine>> {
+    let columns = &group.columns;
+    let are_adjacent = columns
+        .array_windows()
+        .all(|[one, next]| one.blocks.end == next.blocks.start);
+    if columns.len() > MAX_COLUMNS || !are_adjacent {
+        return None;
+    }
+    let widths = share_width(group, frame.width - COLUMN_GAP * (columns.len() - 1))?;
+    let mut cells = Vec::new();
+    for (column, width) in columns.iter().zip(&widths) {
+        // Each block has a line or more.
+        if column.blocks.len() > MAX_COLUMN_LINES {
+            return None;
+        }
+        let inner = Frame {
+            width: *width,
+            ..frame
+        };
+        let lines = lay_out_blocks(&blocks[column.blocks.clone()], &[], inner);
+        let longest_paragraph = lines
+            .chunk_by(|line, _| line.end != LineEnd::Newline)
+            .map(<[BodyLine]>::len)
+            .max();
+        if lines.len() > MAX_COLUMN_LINES
+            || longest_paragraph? > MAX_PARAGRAPH_LINES
+            || lines.iter().any(|line| line.wide)
+        {
+            return None;
+        }
+        cells.push(lines);
+    }
+    Some(join_columns(&cells, &widths))
+}
+
+/// Divides the width of the screen as on the page; `None` if a column gets too little.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "widths are small"
+)]
+fn share_width(group: &ColumnGroup, width: usize) -> Option<Vec<usize>> {
+    let columns = &group.columns;
+    let total: f32 = columns.iter().map(|column| column.width).sum();
+    // A flex container shares its width evenly among items without a width.
+    let is_even = columns.iter().any(|column| column.width < 1.0);
+    let share = |px: f32| match is_even {
+        true => width / columns.len(),
+        false => (width as f32 * px / total) as usize,
+    };
+    columns
+        .iter()
+        .map(|column| share(column.width).min(*COLUMN_WIDTHS.end()))
+        .map(|width| COLUMN_WIDTHS.contains(&width).then_some(width))
+        .collect()
+}
+
+fn join_columns(cells: &[Vec<BodyLine>], widths: &[usize]) -> Vec<BodyLine> {
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let mut out = vec![BodyLine::default(); height];
+    let mut start = 0;
+    for (lines, width) in cells.iter().zip(widths) {
+        for (line, part) in out.iter_mut().zip(lines) {
+            if part.spans.is_empty() {
+                continue;
+            }
+            let gap = start - spans_width(&line.spans);
+            push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
+            for span in &part.spans {
+                push_span(&mut line.spans, &span.text, span.style);
+            }
+        }
+        start += width + COLUMN_GAP;
+    }
+    out
+}

@@ -1,0 +1,132 @@
+//! Boxes beside each other on wide screens, and lines of prose that are no wider than is readable.
+
+use super::*;
+
+const BILLING: [&str; 3] = ["Billing address", "Ana Example", "1 Long Street"];
+const SHIPPING: [&str; 3] = ["Shipping address", "Bo Example", "2 Short Street"];
+
+/// Two boxes, each made of `open`, its lines and `close`.
+fn boxes(open: &str, close: &str) -> String {
+    let lines = |lines: [&str; 3]| format!("{open}{}{close}", lines.join("<br>"));
+    format!("{}{}", lines(BILLING), lines(SHIPPING))
+}
+
+#[test]
+fn short_boxes_are_beside_each_other_on_wide_screens() {
+    let half = "style='width:50%;float:left'";
+    let pages = [
+        format!(
+            "<table width=600><tr>{}</table>",
+            boxes("<td width=300>", "</td>")
+        ),
+        boxes("<table align=left width=50%><tr><td>", "</table>"),
+        boxes(&format!("<div {half}>"), "</div>"),
+        boxes("<div style='display:inline-block;width:50%'>", "</div>"),
+        format!(
+            "<div style='display:flex'>{}</div>",
+            boxes("<div>", "</div>")
+        ),
+    ];
+    for page in pages {
+        let beside = |width: usize| {
+            let rows = BILLING.iter().zip(SHIPPING);
+            rows.map(|(one, other)| format!("{one:width$}{other}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&page, 120), beside(62), "{page}");
+        assert_eq!(shown(&page, 100), beside(52), "{page}");
+        for width in [40, 80, 99] {
+            let mut lines = shown(&page, width);
+            lines.retain(|line| !line.is_empty());
+            assert_eq!(
+                lines,
+                [BILLING, SHIPPING].concat(),
+                "{width} columns: {page}"
+            );
+        }
+    }
+}
+
+#[test]
+fn boxes_of_prose_or_below_each_other_stay_so() {
+    let prose = "A paragraph of several sentences is prose. It is read alone. ".repeat(5);
+    let cells = format!(
+        "<table width=600><tr><td width=300>{prose}<p>{prose}<td width=300>{prose}<p>{prose}</table>"
+    );
+    let column = format!(
+        "<div style='display:flex;flex-direction:column'>{}</div>",
+        boxes("<div>", "</div>")
+    );
+    let narrow = boxes("<div style='width:10%;float:left'>", "</div>")
+        + "<div style='width:80%;float:left'>Text<br>of it</div>";
+    let quote = format!(
+        "<blockquote><table width=600><tr>{}</table></blockquote>",
+        boxes("<td width=300>", "</td>")
+    );
+    for page in [cells, column, narrow, quote] {
+        let body = super::lay_out_html(&page, 120).text();
+        assert!(
+            body.lines().all(|line| !line.trim().contains("    ")),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn cards_keep_the_columns_of_their_row() {
+    let card = |name: &str| {
+        format!(
+            "<td width=200><img src=x alt={name} height=90><br><b>{name}</b><br><p>What {name} is good for, in some words.</p><a href='https://example.com/{name}'>Read on</a></td>"
+        )
+    };
+    let html = format!(
+        "<table width=600><tr>{}{}{}</table><p>Below</p>",
+        card("One"),
+        card("Two"),
+        card("Three")
+    );
+    let gap = |texts: [&str; 3]| format!("{:41}{:41}{}", texts[0], texts[1], texts[2]);
+    assert_eq!(
+        shown(&html, 120),
+        [
+            gap(["[One]", "[Two]", "[Three]"]),
+            String::new(),
+            gap(["One", "Two", "Three"]),
+            String::new(),
+            gap([
+                "What One is good for, in some words.",
+                "What Two is good for, in some words.",
+                "What Three is good for, in some"
+            ]),
+            gap(["", "", "words."]).trim_end().to_owned(),
+            gap(["Read on", "Read on", ""]).trim_end().to_owned(),
+            gap(["", "", "Read on"]).trim_end().to_owned(),
+            String::new(),
+            "Below".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn prose_width_bounds_text_but_not_tables() {
+    let words = "word ".repeat(60);
+    let cells = "<td>cell of a table".repeat(7);
+    let html = format!(
+        "<p>{words}</p><pre>{}</pre><table><tr>{cells}<tr>{cells}</table>",
+        "x".repeat(110)
+    );
+    let widest = |prose_width: u16| -> Vec<usize> {
+        let options = LayoutOptions {
+            prose_width,
+            ..160.into()
+        };
+        let body = Document::from_html(&html).lay_out(options);
+        let width = |word: &str| {
+            let lines = body.lines.iter().filter(|line| line.text().contains(word));
+            lines.map(|line| line.text().len()).max().unwrap_or(0)
+        };
+        vec![width("word"), width("xxx"), width("cell")]
+    };
+    assert_eq!(widest(90), [89, 110, 117]);
+    assert_eq!(widest(160), [159, 110, 117]);
+}
