@@ -366,6 +366,8 @@ commands! {
         => Model::switch_pane;
     FullReader "full-reader" [PANES "z"] "full" "reader on the whole screen, and back"
         => Model::toggle_full_reader;
+    CycleProseWidth "prose-width" [PANES "w"] "width" "width of prose in emails: 72, 90, 120 columns, or the pane"
+        => Model::cycle_prose_width;
     CycleLayout "arrange-panes" [PANES "P"] "panes" "panes beside, below, one at a time"
         => Model::cycle_layout;
     SmallerList "smaller-list" [PANES "<"] "divider" "smaller list"

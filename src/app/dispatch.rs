@@ -174,6 +174,15 @@ impl Model {
         };
     }
 
+    pub(super) fn cycle_prose_width(&mut self) {
+        let effect = self.reader.cycle_prose_width();
+        self.outbox.extend(effect);
+        match self.reader.prose_width {
+            0 => self.notify("prose is as wide as the pane"),
+            columns => self.notify(format!("prose is at most {columns} columns wide")),
+        }
+    }
+
     pub(super) const fn move_divider(&mut self, by: i16) {
         self.panes.divider_shift = self.panes.divider_shift.saturating_add(by);
     }

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, SearchText};
-use crate::render::{Body, BodyView};
+use crate::render::{Body, BodyView, LayoutOptions};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,12 +132,12 @@ pub enum Effect {
     },
     /// Read one page of statuses again, if one is due.
     RecheckStatuses(RequestId),
-    /// Lay out a body at a width in columns.
+    /// Lay out a body.
     RenderBody {
         request: RequestId,
         email: Arc<Email>,
         view: BodyView,
-        width: u16,
+        options: LayoutOptions,
         /// Mask one-time codes and single-use links.
         masked: bool,
     },

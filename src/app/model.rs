@@ -149,6 +149,8 @@ impl Model {
             model.notice = Some(key_hints(&model.session.keymap, Focus::List, commands));
         }
         model.reader.always_reveals = model.session.reveal;
+        model.reader.prose_width = model.session.prose_width;
+        model.reader.is_linear = model.session.is_linear;
         let filtered = model
             .list
             .set_filter(Filter::parse(&model.session.query, &model.now));

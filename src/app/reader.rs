@@ -14,15 +14,15 @@ use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::{EmailId, SafeText};
 use crate::query::{Query, SearchText};
-use crate::render::{Body, BodyView};
+use crate::render::{Body, BodyView, LayoutOptions};
 use crate::text::secrets;
 
 /// The selection rests for this time before its email is requested, so that a held key costs one
 /// request and not one for each row.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
-/// Longer lines are hard to read, however wide the pane is.
-const MAX_TEXT_COLUMNS: u16 = 100;
+/// The widths of prose that a key steps through, in columns; zero is the width of the pane.
+const PROSE_WIDTHS: [u16; 4] = [72, 90, 120, 0];
 /// Empty columns on both sides of the text.
 pub const MARGIN: u16 = 1;
 
@@ -56,6 +56,10 @@ pub struct Reader {
     pub is_stale: bool,
     /// Whether the profile shows one-time codes and single-use links unmasked.
     pub always_reveals: bool,
+    /// Lines of prose are at most this wide, however wide the pane is; zero is the width of the pane.
+    pub prose_width: u16,
+    /// Whether the lines are printed, to be read aloud: nothing is beside other text.
+    pub is_linear: bool,
     /// Whether those of this email are shown.
     pub reveals_secrets: bool,
     pub scroll: usize,
@@ -232,7 +236,7 @@ impl Reader {
 
     /// Sets the size of the pane; lays out the body again if the width changed.
     pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Option<Effect> {
-        let width = width.saturating_sub(2 * MARGIN).min(MAX_TEXT_COLUMNS);
+        let width = width.saturating_sub(2 * MARGIN);
         if width != self.width {
             self.remember_scroll();
         }
@@ -350,9 +354,35 @@ impl Reader {
             request: self.body.start(),
             email,
             view: self.view,
-            width: self.width,
+            options: self.layout_options(),
             masked: !self.reveals_secrets,
         })
+    }
+
+    fn layout_options(&self) -> LayoutOptions {
+        let prose_width = match self.prose_width {
+            0 => self.width,
+            columns => columns,
+        };
+        LayoutOptions {
+            width: self.width,
+            prose_width,
+            has_columns: !self.is_linear,
+            for_screen: !self.is_linear,
+        }
+    }
+
+    /// Steps to the next preset of the width of prose, and lays out the body again.
+    pub fn cycle_prose_width(&mut self) -> Option<Effect> {
+        let next = PROSE_WIDTHS.iter().find(|width| **width > self.prose_width);
+        self.prose_width = match (self.prose_width, next) {
+            (0, _) => PROSE_WIDTHS[0],
+            (_, next) => next.copied().unwrap_or(0),
+        };
+        // The other emails have other lines now.
+        self.left_at.clear();
+        self.pending_scroll = Some(self.scroll);
+        self.render_body()
     }
 
     fn clamp_scroll(&mut self, row: Option<&EmailRow>) {

@@ -45,6 +45,10 @@ pub struct SessionInfo {
     pub clipboard: ClipboardRoute,
     /// The columns of the list; empty for the default.
     pub columns: Vec<ListColumn>,
+    /// Lines of prose in an email are at most this wide; zero is the width of the pane.
+    pub prose_width: u16,
+    /// Whether the program prints lines, as for screen readers.
+    pub is_linear: bool,
     /// How the terminal reports a change of a watched email.
     pub notify: NotifyRoute,
     /// Whether one-time codes and single-use links are shown unmasked.

@@ -11,6 +11,16 @@ pub struct DesktopSettings {
     pub(crate) notify: NotifySetting,
     /// The columns of the list; empty for the default.
     pub(crate) columns: Vec<ListColumn>,
+    /// Lines of prose in an email are at most this wide; zero is the width of the pane.
+    pub(crate) prose_width: Option<u16>,
+}
+
+impl DesktopSettings {
+    pub(crate) fn prose_width(&self) -> u16 {
+        /// Wider lines of prose are hard to read.
+        const DEFAULT: u16 = 90;
+        self.prose_width.unwrap_or(DEFAULT)
+    }
 }
 
 /// How text reaches the user's clipboard.

@@ -93,7 +93,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP_LEVEL_KEYS: [&str; 10] = [
+const TOP_LEVEL_KEYS: [&str; 11] = [
     "default_profile",
     "profiles",
     "views",
@@ -103,6 +103,7 @@ const TOP_LEVEL_KEYS: [&str; 10] = [
     "accessible",
     "hyperlinks",
     "columns",
+    "prose_width",
     "notify",
 ];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
@@ -294,6 +295,11 @@ impl ConfigReader<'_> {
                     self.file.hyperlinks = self.check(item.span(), value);
                 }
                 "columns" => self.read_columns(item),
+                "prose_width" => {
+                    let width = item.as_integer().and_then(|width| width.try_into().ok());
+                    let width = width.ok_or("prose_width is a number of columns");
+                    self.file.desktop.prose_width = self.check(item.span(), width);
+                }
                 "notify" => {
                     let setting = as_text(item).and_then(NotifySetting::parse);
                     self.file.desktop.notify = self.check(item.span(), setting).unwrap_or_default();

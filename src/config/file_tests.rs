@@ -16,7 +16,7 @@ fn parse(text: &str) -> Result<ConfigFile, String> {
 #[test]
 fn a_whole_file() {
     let file = parse(
-        "default_profile = \"acme\"\nclipboard = \"off\"\nnotify = \"bell\"\ncolumns = [\"from:20\", \"subject\"]\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\nmask = false\n\
+        "default_profile = \"acme\"\nclipboard = \"off\"\nnotify = \"bell\"\nprose_width = 72\ncolumns = [\"from:20\", \"subject\"]\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\nmask = false\n\
          archive = \"memory\"\nkeep = \"26w\"\nbackfill = \"30d\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
     )
     .unwrap();
@@ -30,6 +30,8 @@ fn a_whole_file() {
         .collect();
     assert_eq!(columns, ["from:20", "subject"]);
     assert_eq!(file.desktop.notify, NotifySetting::Bell);
+    assert_eq!(file.desktop.prose_width(), 72);
+    assert_eq!(ConfigFile::default().desktop.prose_width(), 90);
     let acme = &file.profiles["acme"];
     assert!(acme.reveal && !file.profiles["other"].reveal);
     assert_eq!(

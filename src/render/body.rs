@@ -44,6 +44,8 @@ pub struct Body {
     pub(crate) notices: Vec<BodyNotice>,
     /// Whether the email has a code or a single-use link; known only if they are masked.
     pub(crate) has_secrets: bool,
+    /// The unwrapped text, if boxes are beside each other: copying has them below each other.
+    pub(crate) stacked_text: Option<Box<str>>,
 }
 
 /// One line; it may be wider than the screen and is then scrolled sideways.
@@ -56,6 +58,8 @@ pub(crate) struct BodyLine {
     /// The line, or the data table that it belongs to, is wider than the screen.
     pub(crate) wide: bool,
     pub(crate) end: LineEnd,
+    /// Text between this line and the next that is not on the screen.
+    pub(crate) hidden: Option<Box<str>>,
 }
 
 /// What the unwrapped text has where a line ends; copying restores it.
@@ -312,6 +316,9 @@ impl Body {
 
     /// Returns the text as it was before wrapping, for the clipboard and for files.
     pub(crate) fn unwrapped_text(&self) -> String {
+        if let Some(text) = &self.stacked_text {
+            return text.to_string();
+        }
         let mut all = String::new();
         for line in &self.lines {
             for span in line
@@ -321,6 +328,7 @@ impl Body {
             {
                 all.push_str(&span.text);
             }
+            all.push_str(line.hidden.as_deref().unwrap_or_default());
             match line.end {
                 LineEnd::Newline => all.push('\n'),
                 LineEnd::Space => all.push(' '),

@@ -28,8 +28,18 @@ pub struct LayoutOptions {
     pub(crate) prose_width: u16,
     /// Boxes beside each other on the page are so on a wide screen.
     pub(crate) has_columns: bool,
-    /// Very long URLs are cut in the middle.
-    pub(crate) cuts_urls: bool,
+    /// It is for a screen, from which people copy: very long URLs are cut in the middle.
+    pub(crate) for_screen: bool,
+}
+
+impl LayoutOptions {
+    /// Returns these options with all boxes below each other.
+    pub(crate) fn stacked(self) -> Self {
+        Self {
+            has_columns: false,
+            ..self
+        }
+    }
 }
 
 impl From<u16> for LayoutOptions {
@@ -39,7 +49,7 @@ impl From<u16> for LayoutOptions {
             width,
             prose_width: width,
             has_columns: true,
-            cuts_urls: false,
+            for_screen: false,
         }
     }
 }

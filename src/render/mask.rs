@@ -6,7 +6,7 @@ use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::body::{Body, BodyLine, BodyView, LineEnd, Link, LinkFlag};
-use super::document::{Document, LayoutOptions};
+use super::document::LayoutOptions;
 use super::links;
 use crate::mail::Email;
 use crate::text::secrets;
@@ -54,21 +54,16 @@ pub(crate) fn lay_out_masked(
     options: impl Into<LayoutOptions>,
 ) -> Body {
     let options = options.into();
-    let stacked = LayoutOptions {
-        has_columns: false,
-        ..options
+    let mut body = super::lay_out_with(email, view, options, mask_body);
+    // Secrets are found where no line is cut and nothing is beside another text.
+    let whole = LayoutOptions {
+        for_screen: false,
+        ..options.stacked()
     };
-    let document = Document::from_email(email, view);
-    let mut body = document.lay_out(stacked);
-    mask_body(&mut body);
-    if !body.has_secrets && document.has_columns(options) {
-        // With text beside it, a code or URL of two lines would not be found.
-        body = document.lay_out(options);
-    }
     let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
     body.has_secrets = body.has_secrets
         || others.any(|other| {
-            let body = (other != view).then(|| super::lay_out(email, other, stacked));
+            let body = (other != view).then(|| super::lay_out(email, other, whole));
             body.is_some_and(|body| is_secret(&body, &find_secrets(&body)))
         });
     body

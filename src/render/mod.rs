@@ -12,6 +12,7 @@ mod document;
 mod html;
 mod layout;
 mod links;
+mod long_urls;
 mod mask;
 mod notices;
 mod text_part;
@@ -35,7 +36,29 @@ use crate::mail::Email;
 ///
 /// It never panics, but it may take tens of milliseconds: call it off the event loop.
 pub(crate) fn lay_out(email: &Email, view: BodyView, options: impl Into<LayoutOptions>) -> Body {
-    Document::from_email(email, view).lay_out(options)
+    lay_out_with(email, view, options.into(), |_| ())
+}
+
+/// Lays out one view of an email; `mask` masks its secrets and notes whether there are some.
+fn lay_out_with(
+    email: &Email,
+    view: BodyView,
+    options: LayoutOptions,
+    mask: impl FnOnce(&mut Body),
+) -> Body {
+    let document = Document::from_email(email, view);
+    let mut body = document.lay_out(options.stacked());
+    mask(&mut body);
+    // With text beside it, a code or a URL of two lines would not be found and masked.
+    if document.has_columns(options) && !body.has_secrets {
+        let text = body.unwrapped_text();
+        body = document.lay_out(options);
+        body.stacked_text = options.for_screen.then(|| text.into());
+    }
+    if options.for_screen && matches!(view, BodyView::Rendered | BodyView::Text) {
+        long_urls::cut_long_urls(&mut body);
+    }
+    body
 }
 
 /// Lays out html that belongs to no email, as a mail reader's filter does.

@@ -134,6 +134,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         info.notify = NotifyRoute::Bell;
         // Nothing is coloured.
         info.theme_errors.clear();
+        info.is_linear = true;
         io.columns = io.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
         let size = Size::new(io.columns + 2 * MARGIN, SCREEN_HEIGHT);
         let now = ctx.now.to_zoned(ctx.zone.clone());

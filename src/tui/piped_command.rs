@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::app::{Message, PipedCommand};
 use crate::config::remove_key_variables;
-use crate::render;
+use crate::render::{self, LayoutOptions};
 
 /// Runs the command; returns its end as a message.
 pub(super) async fn run(piped: PipedCommand) -> Message {
@@ -22,10 +22,11 @@ pub(super) async fn run(piped: PipedCommand) -> Message {
         width,
         masked,
     } = piped;
+    let options = LayoutOptions::from(width).stacked();
     let body = if masked {
-        render::lay_out_masked(&email, view, width)
+        render::lay_out_masked(&email, view, options)
     } else {
-        render::lay_out(&email, view, width)
+        render::lay_out(&email, view, options)
     };
     let input = body.unwrapped_text();
     // A command that is killed may leave the terminal without echo.

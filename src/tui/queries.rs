@@ -21,7 +21,7 @@ use crate::mail::{Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
-use crate::render::{self, Body, BodyView};
+use crate::render::{self, Body, BodyView, LayoutOptions};
 use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
@@ -421,7 +421,7 @@ struct CacheKey {
     id: EmailId,
     json: Arc<str>,
     view: BodyView,
-    width: u16,
+    options: LayoutOptions,
     masked: bool,
 }
 
@@ -431,14 +431,14 @@ impl RenderCache {
         bodies: &Mutex<Self>,
         email: &Email,
         view: BodyView,
-        width: u16,
+        options: LayoutOptions,
         masked: bool,
     ) -> Arc<Body> {
         let key = CacheKey {
             id: email.summary.id.clone(),
             json: email.json.clone(),
             view,
-            width,
+            options,
             masked,
         };
         let lock = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -446,9 +446,9 @@ impl RenderCache {
             return body;
         }
         let body = Arc::new(if masked {
-            render::lay_out_masked(email, view, width)
+            render::lay_out_masked(email, view, options)
         } else {
-            render::lay_out(email, view, width)
+            render::lay_out(email, view, options)
         });
         lock().insert(key, body.clone());
         body

@@ -324,6 +324,7 @@ impl SessionFactory {
             clipboard: self.desktop.clipboard.route(&self.env),
             notify: self.desktop.notify.route(&self.env),
             columns: self.desktop.columns.clone(),
+            prose_width: self.desktop.prose_width(),
             browser: find_browser(&self.env),
             home: self.env.get("HOME").map(PathBuf::from),
             ..SessionInfo::default()

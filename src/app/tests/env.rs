@@ -182,12 +182,12 @@ impl Mailbox {
                 request,
                 email,
                 view,
-                width,
+                options,
                 masked,
             } => {
                 let body = match &email.html {
-                    Some(_) if *masked => render::lay_out_masked(email, *view, *width),
-                    Some(_) => render::lay_out(email, *view, *width),
+                    Some(_) if *masked => render::lay_out_masked(email, *view, *options),
+                    Some(_) => render::lay_out(email, *view, *options),
                     None => body(email),
                 };
                 Message::BodyRendered(*request, Ok(Arc::new(body)))

@@ -2,7 +2,7 @@
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World};
-use crate::app::{Focus, Message};
+use crate::app::{Effect, Focus, Message};
 use crate::render::BodyView;
 use ratatui::layout::Size;
 
@@ -262,4 +262,27 @@ fn position_of_another_view_is_not_restored() {
         let reader = &world.model.reader;
         assert_eq!((reader.view, reader.scroll), (view, scroll));
     }
+}
+
+#[test]
+fn prose_width_steps_through_presets_and_lays_out_again() {
+    let mut world = World::at_rest(160, 24, Mailbox::of(3));
+    world.press("Enter z").settle();
+    let mut widths = Vec::new();
+    for _ in 0..5 {
+        let last = world.asked.iter().rev().find_map(|effect| match effect {
+            Effect::RenderBody { options, .. } => Some((options.width, options.prose_width)),
+            _ => None,
+        });
+        widths.push(last.unwrap());
+        world.press("w").settle();
+    }
+    assert_eq!(
+        widths,
+        [(158, 158), (158, 72), (158, 90), (158, 120), (158, 158)]
+    );
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("prose is at most 72 columns wide")
+    );
 }

@@ -111,6 +111,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
                 prefix,
                 wide,
                 end: line.end,
+                hidden: None,
             });
         }
     }

@@ -177,6 +177,7 @@ impl LineWrapper<'_> {
             spans: line.spans,
             prefix: line.prefix_bytes,
             end,
+            hidden: None,
         });
     }
 

@@ -238,13 +238,13 @@ impl<S: EmailApi> EffectRunner<S> {
                 request,
                 email,
                 view,
-                width,
+                options,
                 masked,
             } => {
                 let cache = self.render_cache.clone();
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    let body = RenderCache::get_or_render(&cache, &email, view, width, masked);
+                    let body = RenderCache::get_or_render(&cache, &email, view, options, masked);
                     Message::BodyRendered(request, Ok(body))
                 });
             }
