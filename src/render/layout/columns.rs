@@ -112,9 +112,12 @@ fn share_width(group: &ColumnGroup, width: usize) -> Option<Vec<usize>> {
     let total: f32 = columns.iter().map(|column| column.width).sum();
     // A flex container shares its width evenly among items without a width.
     let is_even = columns.iter().any(|column| column.width < 1.0);
-    let share = |px: f32| match is_even {
-        true => width / columns.len(),
-        false => (width as f32 * px / total) as usize,
+    let share = |px: f32| {
+        if is_even {
+            width / columns.len()
+        } else {
+            (width as f32 * px / total) as usize
+        }
     };
     columns
         .iter()
