@@ -62,6 +62,8 @@ fn border_of_a_block_becomes_a_rule() {
     ] {
         assert_eq!(block(style), plain, "{style}");
     }
+    let row = "<table style='border-bottom:1px solid #ccc'><tr><td>Tax<td>$1</table>";
+    assert_eq!(text(&row.repeat(2)), "Tax  $1\nTax  $1\n");
     let cell = |text: &str| format!("<td style='border-bottom:1px solid #ccc'>{text}");
     assert_eq!(
         text(&format!(
