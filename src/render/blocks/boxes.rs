@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::builder::{BlockBuilder, LayoutContext};
+use super::builder::{BlockBuilder, FloatRow, LayoutContext};
 use super::{BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
@@ -15,19 +15,6 @@ const LIST_LEVEL_PX: f32 = 48.0;
 
 /// More boxes are never laid out beside each other.
 const MAX_COLUMNS: usize = 6;
-
-/// Boxes that are side by side on the page, as far as they are laid out.
-#[derive(Debug)]
-pub(super) struct FloatRow {
-    parent: Option<NodeId>,
-    top: f32,
-    bottom: f32,
-    /// Sum of their widths in pixels.
-    width: f32,
-    columns: Vec<Column>,
-    /// The number of their group of columns.
-    group: Option<usize>,
-}
 
 impl BlockBuilder<'_> {
     /// Lays out a box beside the previous one if it fits, else below it.

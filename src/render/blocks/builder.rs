@@ -4,10 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::boxes::FloatRow;
-use super::image::{self, HostRun};
-use super::inline::LineBox;
-use super::{Block, BlockContent, BlockKind, ColumnGroup, LinePrefix, RuleKind};
+use super::inline::{HostRun, LineBox};
+use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
@@ -103,13 +101,12 @@ impl LayoutContext {
 
 impl<'a> BlockBuilder<'a> {
     pub(super) fn new(dom: &'a Dom, styles: &'a [ComputedStyle]) -> Self {
-        let info = ElementInfo::collect(dom, styles);
         Self {
             dom,
             styles,
-            named_targets: image::named_targets(dom, &info.letter_counts),
+            named_targets: HashSet::new(),
             host_run: None,
-            info,
+            info: ElementInfo::collect(dom, styles),
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
             output: BlockContent::default(),
@@ -471,6 +468,19 @@ impl VerticalCursor {
         self.y += height * wraps;
         (top, self.y - (height - last) / 2.0)
     }
+}
+
+/// Boxes that are side by side on the page, as far as they are laid out.
+#[derive(Debug)]
+pub(super) struct FloatRow {
+    pub(super) parent: Option<NodeId>,
+    pub(super) top: f32,
+    pub(super) bottom: f32,
+    /// Sum of their widths in pixels.
+    pub(super) width: f32,
+    pub(super) columns: Vec<Column>,
+    /// The number of their group of columns.
+    pub(super) group: Option<usize>,
 }
 
 /// True if a box shows nothing, however large its content is.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use url::Url;
 
 use super::builder::{BlockBuilder, LayoutContext};
+use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, Display, LEFT, Length, Rgba, TOP};
@@ -20,15 +21,6 @@ const MAX_SEARCHED_NODES: usize = 200;
 
 /// A link with more letters is not a button.
 const MAX_BUTTON_LETTERS: u32 = 60;
-
-/// Links to one host, one after the other, without a text: the first is labelled with the host, the
-/// others with numbers.
-pub(super) struct HostRun {
-    host: String,
-    count: u32,
-    /// The last of them.
-    link: u16,
-}
 
 /// Returns the targets of links that have a text, or an image with a text.
 pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String> {

@@ -219,6 +219,15 @@ impl LineBox {
     }
 }
 
+/// Links to one host, one after the other, without a text: the first is labelled with the host, the
+/// others with numbers.
+pub(super) struct HostRun {
+    pub(super) host: String,
+    pub(super) count: u32,
+    /// The last of them.
+    pub(super) link: u16,
+}
+
 /// True for characters that leave no mark on the page.
 fn is_blank(c: char) -> bool {
     matches!(

@@ -199,6 +199,7 @@ pub(crate) struct BlockContent {
 /// Builds the blocks of a page from its elements and their styles.
 pub(crate) fn build_blocks(dom: &Dom, styles: &[ComputedStyle]) -> BlockContent {
     let mut builder = builder::BlockBuilder::new(dom, styles);
+    builder.named_targets = image::named_targets(dom, &builder.info.letter_counts);
     builder.visit_node(NodeId::ROOT, builder::LayoutContext::root());
     let (mut content, targets) = builder.finish();
     number_links(&mut content, &targets);
