@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::inline::LineBox;
+use super::visibility::{
+    background_inside, find_layered_elements, is_hidden_box, is_indented_away, is_invisible_text,
+};
 use super::{Block, BlockContent, BlockKind, LinePrefix};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
+    BOTTOM, Color, ComputedStyle, Display, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -48,9 +51,10 @@ pub(super) struct LayoutContext {
     /// Content takes up space but is invisible.
     pub(super) hidden: bool,
     pub(super) opacity: f32,
-    pub(super) background: Rgba,
-    /// An image is behind the text, so its colour does not tell whether it is visible.
-    pub(super) over_image: bool,
+    /// The colour behind the text; `None` if it cannot be computed, as for an image.
+    pub(super) background: Option<Rgba>,
+    /// The first line of the block starts outside of the page.
+    pub(super) indented_away: bool,
     /// Width of the containing block in pixels.
     pub(super) available_width: f32,
     pub(super) link: Option<u16>,
@@ -65,8 +69,8 @@ impl LayoutContext {
         Self {
             hidden: false,
             opacity: 1.0,
-            background: Rgba::WHITE,
-            over_image: false,
+            background: Some(Rgba::WHITE),
+            indented_away: false,
             available_width: 800.0,
             link: None,
             button: false,
@@ -77,13 +81,18 @@ impl LayoutContext {
 
     /// Returns the context inside an element of this style.
     pub(super) fn enter(mut self, style: &ComputedStyle) -> Self {
-        self.opacity *= style.opacity;
-        self.hidden |= self.opacity < 0.05;
-        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
-            self.background = colour;
-            self.over_image = false;
+        // There is no box.
+        if style.display == Display::Contents {
+            return self;
         }
-        self.over_image |= style.background_image;
+        if !style.animated {
+            self.opacity *= style.opacity;
+        }
+        self.hidden |= self.opacity < 0.05;
+        self.background = background_inside(self.background, style);
+        if style.display != Display::Inline {
+            self.indented_away = is_indented_away(style, self.available_width);
+        }
         self
     }
 }
@@ -141,8 +150,7 @@ impl<'a> BlockBuilder<'a> {
         if style.font_size <= TINY_FONT_PX || is_closed_details(self.dom, parent) {
             return;
         }
-        let contrasts = style.colour.distance(context.background) > 12 || context.over_image;
-        let invisible = context.hidden || !style.visible || style.colour.alpha < 0.05 || !contrasts;
+        let invisible = is_invisible_text(style, &context);
         let clean = sanitize::sanitize(text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
@@ -173,10 +181,14 @@ impl<'a> BlockBuilder<'a> {
             None if style.monospace => SpanRole::Code,
             None => SpanRole::Text,
         };
-        let Rgba {
-            red, green, blue, ..
-        } = style.colour;
-        let chroma = red.max(green).max(blue) - red.min(green).min(blue);
+        let author_color = match style.colour {
+            Color::Known(Rgba {
+                red, green, blue, ..
+            }) => Some([red, green, blue]),
+            Color::Current | Color::Unknown => None,
+        };
+        let chroma =
+            |[red, green, blue]: &[u8; 3]| red.max(green).max(blue) - red.min(green).min(blue);
         SpanStyle {
             role,
             bold,
@@ -184,13 +196,16 @@ impl<'a> BlockBuilder<'a> {
             underline: style.underline && context.link.is_none(),
             strikethrough: style.line_through,
             link: context.link,
-            author_color: (chroma >= 64 && context.link.is_none()).then_some([red, green, blue]),
+            author_color: author_color
+                .filter(|colour| chroma(colour) >= 64 && context.link.is_none()),
         }
     }
 
     fn visit_element(&mut self, id: NodeId, outer: LayoutContext) {
         let style = &self.styles[id.index()];
-        if style.display == Display::None || is_hidden_box(style, outer.available_width) {
+        if style.display == Display::None
+            || is_hidden_box(style, outer.available_width, self.cursor.y)
+        {
             // An image that is never shown can only be a tracker.
             if self.dom.tag_name(id) == "img" {
                 self.record_tracker(id);
@@ -198,6 +213,9 @@ impl<'a> BlockBuilder<'a> {
             return;
         }
         let mut inner = outer.enter(style);
+        if self.info.is_layered[id.index()] {
+            inner.background = None;
+        }
         match self.dom.tag_name(id) {
             "br" => return self.break_line(outer),
             "img" => return self.layout_image(id, inner),
@@ -313,22 +331,30 @@ impl<'a> BlockBuilder<'a> {
         if !line.occupied {
             return;
         }
-        let strut = if self.dom.quirks { 0.0 } else { context.strut };
-        let (top, bottom) = self
-            .cursor
-            .place_line(&line, strut, context.available_width);
+        let (top, bottom) = self.place_line(&line, context);
         if let Some(paragraph) = line.into_paragraph() {
             self.push_block(top, bottom, BlockKind::Paragraph(paragraph));
         }
     }
 
+    /// Moves below `line`; returns the top of its first letters and the bottom of its last.
+    pub(super) fn place_line(&mut self, line: &LineBox, context: LayoutContext) -> (f32, f32) {
+        let strut = if self.dom.quirks { 0.0 } else { context.strut };
+        self.cursor.place_line(line, strut, context.available_width)
+    }
+
     pub(super) fn push_block(&mut self, top: f32, bottom: f32, kind: BlockKind) {
-        self.output.blocks.push(Block {
+        let block = self.block(top, bottom, kind);
+        self.output.blocks.push(block);
+    }
+
+    pub(super) fn block(&self, top: f32, bottom: f32, kind: BlockKind) -> Block {
+        Block {
             top,
             bottom,
             prefixes: Arc::clone(&self.shared_prefixes),
             kind,
-        });
+        }
     }
 
     fn layout_rule(&mut self, style: &ComputedStyle, context: LayoutContext) {
@@ -346,9 +372,12 @@ impl<'a> BlockBuilder<'a> {
             self.cursor.apply_margins();
             let top = self.cursor.y;
             self.cursor.advance(height);
-            let is_filled = style
-                .background
-                .is_none_or(|colour| colour.distance(context.background) == 0);
+            let differs = |colour: Rgba| {
+                context
+                    .background
+                    .is_none_or(|behind| colour.distance(behind) > 0)
+            };
+            let is_filled = !style.background.visible().is_some_and(differs);
             if style.visible && !context.hidden && is_filled {
                 self.push_block(top, top + height, BlockKind::Rule);
             }
@@ -418,52 +447,14 @@ pub(super) struct FloatRow {
     pub(super) width: f32,
 }
 
-/// True if a box shows nothing, however large its content is.
-fn is_hidden_box(style: &ComputedStyle, available_width: f32) -> bool {
-    let px = |length: Length| match length {
-        Length::Percent(share) if share > 0.0 => None,
-        length => style.px(length, available_width),
-    };
-    let left_or_top_below = |sides: &[Length; 4], limit: f32| {
-        [LEFT, TOP]
-            .iter()
-            .any(|side| px(sides[*side]).is_some_and(|px| px < limit))
-    };
-    let is_inline = matches!(style.display, Display::Inline | Display::Contents);
-    if (style.clipped_or_shrunk && !is_inline)
-        || (style.clipped && style.out_of_flow)
-        || ((style.out_of_flow || style.relatively_positioned)
-            && left_or_top_below(&style.offsets, -400.0))
-        || px(style.text_indent).is_some_and(|px| px < -500.0)
-        || left_or_top_below(&style.margin, -1_000.0)
-    {
-        return true;
-    }
-    let is_table_part = matches!(
-        style.display,
-        Display::Table | Display::Cell | Display::Row | Display::RowGroup
-    );
-    if !style.overflow_clipped || is_inline || is_table_part {
-        return false;
-    }
-    let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
-    let insets = |one: usize, other: usize| {
-        style.padding_and_border(one, available_width)
-            + style.padding_and_border(other, available_width)
-    };
-    let (vertical, horizontal) = (insets(TOP, BOTTOM), insets(RIGHT, LEFT));
-    small(style.height, vertical)
-        || small(style.max_height, vertical)
-        || small(style.width, horizontal)
-        || small(style.max_width, horizontal)
-}
-
 /// Facts about the content of each node, by its index, collected before the walk.
 pub(super) struct ElementInfo {
     /// Number of visible letters and digits.
     pub(super) letter_counts: Vec<u32>,
     /// True if a block is inside, so that the element cannot be part of a line.
     pub(super) contains_block: Vec<bool>,
+    /// True if something out of the flow may be behind its text.
+    pub(super) is_layered: Vec<bool>,
 }
 
 impl ElementInfo {
@@ -505,6 +496,7 @@ impl ElementInfo {
         Self {
             letter_counts,
             contains_block,
+            is_layered: find_layered_elements(dom, styles),
         }
     }
 }

@@ -21,7 +21,11 @@ impl BlockBuilder<'_> {
     /// Adds the alternative text of an image.
     pub(super) fn layout_image(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id.index()];
-        if self.skip_tracking_pixel(id, style) || context.hidden || !style.visible {
+        if self.skip_tracking_pixel(id, style)
+            || context.hidden
+            || context.indented_away
+            || !style.visible
+        {
             return;
         }
         self.record_attachment(id);
@@ -155,6 +159,7 @@ impl BlockBuilder<'_> {
         let is_prominent = |style: &ComputedStyle, background| {
             let filled = style
                 .background
+                .visible()
                 .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(background) > 30)
                 || style.background_image;
             let framed = style.border_visible.iter().all(|on| *on) && style.border_width[0] >= 1.0;
@@ -187,6 +192,7 @@ impl BlockBuilder<'_> {
             .find_map(|id| {
                 self.styles[id.index()]
                     .background
+                    .visible()
                     .filter(|colour| colour.alpha > 0.5)
             })
             .unwrap_or(Rgba::WHITE)

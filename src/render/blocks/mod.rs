@@ -9,6 +9,7 @@ mod builder;
 mod image;
 mod inline;
 mod table;
+mod visibility;
 
 use crate::text::width::DisplayWidth as _;
 use std::collections::HashMap;

@@ -2,7 +2,8 @@
 
 use cssparser::{Parser, Token};
 
-use super::computed::{Declaration, Length, LineHeight, ROOT_FONT_SIZE};
+use super::computed::{Length, LineHeight, ROOT_FONT_SIZE};
+use super::declaration::Declaration;
 use super::values::{ValueError, parse_color, parse_keyword, parse_length, skip_rest, value_error};
 
 /// Parses a property of the four sides: margin, padding or border.
@@ -159,27 +160,36 @@ pub(super) fn is_inset_empty(input: &mut Parser<'_>) -> bool {
     matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
 }
 
-/// Parses `transform`; true for `scale(0)` and for moves far to the left or up.
-pub(super) fn is_transform_hiding(input: &mut Parser<'_>) -> bool {
-    let Ok(name) = input
-        .expect_function()
-        .map(|name| name.to_ascii_lowercase())
-    else {
-        return false;
+/// Parses `transform`: `scale(0)` and moves far to the left or up hide, other moves lay over.
+pub(super) fn parse_transform(
+    input: &mut Parser<'_>,
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let Ok(name) = input.try_parse(|input| {
+        let name = input.expect_function()?.to_ascii_lowercase();
+        Ok::<String, ValueError>(name)
+    }) else {
+        input.expect_ident_matching("none")?;
+        out.push(Declaration::ClippedOrShrunk(false));
+        return Ok(());
     };
     let first = input.parse_nested_block(|inner| {
         let first = parse_length(inner, true);
         skip_rest(inner);
         first
     });
-    match first
+    let moves = name.starts_with("translate") || name.starts_with("matrix");
+    let hides = match first
         .ok()
         .and_then(|length| length.to_px(ROOT_FONT_SIZE, 0.0))
     {
         Some(factor) if name.starts_with("scale") => factor == 0.0,
         Some(px) if name.starts_with("translate") => px < -1_000.0,
         _ => false,
-    }
+    };
+    out.push(Declaration::ClippedOrShrunk(hides));
+    out.extend((moves && !hides).then_some(Declaration::Overlaid));
+    Ok(())
 }
 
 pub(super) fn parse_font_size(
@@ -204,7 +214,8 @@ pub(super) fn parse_font_size(
         return keyword(&word).ok_or_else(value_error);
     }
     match parse_length(input, quirks)? {
-        Length::Auto => Err(value_error()),
+        // A function that is not computed, such as `clamp()`.
+        Length::Auto => Ok(Declaration::FontSize(Length::Px(ROOT_FONT_SIZE))),
         Length::Px(px) if px < 0.0 => Err(value_error()),
         length => Ok(Declaration::FontSize(length)),
     }

@@ -4,6 +4,7 @@ mod findings;
 mod hostile;
 mod parts;
 mod properties;
+mod visibility;
 
 use super::*;
 
