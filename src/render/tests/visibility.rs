@@ -193,3 +193,34 @@ fn text_that_browsers_hide_is_hidden() {
         .collect();
     assert!(leaked.is_empty(), "{leaked:#?}");
 }
+
+#[test]
+fn hidden_boxes_inside_a_word_leave_it_whole() {
+    for style in [
+        "position:absolute;visibility:hidden",
+        "position:absolute;opacity:0",
+        "position:absolute;font-size:0",
+        "position:absolute;left:-9999px",
+        "position:fixed;color:#fff;background:#fff",
+        "float:left;font-size:0",
+        "float:right;visibility:hidden",
+        "display:inline-block;width:0;overflow:hidden",
+        "display:inline-block;font-size:0",
+        "display:inline-block;opacity:0;position:absolute",
+        "display:none",
+    ] {
+        for inner in ["x", "<b>x</b> y", "<div>x</div>"] {
+            let html =
+                format!("<div>C<span style='{style}'>{inner}</span>orreios <b>now</b></div>");
+            assert_eq!(text(&html), "Correios now\n", "{style} {inner}");
+        }
+    }
+    let inline = "<p>C<span style='opacity:0'>x y</span>orreios";
+    assert_eq!(text(inline), "Correios\n");
+    let shown = "<div>One<span style='float:right'>two</span>three</div>";
+    assert_eq!(
+        text(shown),
+        "One\ntwo\nthree\n",
+        "a box that shows something breaks the line"
+    );
+}
