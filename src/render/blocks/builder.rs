@@ -7,8 +7,8 @@ use super::inline::LineBox;
 use super::visibility::{
     background_inside, find_layered_elements, is_hidden_box, is_indented_away, is_invisible_text,
 };
-use super::{Block, BlockContent, BlockKind, LinePrefix};
-use crate::render::body::{SpanRole, SpanStyle};
+use super::{Block, BlockContent, BlockKind, BlockLimit, LinePrefix};
+use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, Color, ComputedStyle, Display, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
@@ -19,8 +19,8 @@ use crate::text::sanitize::{self, TextKind};
 /// Text of this font size or less is invisible.
 const TINY_FONT_PX: f32 = 2.0;
 
-/// Blocks after these are dropped.
-const MAX_BLOCKS: usize = 30_000;
+/// Texts, images and buttons after these are dropped.
+const MAX_PIECES: usize = 50_000;
 
 /// Links after these become plain text.
 const MAX_LINKS: u16 = 20_000;
@@ -41,6 +41,8 @@ pub(super) struct BlockBuilder<'a> {
     /// The last item number of each list.
     pub(super) list_numbers: HashMap<NodeId, i32>,
     pub(super) table_count: u32,
+    /// Number of texts, images and buttons.
+    pub(super) piece_count: usize,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
@@ -112,6 +114,7 @@ impl<'a> BlockBuilder<'a> {
             float_row: None,
             list_numbers: HashMap::new(),
             table_count: 0,
+            piece_count: 0,
             link_targets: Vec::new(),
             link_numbers: HashMap::new(),
         }
@@ -124,8 +127,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     pub(super) fn visit_node(&mut self, id: NodeId, context: LayoutContext) {
-        if self.output.blocks.len() >= MAX_BLOCKS {
-            self.output.truncated = true;
+        if self.is_full() {
             return;
         }
         match &self.dom.node(id).data {
@@ -133,6 +135,18 @@ impl<'a> BlockBuilder<'a> {
             NodeData::Element { .. } => self.visit_element(id, context),
             NodeData::Other => self.visit_children(id, context),
         }
+    }
+
+    /// True if nothing more is laid out; the limit is then recorded.
+    ///
+    /// Each block has a line at least, so more blocks than lines would be cut after the layout.
+    fn is_full(&mut self) -> bool {
+        if self.output.blocks.len() > MAX_LINES {
+            self.output.truncation = Some(BlockLimit::Lines);
+        } else if self.piece_count >= MAX_PIECES {
+            self.output.truncation = Some(BlockLimit::Pieces);
+        }
+        self.output.truncation.is_some()
     }
 
     pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
@@ -155,6 +169,7 @@ impl<'a> BlockBuilder<'a> {
         if !invisible {
             self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
         }
+        self.piece_count += usize::from(!invisible);
         let span_style = self.span_style(style, context);
         if style.white_space == WhiteSpace::Normal {
             self.line
@@ -164,6 +179,9 @@ impl<'a> BlockBuilder<'a> {
         for (number, part) in clean.text.split('\n').enumerate() {
             if number > 0 {
                 self.break_line(context);
+                if self.is_full() {
+                    return;
+                }
             }
             self.line.push_text(part, style, span_style, invisible);
         }

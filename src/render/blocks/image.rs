@@ -47,6 +47,7 @@ impl BlockBuilder<'_> {
         if !is_inline {
             self.end_line(context);
         }
+        self.piece_count += usize::from(!text.is_empty());
         self.line.push_image(&text, style, span_style, height);
         if !is_inline {
             self.end_line(context);
@@ -208,6 +209,7 @@ impl BlockBuilder<'_> {
         let label = self.attribute_text(id, "value");
         if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {
+            self.piece_count += 1;
             let style = &self.styles[id.index()];
             let (text, height) = (format!("[ {label} ]"), style.line_height_px());
             self.line

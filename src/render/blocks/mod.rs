@@ -146,8 +146,16 @@ pub(crate) struct BlockContent {
     pub(crate) attachments: Vec<String>,
     /// Number of characters that were removed from the text.
     pub(crate) sanitized_chars: usize,
-    /// The page has more blocks than the limit.
-    pub(crate) truncated: bool,
+    /// Why the end of the page is left out.
+    pub(crate) truncation: Option<BlockLimit>,
+}
+
+/// A limit on the blocks of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockLimit {
+    Lines,
+    /// Texts, images and buttons.
+    Pieces,
 }
 
 /// Builds the blocks of a page from its elements and their styles.
