@@ -56,8 +56,8 @@ fn clip_paragraphs<'p>(
     paragraphs: impl Iterator<Item = &'p Paragraph> + Clone,
     width: usize,
 ) -> Vec<Cow<'p, Paragraph>> {
-    // No line has more columns than bytes.
-    let mut free_columns = (MAX_LINES + 1) * width;
+    // No line has more columns than bytes, and a break drops one space.
+    let mut free_columns = (MAX_LINES + 1) * (width + 1);
     let bytes: usize = paragraphs
         .clone()
         .flat_map(|paragraph| &paragraph.runs)
