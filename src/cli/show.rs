@@ -18,7 +18,7 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, Email, EmailId};
-use crate::render::{Body, BodyView, ansi, lay_out, lay_out_html, lay_out_masked};
+use crate::render::{Body, BodyView, ansi, decode_html, lay_out, lay_out_html, lay_out_masked};
 use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
@@ -313,7 +313,9 @@ pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandE
             .map_err(|error| Error::cannot("read", ErrorKind::Io, path.display(), &error))?;
     }
     let width = layout_width(args.width, out);
-    let body = lay_out_html(&String::from_utf8_lossy(&html), width);
+    let text = decode_html(&html, args.charset);
+    drop(html);
+    let body = lay_out_html(&text, width);
     write_body(&body, args.links, out)
 }
 

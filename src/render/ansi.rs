@@ -154,7 +154,7 @@ mod tests {
         );
         assert_eq!(
             text,
-            "https://bank.example[1]\n\n[1] https://evil.example/ (link text names another host)\n"
+            "https://bank.example[1] (→ evil.example)\n\n[1] https://evil.example/ (link text names another host)\n"
         );
     }
 

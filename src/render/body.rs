@@ -4,6 +4,9 @@ use crate::text::width::DisplayWidth as _;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+/// Bodies of more lines are cut.
+pub(super) const MAX_LINES: usize = 50_000;
+
 /// One of the four views of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) enum BodyView {

@@ -3,8 +3,7 @@
 //! Both views keep every character. Added line breaks and indentation are marked, so that copying
 //! html gives the source back byte for byte. JSON keeps numbers, key order and strings as received.
 
-use super::body::{Body, BodySpan, LineEnd, SpanRole, push_span};
-use super::layout::MAX_LINES;
+use super::body::{Body, BodySpan, LineEnd, MAX_LINES, SpanRole, push_span};
 use super::layout::wrap::{self, WrapRun};
 use crate::text::sanitize;
 

@@ -1,10 +1,12 @@
 //! `Document`: one view of one email, parsed once and laid out at any width.
 
-use super::blocks::{self, BlockContent};
-use super::body::{Body, BodyLine, BodyNotice, BodyView, NoticeKind, SpanRole, spans_width};
+use super::blocks::{self, BlockContent, BlockLimit};
+use super::body::{
+    Body, BodyLine, BodyNotice, BodyView, MAX_LINES, NoticeKind, SpanRole, spans_width,
+};
 use super::code_view::CodeView;
+use super::layout::Frame;
 use super::layout::wrap::{self, WrapRun};
-use super::layout::{Frame, MAX_LINES};
 use super::text_part::TextPart;
 use super::{catch_panics, css, html, layout, notices};
 use crate::mail::Email;
@@ -53,6 +55,9 @@ impl From<u16> for LayoutOptions {
         }
     }
 }
+
+/// The reason for a cut at [`MAX_LINES`].
+const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
 
 /// One view of one email, parsed and independent of the width.
 ///
@@ -132,8 +137,10 @@ impl Document {
         body.notices.splice(0..0, self.notices.iter().cloned());
         if body.lines.len() > MAX_LINES {
             body.lines.truncate(MAX_LINES);
-            body.notices
-                .push(notices::truncated("it has more than 50 000 lines"));
+            let notice = notices::truncated(TOO_MANY_LINES);
+            if !body.notices.contains(&notice) {
+                body.notices.push(notice);
+            }
         }
         for notice in &body.notices {
             if matches!(notice.kind, NoticeKind::Truncated | NoticeKind::Fallback) {
@@ -235,9 +242,12 @@ fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
         .iter()
         .map(|reason| notices::truncated(reason))
         .collect();
-    if content.truncated {
-        notices.push(notices::truncated("it has too many paragraphs"));
-    }
+    notices.extend(content.truncation.map(|limit| {
+        notices::truncated(match limit {
+            BlockLimit::Lines => TOO_MANY_LINES,
+            BlockLimit::Pieces => "it has too many links, pictures and changes of style",
+        })
+    }));
     notices.extend(notices::trackers(&content.trackers));
     notices.extend(notices::attachments(&content.attachments));
     notices.extend(notices::sanitized(content.sanitized_chars));

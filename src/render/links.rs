@@ -68,6 +68,15 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     }
 }
 
+/// Returns the host of `target` if `text` names another one.
+pub(super) fn disguised_host(text: &str, target: &str) -> Option<String> {
+    let named = host_in_text(text)?;
+    let url = Url::parse(target.get(..MAX_PARSED_BYTES).unwrap_or(target)).ok()?;
+    let is_web = matches!(url.scheme(), "http" | "https");
+    let host = url.host_str().filter(|_| is_web)?;
+    (!is_same_site(&named, host)).then(|| host.to_owned())
+}
+
 /// Returns the warnings about the link from `text` to a web page.
 fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<LinkFlag> {
     let lower = url.as_str().to_ascii_lowercase();

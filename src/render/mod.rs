@@ -24,7 +24,7 @@ pub(crate) use body::{
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::{Document, LayoutOptions};
-pub(crate) use html::{extract_text, without_requests};
+pub(crate) use html::{decode_html, extract_text, without_requests};
 pub(crate) use mask::lay_out_masked;
 
 use std::cell::Cell;

@@ -3,8 +3,9 @@
 use crate::text::width::DisplayWidth as _;
 use linkify::{LinkFinder, LinkKind};
 
-use super::body::{Body, BodyLine, BodySpan, Link, SpanRole, SpanStyle, push_span, spans_width};
-use super::layout::MAX_LINES;
+use super::body::{
+    Body, BodyLine, BodySpan, Link, MAX_LINES, SpanRole, SpanStyle, push_span, spans_width,
+};
 use super::layout::wrap::{self, WrapRun};
 use super::links;
 

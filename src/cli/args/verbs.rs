@@ -166,6 +166,11 @@ pub enum ShowForm {
     Json,
 }
 
+fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
+    encoding_rs::Encoding::for_label(name.as_bytes())
+        .ok_or_else(|| "not a charset of the web, such as latin1 or shift_jis".to_owned())
+}
+
 /// `render`.
 #[derive(Debug, Group)]
 pub struct RenderArgs {
@@ -175,6 +180,9 @@ pub struct RenderArgs {
     /// Number the links and list them at the end
     #[arg(long)]
     pub links: bool,
+    /// Read the html in this charset, not in the one that it declares
+    #[arg(long, value_name = "NAME", value_parser = parse_charset)]
+    pub charset: Option<&'static encoding_rs::Encoding>,
     /// The html file; standard input if there is none, or -
     pub file: Option<PathBuf>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow, LayoutContext};
+use super::visibility::contrasts;
 use super::{BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
@@ -17,6 +18,27 @@ const LIST_LEVEL_PX: f32 = 48.0;
 const MAX_COLUMNS: usize = 6;
 
 impl BlockBuilder<'_> {
+    /// Lays out a box that is not part of the line around it.
+    ///
+    /// A box that shows nothing leaves that line whole, so that its words stay whole.
+    fn layout_apart(&mut self, context: LayoutContext, layout: impl FnOnce(&mut Self)) {
+        if !self.line.occupied {
+            return layout(self);
+        }
+        let line = std::mem::take(&mut self.line);
+        let (cursor, row) = (self.cursor.clone(), self.float_row.clone());
+        let (top, bottom) = self.place_line(&line, context);
+        let first = self.output.blocks.len();
+        layout(self);
+        self.end_line(context);
+        if self.output.blocks.len() == first {
+            (self.line, self.cursor, self.float_row) = (line, cursor, row);
+        } else if let Some(paragraph) = line.into_paragraph() {
+            let block = self.block(top, bottom, BlockKind::Paragraph(paragraph));
+            self.output.blocks.insert(first, block);
+        }
+    }
+
     /// Lays out a box beside the previous one if it fits, else below it.
     pub(super) fn layout_beside(
         &mut self,
@@ -25,7 +47,18 @@ impl BlockBuilder<'_> {
         context: LayoutContext,
         content: fn(&mut Self, NodeId, LayoutContext),
     ) {
-        self.end_line(context);
+        self.layout_apart(context, |builder| {
+            builder.layout_in_row(id, style, context, content);
+        });
+    }
+
+    fn layout_in_row(
+        &mut self,
+        id: NodeId,
+        style: &ComputedStyle,
+        context: LayoutContext,
+        content: fn(&mut Self, NodeId, LayoutContext),
+    ) {
         self.cursor.apply_margins();
         let parent = self.dom.node(id).parent;
         let width = style.used_width(context.available_width, context.available_width);
@@ -113,11 +146,12 @@ impl BlockBuilder<'_> {
         style: &ComputedStyle,
         context: LayoutContext,
     ) {
-        self.end_line(context);
-        let before = self.cursor.clone();
-        self.layout_block(id, style, context, Self::visit_children);
-        self.end_line(context);
-        self.cursor = before;
+        self.layout_apart(context, |builder| {
+            let before = builder.cursor.clone();
+            builder.layout_block(id, style, context, Self::visit_children);
+            builder.end_line(context);
+            builder.cursor = before;
+        });
     }
 
     /// Lays out a block; `content` lays out its children.
@@ -189,11 +223,8 @@ impl BlockBuilder<'_> {
     fn draw_border(&mut self, style: &ComputedStyle, side: usize, context: LayoutContext) {
         let is_line = |side: usize| style.used_border(side) > 0.0;
         let is_framed = is_line(LEFT) && is_line(RIGHT);
-        let colour = style.border_colour[side].unwrap_or(style.colour);
-        let is_visible = style.visible
-            && !context.hidden
-            && colour.alpha >= 0.05
-            && colour.distance(context.background) > 12;
+        let colour = style.border_colour[side].resolve(style.colour);
+        let is_visible = style.visible && !context.hidden && contrasts(colour, &context);
         let has_text_above = matches!(
             self.output.blocks.last(),
             Some(block) if !matches!(block.kind, BlockKind::Rule(_))

@@ -5,10 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::inline::{HostRun, LineBox};
-use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
-use crate::render::body::{SpanRole, SpanStyle};
+use super::visibility::{
+    background_inside, find_layered_elements, is_hidden_box, is_indented_away, is_invisible_text,
+};
+use super::{
+    Block, BlockContent, BlockKind, BlockLimit, Column, ColumnGroup, LinePrefix, RuleKind,
+};
+use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
+    BOTTOM, Color, ComputedStyle, Display, LEFT, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
     is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
@@ -21,8 +26,8 @@ const TINY_FONT_PX: f32 = 2.0;
 /// Links with this much space between them are read apart without a space or a mark.
 const LINK_GAP_PX: f32 = 8.0;
 
-/// Blocks after these are dropped.
-const MAX_BLOCKS: usize = 30_000;
+/// Texts, images and buttons after these are dropped.
+const MAX_PIECES: usize = 50_000;
 
 /// Links after these become plain text.
 const MAX_LINKS: u16 = 20_000;
@@ -46,6 +51,8 @@ pub(super) struct BlockBuilder<'a> {
     /// The targets of links that have a label.
     pub(super) named_targets: HashSet<String>,
     pub(super) host_run: Option<HostRun>,
+    /// Number of texts, images and buttons.
+    pub(super) piece_count: usize,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
@@ -56,9 +63,10 @@ pub(super) struct LayoutContext {
     /// Content takes up space but is invisible.
     pub(super) hidden: bool,
     pub(super) opacity: f32,
-    pub(super) background: Rgba,
-    /// An image is behind the text, so its colour does not tell whether it is visible.
-    pub(super) over_image: bool,
+    /// The colour behind the text; `None` if it cannot be computed, as for an image.
+    pub(super) background: Option<Rgba>,
+    /// The first line of the block starts outside of the page.
+    pub(super) indented_away: bool,
     /// Width of the containing block in pixels.
     pub(super) available_width: f32,
     pub(super) link: Option<u16>,
@@ -75,8 +83,8 @@ impl LayoutContext {
         Self {
             hidden: false,
             opacity: 1.0,
-            background: Rgba::WHITE,
-            over_image: false,
+            background: Some(Rgba::WHITE),
+            indented_away: false,
             available_width: 800.0,
             link: None,
             button: false,
@@ -88,13 +96,18 @@ impl LayoutContext {
 
     /// Returns the context inside an element of this style.
     pub(super) fn enter(mut self, style: &ComputedStyle) -> Self {
-        self.opacity *= style.opacity;
-        self.hidden |= self.opacity < 0.05;
-        if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
-            self.background = colour;
-            self.over_image = false;
+        // There is no box.
+        if style.display == Display::Contents {
+            return self;
         }
-        self.over_image |= style.background_image;
+        if !style.animated {
+            self.opacity *= style.opacity;
+        }
+        self.hidden |= self.opacity < 0.05;
+        self.background = background_inside(self.background, style);
+        if style.display != Display::Inline {
+            self.indented_away = is_indented_away(style, self.available_width);
+        }
         self
     }
 }
@@ -116,6 +129,7 @@ impl<'a> BlockBuilder<'a> {
             float_row: None,
             list_numbers: HashMap::new(),
             table_count: 0,
+            piece_count: 0,
             link_targets: Vec::new(),
             link_numbers: HashMap::new(),
         }
@@ -133,8 +147,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     pub(super) fn visit_node(&mut self, id: NodeId, context: LayoutContext) {
-        if self.output.blocks.len() >= MAX_BLOCKS {
-            self.output.truncated = true;
+        if self.is_full() {
             return;
         }
         match &self.dom.node(id).data {
@@ -142,6 +155,18 @@ impl<'a> BlockBuilder<'a> {
             NodeData::Element { .. } => self.visit_element(id, context),
             NodeData::Other => self.visit_children(id, context),
         }
+    }
+
+    /// True if nothing more is laid out; the limit is then recorded.
+    ///
+    /// Each block has a line at least, so more blocks than lines would be cut after the layout.
+    fn is_full(&mut self) -> bool {
+        if self.output.blocks.len() > MAX_LINES {
+            self.output.truncation = Some(BlockLimit::Lines);
+        } else if self.piece_count >= MAX_PIECES {
+            self.output.truncation = Some(BlockLimit::Pieces);
+        }
+        self.output.truncation.is_some()
     }
 
     pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
@@ -166,12 +191,12 @@ impl<'a> BlockBuilder<'a> {
             }
             return;
         }
-        let contrasts = style.colour.distance(context.background) > 12 || context.over_image;
-        let invisible = context.hidden || !style.visible || style.colour.alpha < 0.05 || !contrasts;
+        let invisible = is_invisible_text(style, &context);
         let clean = sanitize::sanitize(text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
         }
+        self.piece_count += usize::from(!invisible);
         let span_style = self.span_style(style, context);
         if style.white_space == WhiteSpace::Normal {
             self.line
@@ -181,6 +206,9 @@ impl<'a> BlockBuilder<'a> {
         for (number, part) in clean.text.split('\n').enumerate() {
             if number > 0 {
                 self.break_line(context);
+                if self.is_full() {
+                    return;
+                }
             }
             self.line.push_text(part, style, span_style, invisible);
         }
@@ -201,10 +229,14 @@ impl<'a> BlockBuilder<'a> {
             None if style.monospace => SpanRole::Code,
             None => SpanRole::Text,
         };
-        let Rgba {
-            red, green, blue, ..
-        } = style.colour;
-        let chroma = red.max(green).max(blue) - red.min(green).min(blue);
+        let author_color = match style.colour {
+            Color::Known(Rgba {
+                red, green, blue, ..
+            }) => Some([red, green, blue]),
+            Color::Current | Color::Unknown => None,
+        };
+        let chroma =
+            |[red, green, blue]: &[u8; 3]| red.max(green).max(blue) - red.min(green).min(blue);
         SpanStyle {
             role,
             bold,
@@ -212,13 +244,16 @@ impl<'a> BlockBuilder<'a> {
             underline: style.underline && context.link.is_none(),
             strikethrough: style.line_through,
             link: context.link,
-            author_color: (chroma >= 64 && context.link.is_none()).then_some([red, green, blue]),
+            author_color: author_color
+                .filter(|colour| chroma(colour) >= 64 && context.link.is_none()),
         }
     }
 
     fn visit_element(&mut self, id: NodeId, outer: LayoutContext) {
         let style = &self.styles[id.index()];
-        if style.display == Display::None || is_hidden_box(style, outer.available_width) {
+        if style.display == Display::None
+            || is_hidden_box(style, outer.available_width, self.cursor.y)
+        {
             // An image that is never shown can only be a tracker.
             if self.dom.tag_name(id) == "img" {
                 self.record_tracker(id);
@@ -226,6 +261,9 @@ impl<'a> BlockBuilder<'a> {
             return;
         }
         let mut inner = outer.enter(style);
+        if self.info.is_layered[id.index()] {
+            inner.background = None;
+        }
         match self.dom.tag_name(id) {
             "br" => return self.break_line(outer),
             "img" => return self.layout_image(id, inner),
@@ -375,22 +413,30 @@ impl<'a> BlockBuilder<'a> {
         if !line.occupied {
             return;
         }
-        let strut = if self.dom.quirks { 0.0 } else { context.strut };
-        let (top, bottom) = self
-            .cursor
-            .place_line(&line, strut, context.available_width);
+        let (top, bottom) = self.place_line(&line, context);
         if let Some(paragraph) = line.into_paragraph() {
             self.push_block(top, bottom, BlockKind::Paragraph(paragraph));
         }
     }
 
+    /// Moves below `line`; returns the top of its first letters and the bottom of its last.
+    pub(super) fn place_line(&mut self, line: &LineBox, context: LayoutContext) -> (f32, f32) {
+        let strut = if self.dom.quirks { 0.0 } else { context.strut };
+        self.cursor.place_line(line, strut, context.available_width)
+    }
+
     pub(super) fn push_block(&mut self, top: f32, bottom: f32, kind: BlockKind) {
-        self.output.blocks.push(Block {
+        let block = self.block(top, bottom, kind);
+        self.output.blocks.push(block);
+    }
+
+    pub(super) fn block(&self, top: f32, bottom: f32, kind: BlockKind) -> Block {
+        Block {
             top,
             bottom,
             prefixes: Arc::clone(&self.shared_prefixes),
             kind,
-        });
+        }
     }
 
     fn layout_rule(&mut self, style: &ComputedStyle, context: LayoutContext) {
@@ -408,9 +454,12 @@ impl<'a> BlockBuilder<'a> {
             self.cursor.apply_margins();
             let top = self.cursor.y;
             self.cursor.advance(height);
-            let is_filled = style
-                .background
-                .is_none_or(|colour| colour.distance(context.background) == 0);
+            let differs = |colour: Rgba| {
+                context
+                    .background
+                    .is_none_or(|behind| colour.distance(behind) > 0)
+            };
+            let is_filled = !style.background.visible().is_some_and(differs);
             if style.visible && !context.hidden && is_filled {
                 self.push_block(top, top + height, BlockKind::Rule(RuleKind::Element));
             }
@@ -471,7 +520,7 @@ impl VerticalCursor {
 }
 
 /// Boxes that are side by side on the page, as far as they are laid out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct FloatRow {
     pub(super) parent: Option<NodeId>,
     pub(super) top: f32,
@@ -483,46 +532,6 @@ pub(super) struct FloatRow {
     pub(super) group: Option<usize>,
 }
 
-/// True if a box shows nothing, however large its content is.
-fn is_hidden_box(style: &ComputedStyle, available_width: f32) -> bool {
-    let px = |length: Length| match length {
-        Length::Percent(share) if share > 0.0 => None,
-        length => style.px(length, available_width),
-    };
-    let left_or_top_below = |sides: &[Length; 4], limit: f32| {
-        [LEFT, TOP]
-            .iter()
-            .any(|side| px(sides[*side]).is_some_and(|px| px < limit))
-    };
-    let is_inline = matches!(style.display, Display::Inline | Display::Contents);
-    if (style.clipped_or_shrunk && !is_inline)
-        || (style.clipped && style.out_of_flow)
-        || ((style.out_of_flow || style.relatively_positioned)
-            && left_or_top_below(&style.offsets, -400.0))
-        || px(style.text_indent).is_some_and(|px| px < -500.0)
-        || left_or_top_below(&style.margin, -1_000.0)
-    {
-        return true;
-    }
-    let is_table_part = matches!(
-        style.display,
-        Display::Table | Display::Cell | Display::Row | Display::RowGroup
-    );
-    if !style.overflow_clipped || is_inline || is_table_part {
-        return false;
-    }
-    let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
-    let insets = |one: usize, other: usize| {
-        style.padding_and_border(one, available_width)
-            + style.padding_and_border(other, available_width)
-    };
-    let (vertical, horizontal) = (insets(TOP, BOTTOM), insets(RIGHT, LEFT));
-    small(style.height, vertical)
-        || small(style.max_height, vertical)
-        || small(style.width, horizontal)
-        || small(style.max_width, horizontal)
-}
-
 /// Facts about the content of each node, by its index, collected before the walk.
 pub(super) struct ElementInfo {
     /// Number of visible letters and digits.
@@ -531,6 +540,8 @@ pub(super) struct ElementInfo {
     pub(super) contains_block: Vec<bool>,
     /// The font size of most letters, in pixels.
     usual_font_px: f32,
+    /// True if something out of the flow may be behind its text.
+    pub(super) is_layered: Vec<bool>,
 }
 
 impl ElementInfo {
@@ -582,6 +593,7 @@ impl ElementInfo {
                 .into_iter()
                 .max_by_key(|(size, count)| (*count, *size))
                 .map_or(ROOT_FONT_SIZE, |(size, _)| f32::from_bits(size)),
+            is_layered: find_layered_elements(dom, styles),
         }
     }
 }

@@ -47,7 +47,11 @@ impl BlockBuilder<'_> {
     /// Adds the alternative text of an image.
     pub(super) fn layout_image(&mut self, id: NodeId, context: LayoutContext) {
         let style = &self.styles[id.index()];
-        if self.skip_tracking_pixel(id, style) || context.hidden || !style.visible {
+        if self.skip_tracking_pixel(id, style)
+            || context.hidden
+            || context.indented_away
+            || !style.visible
+        {
             return;
         }
         self.record_attachment(id);
@@ -69,6 +73,7 @@ impl BlockBuilder<'_> {
         if !is_inline {
             self.end_line(context);
         }
+        self.piece_count += usize::from(!text.is_empty());
         self.line.push_image(&text, style, span_style, height);
         if !is_inline {
             self.end_line(context);
@@ -221,6 +226,7 @@ impl BlockBuilder<'_> {
         let is_prominent = |style: &ComputedStyle, background| {
             let filled = style
                 .background
+                .visible()
                 .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(background) > 30)
                 || style.background_image;
             let framed = style.border_visible.iter().all(|on| *on) && style.border_width[0] >= 1.0;
@@ -253,6 +259,7 @@ impl BlockBuilder<'_> {
             .find_map(|id| {
                 self.styles[id.index()]
                     .background
+                    .visible()
                     .filter(|colour| colour.alpha > 0.5)
             })
             .unwrap_or(Rgba::WHITE)
@@ -268,6 +275,7 @@ impl BlockBuilder<'_> {
         let label = self.attribute_text(id, "value");
         if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {
+            self.piece_count += 1;
             let style = &self.styles[id.index()];
             let (text, height) = (format!("[ {label} ]"), style.line_height_px());
             self.line

@@ -28,7 +28,7 @@ pub(super) struct LineBox {
 }
 
 impl LineBox {
-    /// Adds sanitized text; invisible text takes up space but is not shown.
+    /// Adds sanitized text; invisible text takes up room on the page, but does not split a word.
     pub(super) fn push_text(
         &mut self,
         text: &str,
@@ -44,6 +44,13 @@ impl LineBox {
         let mut capital = true;
         let mut out = String::new();
         for c in text.chars() {
+            if invisible {
+                if !c.is_ascii_whitespace() {
+                    self.extend_height(style);
+                }
+                self.width_px += style.font_size * char_width(c, style);
+                continue;
+            }
             if matches!(c, ' ' | '\n' | '\t' | '\r') && !preformatted {
                 self.pending_space = true;
                 capital = true;
@@ -68,16 +75,14 @@ impl LineBox {
                 TextTransform::Capitalize | TextTransform::None => out.push(c),
             }
             capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
-            if !is_blank(c) && !invisible {
+            if !is_blank(c) {
                 self.has_text = true;
                 let height = style.glyph_height();
                 let first = self.glyph_heights.map_or(height, |(first, _)| first);
                 self.glyph_heights = Some((first, height));
             }
         }
-        if !invisible {
-            push_span(&mut self.runs, &out, span_style);
-        }
+        push_span(&mut self.runs, &out, span_style);
     }
 
     /// Adds an image, which is `height` pixels high, by its alternative text.

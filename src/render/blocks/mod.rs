@@ -9,6 +9,7 @@ mod builder;
 mod image;
 mod inline;
 mod table;
+mod visibility;
 
 use crate::text::width::DisplayWidth as _;
 use std::collections::HashMap;
@@ -192,8 +193,16 @@ pub(crate) struct BlockContent {
     pub(crate) attachments: Vec<String>,
     /// Number of characters that were removed from the text.
     pub(crate) sanitized_chars: usize,
-    /// The page has more blocks than the limit.
-    pub(crate) truncated: bool,
+    /// Why the end of the page is left out.
+    pub(crate) truncation: Option<BlockLimit>,
+}
+
+/// A limit on the blocks of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockLimit {
+    Lines,
+    /// Texts, images and buttons.
+    Pieces,
 }
 
 /// Builds the blocks of a page from its elements and their styles.
@@ -202,8 +211,35 @@ pub(crate) fn build_blocks(dom: &Dom, styles: &[ComputedStyle]) -> BlockContent 
     builder.named_targets = image::named_targets(dom, &builder.info.letter_counts);
     builder.visit_node(NodeId::ROOT, builder::LayoutContext::root());
     let (mut content, targets) = builder.finish();
+    mark_disguised_links(&mut content, &targets);
     number_links(&mut content, &targets);
     content
+}
+
+/// Adds the real host to each link whose text names another one.
+fn mark_disguised_links(content: &mut BlockContent, targets: &[String]) {
+    for paragraph in content.blocks.iter_mut().flat_map(Block::paragraphs_mut) {
+        let mut marks = Vec::new();
+        let mut start = 0;
+        for runs in paragraph
+            .runs
+            .chunk_by(|one, other| one.style.link == other.style.link)
+        {
+            start += runs.len();
+            if let Some(link) = runs[0].style.link {
+                let text: String = runs.iter().map(|run| &*run.text).collect();
+                let host = links::disguised_host(&text, &targets[usize::from(link)]);
+                marks.extend(host.map(|host| (start, host)));
+            }
+        }
+        for (index, host) in marks.into_iter().rev() {
+            let mark = BodySpan {
+                text: format!(" (→\u{a0}{host})"),
+                style: SpanRole::Notice.into(),
+            };
+            paragraph.runs.insert(index, mark);
+        }
+    }
 }
 
 /// Numbers links in reading order, each target once, named by the first text that links to it.

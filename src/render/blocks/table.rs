@@ -3,7 +3,9 @@
 use super::builder::{BlockBuilder, LayoutContext};
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
-use crate::render::css::{BOTTOM, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign};
+use crate::render::css::{
+    BOTTOM, Color, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign,
+};
 use crate::render::html::{NodeData, NodeId};
 
 /// A cell up to this width can be a label beside a text.
@@ -40,11 +42,26 @@ impl BlockBuilder<'_> {
     pub(super) fn layout_table(&mut self, id: NodeId, context: LayoutContext) {
         self.table_count += 1;
         let number = self.table_count;
-        self.layout_rows(id, number, &mut Vec::new(), context);
+        let mut inner = context;
+        if self.has_column_background(id) {
+            inner.background = None;
+        }
+        self.layout_rows(id, number, &mut Vec::new(), inner);
         let style = &self.styles[id.index()];
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
         }
+    }
+
+    /// True if a column, of which cells do not inherit, has a background.
+    fn has_column_background(&self, table: NodeId) -> bool {
+        let groups = self
+            .dom
+            .children(table)
+            .filter(|child| matches!(self.dom.tag_name(*child), "col" | "colgroup"));
+        let mut columns =
+            groups.flat_map(|group| std::iter::once(group).chain(self.dom.children(group)));
+        columns.any(|column| self.styles[column.index()].background != Color::TRANSPARENT)
     }
 
     /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still covers.
@@ -60,7 +77,8 @@ impl BlockBuilder<'_> {
             let is_element = matches!(tree.node(child).data, NodeData::Element { .. });
             match self.styles[child.index()].display {
                 Display::RowGroup if is_element => {
-                    self.layout_rows(child, table, rowspans_left, context);
+                    let inner = context.enter(&self.styles[child.index()]);
+                    self.layout_rows(child, table, rowspans_left, inner);
                 }
                 // The rows of a group that is a block are a table of their own, in the same place.
                 Display::Block if matches!(tree.tag_name(child), "thead" | "tbody" | "tfoot") => {

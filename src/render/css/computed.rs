@@ -4,6 +4,8 @@
 //! size serves where no element is known yet. [`super::property`] parses declarations, and
 //! [`super`] applies them in the order of the cascade.
 
+use super::declaration::{CssWide, CssWideProperty, Declaration};
+
 /// A length as written; fonts and the containing block turn it into pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) enum Length {
@@ -69,10 +71,56 @@ impl Rgba {
         }
     }
 
+    /// Returns what shows if this colour lies over `behind`.
+    pub(crate) fn over(self, behind: Self) -> Self {
+        let mix = |front: u8, back: u8| {
+            let share = f32::from(front) * self.alpha + f32::from(back) * (1.0 - self.alpha);
+            cssparser::color::clamp_floor_256_f32(share)
+        };
+        Self::opaque(
+            mix(self.red, behind.red),
+            mix(self.green, behind.green),
+            mix(self.blue, behind.blue),
+        )
+    }
+
     /// Returns the sum of the differences of the three channels.
     pub(crate) fn distance(self, other: Self) -> u16 {
         let part = |a: u8, b: u8| u16::from(a.abs_diff(b));
         part(self.red, other.red) + part(self.green, other.green) + part(self.blue, other.blue)
+    }
+}
+
+/// A colour as written, as far as it can be computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Color {
+    Known(Rgba),
+    /// The text colour of the element; computed styles have it as `text_fill` only.
+    Current,
+    /// A browser knows it, we do not.
+    Unknown,
+}
+
+impl Color {
+    pub(crate) const TRANSPARENT: Self = Self::Known(Rgba {
+        alpha: 0.0,
+        ..Rgba::BLACK
+    });
+
+    /// Returns the colour, unless it is transparent or cannot be computed.
+    pub(crate) fn visible(self) -> Option<Rgba> {
+        match self {
+            Self::Known(colour) => Some(colour).filter(|colour| colour.alpha > 0.0),
+            Self::Current | Self::Unknown => None,
+        }
+    }
+
+    /// Replaces `currentColor` by `current`.
+    pub(crate) fn resolve(self, current: Self) -> Self {
+        match self {
+            Self::Current => current,
+            other => other,
+        }
     }
 }
 
@@ -180,7 +228,14 @@ macro_rules! computed_style {
 computed_style! {
     inherited {
         visible: bool = true,
-        colour: Rgba = Rgba::BLACK,
+        colour: Color = Color::Known(Rgba::BLACK),
+        /// Replaces the text colour inside letters.
+        text_fill: Color = Color::Current,
+        /// Shadow or stroke of letters.
+        text_outline: Color = Color::TRANSPARENT,
+        /// Text colour of the body, which tables get in quirks mode.
+        body_colour: Color = Color::Known(Rgba::BLACK),
+        link_colour: Color = Color::Known(Rgba::opaque(0, 0, 238)),
         /// In pixels.
         font_size: f32 = ROOT_FONT_SIZE,
         /// Font size of the document, in pixels.
@@ -209,14 +264,15 @@ computed_style! {
     reset {
         display: Display = Display::Inline,
         opacity: f32 = 1.0,
-        background: Option<Rgba> = None,
+        background: Color = Color::TRANSPARENT,
         background_image: bool = false,
+        /// Something other than the background may be behind its text: it is moved or has a shadow inside.
+        overlaid: bool = false,
         margin: Sides<Length> = [Length::ZERO; 4],
         padding: Sides<Length> = [Length::ZERO; 4],
         border_width: Sides<f32> = [3.0; 4],
         border_visible: Sides<bool> = [false; 4],
-        /// `None` is the colour of the text.
-        border_colour: Sides<Option<Rgba>> = [None; 4],
+        border_colour: Sides<Color> = [Color::Current; 4],
         width: Length = Length::Auto,
         max_width: Length = Length::Auto,
         height: Length = Length::Auto,
@@ -230,6 +286,8 @@ computed_style! {
         offsets: Sides<Length> = [Length::Auto; 4],
         /// `clip` leaves nothing; it applies to absolutely positioned elements only.
         clipped: bool = false,
+        /// An animation may show what is transparent or shrunk.
+        animated: bool = false,
         /// `clip-path` or `transform` leaves nothing.
         clipped_or_shrunk: bool = false,
         floated: bool = false,
@@ -246,6 +304,28 @@ impl ComputedStyle {
         } else {
             0.0
         }
+    }
+
+    /// Replaces `currentColor` by the text colour, which must be final.
+    pub(super) fn resolve_colours(&mut self) {
+        self.background = self.background.resolve(self.colour);
+        self.text_outline = self.text_outline.resolve(self.colour);
+    }
+
+    /// Returns the colour inside its letters.
+    pub(crate) fn text_colour(&self) -> Color {
+        self.text_fill.resolve(self.colour)
+    }
+
+    /// True if it may be painted over something other than its parent's background.
+    pub(crate) fn is_moved(&self) -> bool {
+        let is_set = |length: &Length| !matches!(length, Length::Auto | Length::Px(0.0));
+        let pulls =
+            |length: &Length| matches!(length, Length::Px(px) | Length::Em(px) if *px <= -4.0);
+        self.overlaid
+            || self.out_of_flow
+            || (self.relatively_positioned && self.offsets.iter().any(is_set))
+            || self.margin.iter().any(pulls)
     }
 
     /// Converts one of its lengths to pixels; `None` for auto.
@@ -300,7 +380,7 @@ impl ComputedStyle {
     /// Applies a declaration; relative values refer to `parent`.
     ///
     /// `compute_styles` applies font sizes first, because `em` lengths refer to them.
-    pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self) {
+    pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self, user_agent: &Self) {
         // Only here is the font size of the root known.
         let absolute = |length: Length| match length {
             Length::Rem(rem) => Length::Px(rem * parent.root_font_size),
@@ -310,9 +390,12 @@ impl ComputedStyle {
             Declaration::Display(display) => self.display = display,
             Declaration::Visibility(visible) => self.visible = visible,
             Declaration::Opacity(opacity) => self.opacity = opacity,
-            Declaration::Color(colour) => self.colour = colour,
+            Declaration::Color(colour) => self.colour = colour.resolve(parent.colour),
+            Declaration::TextFill(colour) => self.text_fill = colour,
+            Declaration::TextOutline(colour) => self.text_outline = colour,
             Declaration::BackgroundColor(colour) => self.background = colour,
             Declaration::BackgroundImage(image) => self.background_image = image,
+            Declaration::Overlaid => self.overlaid = true,
             Declaration::FontSize(Length::Percent(share)) => {
                 self.font_size = parent.font_size * share;
             }
@@ -374,22 +457,47 @@ impl ComputedStyle {
             Declaration::Offset(side, length) => self.offsets[side] = absolute(length),
             Declaration::Clip(clipped) => self.clipped = clipped,
             Declaration::ClippedOrShrunk(gone) => self.clipped_or_shrunk = gone,
+            Declaration::Animated(animated) => self.animated = animated,
             Declaration::Float(floats) => self.floated = floats,
             Declaration::FlexColumn(column) => self.flex_column = column,
             Declaration::VerticalAlign(vertical) => self.vertical_align = vertical,
             Declaration::BorderSpacing(spacing) => self.border_spacing = spacing,
             Declaration::BorderCollapse(collapse) => self.border_collapse = collapse,
-            Declaration::CssWide(property, origin) => self.apply_css_wide(property, origin, parent),
+            Declaration::CssWide(property, keyword) => {
+                let from = match keyword {
+                    CssWide::Inherit => *parent,
+                    CssWide::Initial => Self::default(),
+                    CssWide::Unset => parent.inherited(),
+                    CssWide::Revert => *user_agent,
+                };
+                self.copy_property(property, &from);
+            }
         }
     }
 
-    fn apply_css_wide(&mut self, property: CssWideProperty, origin: CssWide, parent: &Self) {
-        let initial = Self::default();
-        let from = match origin {
-            CssWide::Inherit => parent,
-            CssWide::Initial => &initial,
-        };
+    fn copy_property(&mut self, property: CssWideProperty, from: &Self) {
         match property {
+            // `all` sets the font size by a declaration of its own.
+            CssWideProperty::All => {
+                *self = Self {
+                    font_size: self.font_size,
+                    ..*from
+                };
+            }
+            CssWideProperty::Display => self.display = from.display,
+            CssWideProperty::Visibility => self.visible = from.visible,
+            CssWideProperty::Opacity => self.opacity = from.opacity,
+            CssWideProperty::Width => self.width = from.width,
+            CssWideProperty::MaxWidth => self.max_width = from.max_width,
+            CssWideProperty::Height => self.height = from.height,
+            CssWideProperty::MinHeight => self.min_height = from.min_height,
+            CssWideProperty::MaxHeight => self.max_height = from.max_height,
+            CssWideProperty::Overflow => self.overflow_clipped = from.overflow_clipped,
+            CssWideProperty::Position => {
+                self.out_of_flow = from.out_of_flow;
+                self.relatively_positioned = from.relatively_positioned;
+            }
+            CssWideProperty::TextIndent => self.text_indent = from.text_indent,
             CssWideProperty::Color => self.colour = from.colour,
             CssWideProperty::Background => {
                 (self.background, self.background_image) = (from.background, from.background_image);
@@ -403,116 +511,4 @@ impl ComputedStyle {
             CssWideProperty::TextTransform => self.text_transform = from.text_transform,
         }
     }
-}
-
-/// A CSS declaration: a property with its value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Declaration {
-    Display(Display),
-    Visibility(bool),
-    Opacity(f32),
-    Color(Rgba),
-    BackgroundColor(Option<Rgba>),
-    BackgroundImage(bool),
-    FontSize(Length),
-    /// Times the parent's font size.
-    FontSizeFactor(f32),
-    FontWeight(u16),
-    /// `bolder` or, if false, `lighter`.
-    RelativeFontWeight(bool),
-    Italic(bool),
-    Monospace(bool),
-    LineHeight(LineHeight),
-    LineHeightLength(Length),
-    TextDecoration {
-        underline: bool,
-        line_through: bool,
-    },
-    TextTransform(TextTransform),
-    TextAlign(TextAlign),
-    Rtl(bool),
-    WhiteSpace(WhiteSpace),
-    ListStyle(ListStyle),
-    TextIndent(Length),
-    Margin(usize, Length),
-    Padding(usize, Length),
-    BorderWidth(usize, f32),
-    BorderVisible(usize, bool),
-    BorderColor(usize, Option<Rgba>),
-    Width(Length),
-    MaxWidth(Length),
-    Height(Length),
-    MinHeight(Length),
-    MaxHeight(Length),
-    OverflowClipped(bool),
-    Position {
-        absolute: bool,
-        relative: bool,
-    },
-    Offset(usize, Length),
-    Clip(bool),
-    ClippedOrShrunk(bool),
-    Float(bool),
-    FlexColumn(bool),
-    VerticalAlign(VerticalAlign),
-    BorderSpacing(f32),
-    BorderCollapse(bool),
-    /// `inherit` or `initial`, for the properties where emails use them.
-    CssWide(CssWideProperty, CssWide),
-}
-
-impl Declaration {
-    /// Returns what it declares; of several declarations with one key the last wins.
-    fn key(&self) -> (std::mem::Discriminant<Self>, usize) {
-        let part = match self {
-            Self::Margin(side, _)
-            | Self::Padding(side, _)
-            | Self::BorderWidth(side, _)
-            | Self::BorderVisible(side, _)
-            | Self::BorderColor(side, _)
-            | Self::Offset(side, _) => *side,
-            Self::CssWide(property, _) => *property as usize,
-            _ => 0,
-        };
-        (std::mem::discriminant(self), part)
-    }
-
-    /// True if it sets the font size, to which other lengths refer.
-    pub(super) const fn is_font_size(&self) -> bool {
-        matches!(
-            self,
-            Self::FontSize(_)
-                | Self::FontSizeFactor(_)
-                | Self::CssWide(CssWideProperty::FontSize, _)
-        )
-    }
-}
-
-/// Removes declarations that a later one overrides.
-pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
-    let mut seen = std::collections::HashSet::new();
-    declarations.reverse();
-    declarations.retain(|declaration| seen.insert(declaration.key()));
-    declarations.reverse();
-}
-
-/// A property for which CSS-wide keywords are supported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CssWideProperty {
-    Color,
-    Background,
-    FontSize,
-    FontWeight,
-    FontStyle,
-    LineHeight,
-    TextAlign,
-    TextDecoration,
-    TextTransform,
-}
-
-/// A CSS-wide keyword.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CssWide {
-    Inherit,
-    Initial,
 }

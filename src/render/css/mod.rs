@@ -4,12 +4,14 @@
 //! steps through the tree are our own.
 
 mod computed;
+mod declaration;
 mod property;
 mod selector;
 mod shorthand;
 mod stylesheet;
 mod user_agent;
 mod values;
+mod variables;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -22,12 +24,13 @@ use selectors::matching::matches_selector;
 use selectors::parser::{Component, Selector};
 
 use self::selector::{ElementRef, SelectorTypes};
-use self::stylesheet::Rule;
-use super::html::{Dom, NodeData};
+use self::stylesheet::{DeclarationBlock, Rule};
+use self::variables::Variables;
+use super::html::{Dom, NodeData, NodeId};
 
 pub(crate) use computed::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE, Rgba, TOP,
-    TextAlign, TextTransform, VerticalAlign, WhiteSpace,
+    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE, Rgba,
+    TOP, TextAlign, TextTransform, VerticalAlign, WhiteSpace,
 };
 pub(crate) use user_agent::is_closed_details;
 
@@ -59,7 +62,8 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
             .node(id)
             .parent
             .map_or_else(ComputedStyle::default, |parent| styles[parent.index()]);
-        let mut style = user_agent::user_agent_style(dom, id, &parent);
+        let user_agent = user_agent::user_agent_style(dom, id, &parent);
+        let mut style = user_agent;
         found.clear();
         sheets.matching_rules(
             ElementRef {
@@ -71,10 +75,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
             &mut caches,
             &mut found,
         );
-        let inline = dom
-            .attribute(id, "style")
-            .filter(|css| css.len() <= MAX_STYLE_ATTRIBUTE)
-            .map(|css| stylesheet::parse_style_attribute(css, dom.quirks));
+        let inline = parse_style_attribute(dom, id, &sheets.variables);
         let rules = found
             .iter()
             .map(|(_, rule)| &sheets.rules[*rule].declarations);
@@ -92,7 +93,11 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
             declared
                 .clone()
                 .filter(|declared| declared.is_font_size() == font)
-                .for_each(|declared| style.apply(declared, &parent));
+                .for_each(|declared| style.apply(declared, &parent, &user_agent));
+        }
+        style.resolve_colours();
+        if user_agent::is_closed_content(dom, id) {
+            style.display = Display::None;
         }
         if (style.floated || style.out_of_flow)
             && matches!(style.display, Display::Inline | Display::InlineBlock)
@@ -102,12 +107,20 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
         if parent.display == Display::Flex && style.display == Display::Inline {
             style.display = Display::InlineBlock;
         }
-        if dom.tag_name(id) == "html" {
-            style.root_font_size = style.font_size;
+        match dom.tag_name(id) {
+            "html" => style.root_font_size = style.font_size,
+            "body" => style.body_colour = style.colour,
+            _ => {}
         }
         styles[id.index()] = style;
     }
     styles
+}
+
+fn parse_style_attribute(dom: &Dom, id: NodeId, variables: &Variables) -> Option<DeclarationBlock> {
+    let css = dom.attribute(id, "style")?;
+    (css.len() <= MAX_STYLE_ATTRIBUTE)
+        .then(|| stylesheet::parse_style_attribute(css, dom.quirks, variables))
 }
 
 /// The rules, indexed by an id, a class or a tag that the element must have.
@@ -118,6 +131,7 @@ struct RuleIndex {
     by_class: HashMap<String, Vec<IndexedSelector>>,
     by_tag: HashMap<String, Vec<IndexedSelector>>,
     universal: Vec<IndexedSelector>,
+    variables: Variables,
     quirks: bool,
 }
 
@@ -134,14 +148,50 @@ fn selector_cost(selector: &Selector<SelectorTypes>) -> u64 {
         Component::Negation(list) | Component::Is(list) | Component::Where(list) => {
             list.slice().iter().map(selector_cost).sum()
         }
+        Component::Has(list) => list.iter().map(|one| selector_cost(&one.selector)).sum(),
         _ => 1,
     };
     selector.iter_raw_match_order().map(inner).sum()
 }
 
+/// Parses style sheets: twice, if there are custom properties, to know their values at each use.
+fn parse_stylesheets(dom: &Dom, texts: &[String]) -> (Vec<Rule>, Variables) {
+    let parse_all = |variables: &Variables| {
+        let mut rules = Vec::new();
+        for css in texts {
+            stylesheet::parse_stylesheet(css, dom.quirks, variables, &mut rules);
+        }
+        rules
+    };
+    let mut variables = Variables::default();
+    let mut rules = parse_all(&variables);
+    let mut is_any = false;
+    for rule in &mut rules {
+        let custom = std::mem::take(&mut rule.declarations.custom);
+        if !custom.is_empty() {
+            is_any = true;
+            variables.declare(custom, rule.is_on_root());
+        }
+    }
+    for id in dom.nodes() {
+        let css = dom.attribute(id, "style").unwrap_or_default();
+        if css.contains("--")
+            && let Some(block) = parse_style_attribute(dom, id, &Variables::default())
+        {
+            is_any |= !block.custom.is_empty();
+            let is_on_root = matches!(dom.tag_name(id), "html" | "body");
+            variables.declare(block.custom, is_on_root);
+        }
+    }
+    if is_any {
+        rules = parse_all(&variables);
+    }
+    (rules, variables)
+}
+
 impl RuleIndex {
     fn from_dom(dom: &Dom) -> Self {
-        let mut rules = Vec::new();
+        let mut texts = Vec::new();
         let mut free_bytes = MAX_CSS_BYTES;
         for id in dom.nodes() {
             if dom.tag_name(id) == "style"
@@ -154,11 +204,13 @@ impl RuleIndex {
                     break;
                 }
                 free_bytes -= css.len();
-                stylesheet::parse_stylesheet(&css, dom.quirks, &mut rules);
+                texts.push(css);
             }
         }
+        let (rules, variables) = parse_stylesheets(dom, &texts);
         let mut sheets = Self {
             quirks: dom.quirks,
+            variables,
             ..Self::default()
         };
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {

@@ -3,17 +3,30 @@
 use cssparser::{Parser, Token};
 
 use super::computed::{
-    BOTTOM, CssWide, CssWideProperty, Declaration, Display, LEFT, ListStyle, RIGHT, TOP,
-    TextTransform, WhiteSpace,
+    BOTTOM, Color, Display, LEFT, ListStyle, RIGHT, TOP, TextTransform, WhiteSpace,
 };
+use super::declaration::{CssWide, CssWideProperty, Declaration};
 use super::shorthand::{
-    is_clip_empty, is_inset_empty, is_transform_hiding, parse_box_sides, parse_font,
-    parse_font_size, parse_font_weight, parse_is_monospace, parse_line_height,
+    is_clip_empty, is_inset_empty, parse_box_sides, parse_font, parse_font_size, parse_font_weight,
+    parse_is_monospace, parse_line_height, parse_transform,
 };
 use super::values::{
     ValueError, parse_color, parse_keyword, parse_length, skip_block, text_align_from_keyword,
     value_error, vertical_align_from_keyword,
 };
+use super::variables::SubstitutionError;
+
+/// Properties with one value: with more a browser ignores them. Others may have values that the
+/// layout does not need.
+const SINGLE_VALUES: &[&str] = &[
+    "display",
+    "visibility",
+    "opacity",
+    "color",
+    "background-color",
+    "font-size",
+    "position",
+];
 
 /// Parses the value of property `name` and adds its declarations to `out`.
 pub(super) fn parse_property(
@@ -23,25 +36,90 @@ pub(super) fn parse_property(
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
     if let Ok(keyword) = input.try_parse(parse_css_wide) {
-        out.extend(css_wide_property(name).map(|property| Declaration::CssWide(property, keyword)));
+        out.extend(css_wide(name, keyword));
         return Ok(());
     }
-    let declaration = match name {
-        "display" => Declaration::Display(display_from_keyword(&parse_display_keyword(input)?)),
-        "visibility" => {
-            Declaration::Visibility(!matches!(&*parse_keyword(input)?, "hidden" | "collapse"))
+    parse_value(name, input, quirks, out)?;
+    if SINGLE_VALUES.contains(&name) {
+        input.expect_exhausted()?;
+    }
+    Ok(())
+}
+
+fn css_wide(name: &str, keyword: CssWide) -> impl Iterator<Item = Declaration> {
+    let font_size = (name == "all").then_some(CssWideProperty::FontSize);
+    let properties = css_wide_property(name).into_iter().chain(font_size);
+    properties.map(move |property| Declaration::CssWide(property, keyword))
+}
+
+/// Parses a value that was `written` with `var()`.
+pub(super) fn parse_substituted(
+    name: &str,
+    written: &str,
+    value: &Result<String, SubstitutionError>,
+    quirks: bool,
+) -> Vec<Declaration> {
+    let parse = |text: &str| {
+        let mut out = Vec::new();
+        let parsed = parse_property(name, &mut Parser::new(text), quirks, &mut out);
+        parsed.map(|()| out)
+    };
+    let known = match value {
+        Ok(text) => parse(text).map_err(|_| SubstitutionError::Invalid),
+        Err(error) => Err(*error),
+    };
+    known.unwrap_or_else(|error| match (error, name) {
+        (SubstitutionError::Invalid, _) => css_wide(name, CssWide::Unset).collect(),
+        (_, "color") => vec![Declaration::Color(Color::Unknown)],
+        (_, "background" | "background-color") => {
+            vec![Declaration::BackgroundColor(Color::Unknown)]
         }
+        (_, "display") => vec![Declaration::Display(Display::Block)],
+        (_, "visibility") => vec![Declaration::Visibility(true)],
+        // Functions have a value in every other property.
+        _ => parse(written).unwrap_or_default(),
+    })
+}
+
+fn parse_value(
+    name: &str,
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let declaration = match name {
+        "display" => Declaration::Display(
+            display_from_keyword(&parse_display_keyword(input)?).ok_or_else(value_error)?,
+        ),
+        "visibility" => Declaration::Visibility(match &*parse_keyword(input)? {
+            "visible" => true,
+            "hidden" | "collapse" => false,
+            _ => return Err(value_error()),
+        }),
         "opacity" => Declaration::Opacity(parse_number(input)?.clamp(0.0, 1.0)),
         "color" => Declaration::Color(parse_color(input, quirks)?),
-        "background-color" => Declaration::BackgroundColor(
-            Some(parse_color(input, quirks)?).filter(|colour| colour.alpha > 0.0),
-        ),
+        "-webkit-text-fill-color" => Declaration::TextFill(parse_color(input, false)?),
+        "text-shadow" | "-webkit-text-stroke" | "-webkit-text-stroke-color" => {
+            Declaration::TextOutline(parse_outline(input))
+        }
+        "background-clip" | "-webkit-background-clip" if parse_keyword(input)? == "text" => {
+            Declaration::TextOutline(Color::Unknown)
+        }
+        // Colours after a filter are not computed.
+        "filter" | "mix-blend-mode"
+            if !matches!(&*first_name(input)?, "none" | "normal" | "opacity") =>
+        {
+            Declaration::TextOutline(Color::Unknown)
+        }
+        "box-shadow" if has_keyword(input, "inset") => Declaration::Overlaid,
+        "grid-area" | "grid-row" | "grid-column" | "translate" => Declaration::Overlaid,
+        "background-color" => Declaration::BackgroundColor(parse_color(input, quirks)?),
         "background-image" => Declaration::BackgroundImage(
             input
                 .try_parse(|input| input.expect_ident_matching("none"))
                 .is_err(),
         ),
-        "background" => return parse_background(input, quirks, out),
+        "background" => return parse_background(input, out),
         "font-size" => parse_font_size(input, quirks)?,
         "font-weight" => parse_font_weight(input)?,
         "font-style" => {
@@ -90,7 +168,12 @@ pub(super) fn parse_property(
         "left" => Declaration::Offset(LEFT, parse_length(input, quirks)?),
         "clip" => Declaration::Clip(is_clip_empty(input)),
         "clip-path" => Declaration::ClippedOrShrunk(is_inset_empty(input)),
-        "transform" => Declaration::ClippedOrShrunk(is_transform_hiding(input)),
+        "transform" => return parse_transform(input, out),
+        "scale" => Declaration::ClippedOrShrunk(input.expect_number()? == 0.0),
+        "content-visibility" => Declaration::ClippedOrShrunk(parse_keyword(input)? == "hidden"),
+        "animation" | "animation-name" | "-webkit-animation" | "-webkit-animation-name" => {
+            Declaration::Animated(!has_keyword(input, "none"))
+        }
         "float" => Declaration::Float(parse_keyword(input)? != "none"),
         "flex-direction" | "flex-flow" => {
             Declaration::FlexColumn(parse_keyword(input)?.starts_with("column"))
@@ -110,8 +193,10 @@ pub(super) fn parse_property(
 
 fn parse_css_wide(input: &mut Parser<'_>) -> Result<CssWide, ValueError> {
     let keyword = match &*parse_keyword(input)? {
-        "inherit" | "unset" => CssWide::Inherit,
-        "initial" | "revert" => CssWide::Initial,
+        "inherit" => CssWide::Inherit,
+        "initial" => CssWide::Initial,
+        "unset" => CssWide::Unset,
+        "revert" | "revert-layer" => CssWide::Revert,
         _ => return Err(value_error()),
     };
     input.expect_exhausted()?;
@@ -120,6 +205,18 @@ fn parse_css_wide(input: &mut Parser<'_>) -> Result<CssWide, ValueError> {
 
 fn css_wide_property(name: &str) -> Option<CssWideProperty> {
     Some(match name {
+        "all" => CssWideProperty::All,
+        "display" => CssWideProperty::Display,
+        "visibility" => CssWideProperty::Visibility,
+        "opacity" => CssWideProperty::Opacity,
+        "width" => CssWideProperty::Width,
+        "max-width" => CssWideProperty::MaxWidth,
+        "height" => CssWideProperty::Height,
+        "min-height" => CssWideProperty::MinHeight,
+        "max-height" => CssWideProperty::MaxHeight,
+        "overflow" => CssWideProperty::Overflow,
+        "position" => CssWideProperty::Position,
+        "text-indent" => CssWideProperty::TextIndent,
         "color" => CssWideProperty::Color,
         "background" | "background-color" => CssWideProperty::Background,
         "font-size" => CssWideProperty::FontSize,
@@ -133,30 +230,30 @@ fn css_wide_property(name: &str) -> Option<CssWideProperty> {
     })
 }
 
+/// Parses an opacity; 1 for functions, which are not computed.
 fn parse_number(input: &mut Parser<'_>) -> Result<f32, ValueError> {
-    match input.next()? {
-        Token::Number { value, .. } => Ok(*value),
-        Token::Percentage { unit_value, .. } => Ok(*unit_value),
+    match input.next()?.clone() {
+        Token::Number { value, .. } => Ok(value),
+        Token::Percentage { unit_value, .. } => Ok(unit_value),
+        Token::Function(_) => skip_block(input).map(|()| 1.0),
         _ => Err(value_error()),
     }
 }
 
 fn parse_display_keyword(input: &mut Parser<'_>) -> Result<String, ValueError> {
     let first = parse_keyword(input)?;
+    if first != "block" && first != "inline" {
+        return Ok(first);
+    }
     Ok(match input.try_parse(parse_keyword) {
-        Ok(second) if first == "block" || first == "inline" => {
-            if second == "flow-root" && first == "inline" {
-                "inline-block".to_owned()
-            } else {
-                second
-            }
-        }
-        _ => first,
+        Ok(second) if second == "flow-root" && first == "inline" => "inline-block".to_owned(),
+        Ok(second) => second,
+        Err(_) => first,
     })
 }
 
-fn display_from_keyword(keyword: &str) -> Display {
-    match keyword {
+fn display_from_keyword(keyword: &str) -> Option<Display> {
+    Some(match keyword {
         "none" | "table-column" | "table-column-group" => Display::None,
         "inline" | "ruby" => Display::Inline,
         "inline-block" | "inline-table" | "inline-flex" | "inline-grid" => Display::InlineBlock,
@@ -168,23 +265,84 @@ fn display_from_keyword(keyword: &str) -> Display {
         "table-cell" => Display::Cell,
         "table-caption" => Display::Caption,
         "contents" => Display::Contents,
-        _ => Display::Block,
+        "block" | "flow" | "flow-root" | "grid" | "-webkit-box" | "-webkit-flex" => Display::Block,
+        _ => return None,
+    })
+}
+
+/// Returns the colour of a shadow or stroke, that of the text if none is written.
+fn parse_outline(input: &mut Parser<'_>) -> Color {
+    let mut outline = Color::Current;
+    while !input.is_exhausted() {
+        if let Ok(colour) = input.try_parse(|input| parse_color(input, false)) {
+            outline = colour;
+        } else if input
+            .try_parse(|input| input.expect_ident_matching("none"))
+            .is_ok()
+        {
+            return Color::TRANSPARENT;
+        } else if input.next().is_err() {
+            break;
+        }
+    }
+    outline
+}
+
+/// Returns the name of the keyword or function with which a value starts.
+fn first_name(input: &mut Parser<'_>) -> Result<String, ValueError> {
+    match input.next()? {
+        Token::Ident(name) | Token::Function(name) => Ok(name.to_ascii_lowercase()),
+        _ => Err(value_error()),
     }
 }
 
-fn parse_background(
-    input: &mut Parser<'_>,
-    quirks: bool,
-    out: &mut Vec<Declaration>,
-) -> Result<(), ValueError> {
-    let mut colour = None;
+fn has_keyword(input: &mut Parser<'_>, keyword: &str) -> bool {
+    while let Ok(token) = input.next() {
+        if matches!(token, Token::Ident(word) if word.eq_ignore_ascii_case(keyword)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Keywords of `background`; a browser ignores a declaration with others.
+const BACKGROUND_KEYWORDS: &[&str] = &[
+    "none",
+    "repeat",
+    "repeat-x",
+    "repeat-y",
+    "no-repeat",
+    "round",
+    "space",
+    "scroll",
+    "fixed",
+    "local",
+    "top",
+    "right",
+    "bottom",
+    "left",
+    "center",
+    "cover",
+    "contain",
+    "auto",
+    "border-box",
+    "padding-box",
+    "content-box",
+    "text",
+];
+
+fn parse_background(input: &mut Parser<'_>, out: &mut Vec<Declaration>) -> Result<(), ValueError> {
+    let mut colour = Color::TRANSPARENT;
     let mut image = false;
     while !input.is_exhausted() {
-        if let Ok(value) = input.try_parse(|input| parse_color(input, quirks)) {
-            colour = Some(value);
+        if let Ok(value) = input.try_parse(|input| parse_color(input, false)) {
+            colour = value;
             continue;
         }
         match input.next()? {
+            Token::Ident(word) if !is_one_of(word, BACKGROUND_KEYWORDS) => {
+                return Err(value_error());
+            }
             Token::UnquotedUrl(_) => image = true,
             Token::Function(_) => {
                 image = true;
@@ -193,11 +351,15 @@ fn parse_background(
             _ => {}
         }
     }
-    out.push(Declaration::BackgroundColor(
-        colour.filter(|colour| colour.alpha > 0.0),
-    ));
+    out.push(Declaration::BackgroundColor(colour));
     out.push(Declaration::BackgroundImage(image));
     Ok(())
+}
+
+fn is_one_of(word: &str, keywords: &[&str]) -> bool {
+    keywords
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 fn parse_text_decoration(input: &mut Parser<'_>) -> Declaration {

@@ -48,6 +48,9 @@ impl PrecomputedHash for CssName {
 pub(super) enum PseudoClass {
     /// `:link` and `:any-link`.
     Link,
+    Checked,
+    Enabled,
+    Disabled,
     /// `:hover` and others that are false when a page opens.
     Inactive,
 }
@@ -66,6 +69,9 @@ impl ToCss for PseudoClass {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
         out.write_str(match self {
             Self::Link => ":link",
+            Self::Checked => ":checked",
+            Self::Enabled => ":enabled",
+            Self::Disabled => ":disabled",
             Self::Inactive => ":hover",
         })
     }
@@ -111,14 +117,23 @@ impl<'i> Parser<'i> for SelectorReader {
         true
     }
 
+    fn parse_has(&self) -> bool {
+        true
+    }
+
     fn parse_non_ts_pseudo_class(
         &self,
         name: &str,
     ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
         match &*name.to_ascii_lowercase() {
             "link" | "any-link" => Ok(PseudoClass::Link),
+            "checked" => Ok(PseudoClass::Checked),
+            "enabled" => Ok(PseudoClass::Enabled),
+            "disabled" => Ok(PseudoClass::Disabled),
             "hover" | "active" | "focus" | "visited" | "focus-within" | "focus-visible"
-            | "target" | "checked" | "disabled" | "enabled" => Ok(PseudoClass::Inactive),
+            | "target" | "target-within" | "indeterminate" | "autofill" | "fullscreen" => {
+                Ok(PseudoClass::Inactive)
+            }
             _ => Err(ParseError::custom(
                 SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
             )),
@@ -185,6 +200,17 @@ impl ElementRef<'_> {
         let left = self.step_budget.get().checked_sub(text.len() as u64 / 32);
         self.step_budget.set(left.unwrap_or(0));
         left.is_some()
+    }
+
+    fn has_attribute(&self, name: &str) -> bool {
+        self.dom.attribute(self.id, name).is_some()
+    }
+
+    fn is_form_control(&self) -> bool {
+        matches!(
+            self.dom.tag_name(self.id),
+            "input" | "button" | "select" | "option" | "textarea" | "fieldset" | "optgroup"
+        )
     }
 
     fn is_element(&self) -> bool {
@@ -267,6 +293,9 @@ impl Element for ElementRef<'_> {
     ) -> bool {
         match pseudo {
             PseudoClass::Link => self.is_link(),
+            PseudoClass::Checked => self.has_attribute("checked") || self.has_attribute("selected"),
+            PseudoClass::Enabled => self.is_form_control() && !self.has_attribute("disabled"),
+            PseudoClass::Disabled => self.is_form_control() && self.has_attribute("disabled"),
             PseudoClass::Inactive => false,
         }
     }

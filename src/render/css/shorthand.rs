@@ -2,7 +2,8 @@
 
 use cssparser::{Parser, Token};
 
-use super::computed::{Declaration, Length, LineHeight, ROOT_FONT_SIZE};
+use super::computed::{Color, Length, LineHeight, ROOT_FONT_SIZE};
+use super::declaration::Declaration;
 use super::values::{ValueError, parse_color, parse_keyword, parse_length, skip_rest, value_error};
 
 /// Parses a property of the four sides: margin, padding or border.
@@ -48,7 +49,7 @@ pub(super) fn parse_box_sides(
         ("border", "color") => parse_sides(
             side(name)?,
             input,
-            |input| parse_color(input, quirks).map(Some),
+            |input| parse_color(input, quirks),
             out,
             Declaration::BorderColor,
         ),
@@ -117,14 +118,14 @@ fn parse_border(
     sides: &[usize],
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
-    let (mut width, mut visible, mut colour) = (3.0, false, None);
+    let (mut width, mut visible, mut colour) = (3.0, false, Color::Current);
     while !input.is_exhausted() {
         if let Ok(value) = input.try_parse(parse_border_width) {
             width = value;
         } else if let Ok(value) = input.try_parse(parse_border_style) {
             visible = value;
         } else if let Ok(value) = input.try_parse(|input| parse_color(input, true)) {
-            colour = Some(value);
+            colour = value;
         } else {
             input.next()?;
         }
@@ -169,27 +170,36 @@ pub(super) fn is_inset_empty(input: &mut Parser<'_>) -> bool {
     matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
 }
 
-/// Parses `transform`; true for `scale(0)` and for moves far to the left or up.
-pub(super) fn is_transform_hiding(input: &mut Parser<'_>) -> bool {
-    let Ok(name) = input
-        .expect_function()
-        .map(|name| name.to_ascii_lowercase())
-    else {
-        return false;
+/// Parses `transform`: `scale(0)` and moves far to the left or up hide, other moves lay over.
+pub(super) fn parse_transform(
+    input: &mut Parser<'_>,
+    out: &mut Vec<Declaration>,
+) -> Result<(), ValueError> {
+    let Ok(name) = input.try_parse(|input| {
+        let name = input.expect_function()?.to_ascii_lowercase();
+        Ok::<String, ValueError>(name)
+    }) else {
+        input.expect_ident_matching("none")?;
+        out.push(Declaration::ClippedOrShrunk(false));
+        return Ok(());
     };
     let first = input.parse_nested_block(|inner| {
         let first = parse_length(inner, true);
         skip_rest(inner);
         first
     });
-    match first
+    let moves = name.starts_with("translate") || name.starts_with("matrix");
+    let hides = match first
         .ok()
         .and_then(|length| length.to_px(ROOT_FONT_SIZE, 0.0))
     {
         Some(factor) if name.starts_with("scale") => factor == 0.0,
         Some(px) if name.starts_with("translate") => px < -1_000.0,
         _ => false,
-    }
+    };
+    out.push(Declaration::ClippedOrShrunk(hides));
+    out.extend((moves && !hides).then_some(Declaration::Overlaid));
+    Ok(())
 }
 
 pub(super) fn parse_font_size(
@@ -214,7 +224,8 @@ pub(super) fn parse_font_size(
         return keyword(&word).ok_or_else(value_error);
     }
     match parse_length(input, quirks)? {
-        Length::Auto => Err(value_error()),
+        // A function that is not computed, such as `clamp()`.
+        Length::Auto => Ok(Declaration::FontSize(Length::Px(ROOT_FONT_SIZE))),
         Length::Px(px) if px < 0.0 => Err(value_error()),
         length => Ok(Declaration::FontSize(length)),
     }

@@ -2,16 +2,18 @@
 
 use cssparser::{
     AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser,
-    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser, Token,
-    parse_important,
+    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser,
+    ToCss as _, Token, parse_important,
 };
 use selectors::SelectorList;
 use selectors::parser::{ParseRelative, SelectorParseErrorKind};
 
-use super::computed::{Declaration, Length, remove_overridden};
-use super::property::parse_property;
+use super::computed::Length;
+use super::declaration::{Declaration, remove_overridden};
+use super::property::{parse_property, parse_substituted};
 use super::selector::{SelectorReader, SelectorTypes};
 use super::values::{ValueError, parse_length, skip_block, skip_rest, value_error};
+use super::variables::{CustomProperties, Variables, find_var};
 
 /// Rules after these are ignored.
 const MAX_RULES: usize = 4_000;
@@ -27,6 +29,7 @@ const MAX_SELECTOR_LIST: usize = 200;
 pub(super) struct DeclarationBlock {
     pub(super) normal: Vec<Declaration>,
     pub(super) important: Vec<Declaration>,
+    pub(super) custom: CustomProperties,
 }
 
 impl DeclarationBlock {
@@ -47,29 +50,67 @@ pub(super) struct Rule {
     pub(super) declarations: DeclarationBlock,
 }
 
+impl Rule {
+    /// True if every element inherits what it sets.
+    pub(super) fn is_on_root(&self) -> bool {
+        let mut selectors = self.selectors.slice().iter();
+        selectors
+            .any(|selector| matches!(&*selector.to_css_string(), ":root" | "html" | "body" | "*"))
+    }
+}
+
 /// Parses a style sheet and adds its rules to `rules`.
-pub(super) fn parse_stylesheet(css: &str, quirks: bool, rules: &mut Vec<Rule>) {
+pub(super) fn parse_stylesheet(
+    css: &str,
+    quirks: bool,
+    variables: &Variables,
+    rules: &mut Vec<Rule>,
+) {
     let mut reader = StylesheetReader {
         rules,
         quirks,
+        variables,
         depth: 0,
     };
     reader.parse_rules(&mut Parser::new(css));
 }
 
 /// Parses a style attribute.
-pub(super) fn parse_style_attribute(css: &str, quirks: bool) -> DeclarationBlock {
-    let mut body = DeclarationReader {
-        declarations: DeclarationBlock::default(),
+pub(super) fn parse_style_attribute(
+    css: &str,
+    quirks: bool,
+    variables: &Variables,
+) -> DeclarationBlock {
+    parse_declarations(&mut Parser::new(css), quirks, variables)
+}
+
+fn parse_declarations(
+    input: &mut Parser<'_>,
+    quirks: bool,
+    variables: &Variables,
+) -> DeclarationBlock {
+    let start = input.state();
+    let mut reader = DeclarationReader {
+        block: DeclarationBlock::default(),
         quirks,
+        variables,
+        own: CustomProperties::new(),
+        uses_variables: false,
     };
-    for _ in RuleBodyParser::new(&mut Parser::new(css), &mut body) {}
-    body.declarations.deduplicated()
+    for _ in RuleBodyParser::new(input, &mut reader) {}
+    if reader.uses_variables && !reader.block.custom.is_empty() {
+        // A custom property may stand behind its use.
+        reader.own = std::mem::take(&mut reader.block).custom;
+        input.reset(&start);
+        for _ in RuleBodyParser::new(input, &mut reader) {}
+    }
+    reader.block.deduplicated()
 }
 
 struct StylesheetReader<'r> {
     rules: &'r mut Vec<Rule>,
     quirks: bool,
+    variables: &'r Variables,
     depth: usize,
 }
 
@@ -102,15 +143,11 @@ impl<'i> QualifiedRuleParser<'i> for StylesheetReader<'_> {
         _: &ParserState,
         input: &mut Parser<'i>,
     ) -> Result<(), ParseError<Self::Error>> {
-        let mut body = DeclarationReader {
-            declarations: DeclarationBlock::default(),
-            quirks: self.quirks,
-        };
-        for _ in RuleBodyParser::new(input, &mut body) {}
+        let declarations = parse_declarations(input, self.quirks, self.variables);
         if selectors.len() <= MAX_SELECTOR_LIST {
             self.rules.push(Rule {
                 selectors,
-                declarations: body.declarations.deduplicated(),
+                declarations,
             });
         }
         Ok(())
@@ -131,10 +168,7 @@ impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
         let applies = match &*name.to_ascii_lowercase() {
             "media" => media_matches(input),
             "layer" => true,
-            "supports" => !input
-                .slice_from(input.position())
-                .trim_start()
-                .starts_with("not"),
+            "supports" => evaluate_supports(input),
             _ => false,
         };
         skip_rest(input);
@@ -162,12 +196,16 @@ impl<'i> AtRuleParser<'i> for StylesheetReader<'_> {
     }
 }
 
-struct DeclarationReader {
-    declarations: DeclarationBlock,
+struct DeclarationReader<'r> {
+    block: DeclarationBlock,
     quirks: bool,
+    variables: &'r Variables,
+    /// The custom properties of the block.
+    own: CustomProperties,
+    uses_variables: bool,
 }
 
-impl<'i> DeclarationParser<'i> for DeclarationReader {
+impl<'i> DeclarationParser<'i> for DeclarationReader<'_> {
     type Declaration = ();
     type Error = ();
 
@@ -178,37 +216,54 @@ impl<'i> DeclarationParser<'i> for DeclarationReader {
         _: &ParserState,
     ) -> Result<(), ParseError<()>> {
         let mut declarations = Vec::new();
-        let name = name.to_ascii_lowercase();
-        input.parse_until_before(cssparser::Delimiter::Bang, |value| {
-            parse_property(&name, value, self.quirks, &mut declarations)?;
-            // Properties may leave values that the layout does not need.
+        let is_custom = name.starts_with("--");
+        let property = name.to_ascii_lowercase();
+        let (parsed, written) = input.parse_until_before(cssparser::Delimiter::Bang, |value| {
+            let start = value.position();
+            let parsed = if is_custom {
+                Ok(())
+            } else {
+                parse_property(&property, value, self.quirks, &mut declarations)
+            };
             skip_rest(value);
-            Ok(())
+            Ok((parsed, value.slice_from(start)))
         })?;
         let important = input.try_parse(parse_important).is_ok();
         input.expect_exhausted()?;
-        if important {
-            self.declarations.important.extend(declarations);
+        if is_custom {
+            let custom = (name.to_string(), written.trim().to_owned());
+            self.block.custom.push(custom);
+            return Ok(());
+        }
+        if find_var(written).is_some() {
+            self.uses_variables = true;
+            let value = self.variables.substitute(written, &self.own);
+            declarations = parse_substituted(&property, written, &value, self.quirks);
         } else {
-            self.declarations.normal.extend(declarations);
+            parsed?;
+        }
+        if important {
+            self.block.important.extend(declarations);
+        } else {
+            self.block.normal.extend(declarations);
         }
         Ok(())
     }
 }
 
-impl AtRuleParser<'_> for DeclarationReader {
+impl AtRuleParser<'_> for DeclarationReader<'_> {
     type Prelude = ();
     type AtRule = ();
     type Error = ();
 }
 
-impl QualifiedRuleParser<'_> for DeclarationReader {
+impl QualifiedRuleParser<'_> for DeclarationReader<'_> {
     type Prelude = ();
     type QualifiedRule = ();
     type Error = ();
 }
 
-impl RuleBodyItemParser<'_, (), ()> for DeclarationReader {
+impl RuleBodyItemParser<'_, (), ()> for DeclarationReader<'_> {
     fn parse_declarations(&self) -> bool {
         true
     }
@@ -216,6 +271,48 @@ impl RuleBodyItemParser<'_, (), ()> for DeclarationReader {
     fn parse_qualified(&self) -> bool {
         false
     }
+}
+
+/// Evaluates the condition of `@supports`: a browser supports all but other vendors' properties.
+fn evaluate_supports(input: &mut Parser<'_>) -> bool {
+    let negated = input
+        .try_parse(|input| input.expect_ident_matching("not"))
+        .is_ok();
+    let (mut result, mut any) = (true, false);
+    while let Ok(token) = input.next().cloned() {
+        match token {
+            Token::ParenthesisBlock => {
+                let inner = input.parse_nested_block(|inner| {
+                    Ok::<bool, ValueError>(match inner.try_parse(supported_property) {
+                        Ok(supported) => supported,
+                        Err(_) => evaluate_supports(inner),
+                    })
+                });
+                result &= inner.unwrap_or(false);
+            }
+            Token::Function(_) if skip_block(input).is_err() => return false,
+            Token::Ident(word) if word.eq_ignore_ascii_case("or") => {
+                any |= std::mem::replace(&mut result, true);
+            }
+            Token::Ident(word) if word.eq_ignore_ascii_case("not") => {
+                result &= !evaluate_supports(input);
+            }
+            _ => {}
+        }
+    }
+    (any || result) != negated
+}
+
+/// Parses a declaration in a condition; false if it is of another vendor.
+fn supported_property(input: &mut Parser<'_>) -> Result<bool, ValueError> {
+    let start = input.position();
+    input.expect_ident()?;
+    input.expect_colon()?;
+    skip_rest(input);
+    let written = input.slice_from(start).to_ascii_lowercase();
+    Ok(!["-ms-", "-moz-", "-o-", "mso-"]
+        .iter()
+        .any(|vendor| written.contains(vendor)))
 }
 
 /// Media queries are evaluated for one screen: 800 by 1000 pixels, light, with a mouse.
@@ -278,44 +375,72 @@ fn evaluate_feature(input: &mut Parser<'_>) -> Result<bool, ValueError> {
         skip_rest(input);
         return Ok(nested);
     }
-    if input.try_parse(|input| parse_length(input, true)).is_ok() {
-        // `(400px < width)` is so rare that it is not supported.
-        skip_rest(input);
-        return Ok(false);
-    }
+    // `(400px < width)`, and perhaps a second limit behind the name.
+    let lower = input.try_parse(|input| {
+        let limit = parse_length(input, true)?;
+        Ok::<_, ValueError>((limit, parse_comparison(input)?))
+    });
     let name = input.expect_ident()?.to_ascii_lowercase();
+    let is_above_limit = match lower {
+        Ok((limit, comparison)) => comparison.holds(px(limit)?, viewport_side(&name)?),
+        Err(_) => true,
+    };
+    let second = input.try_parse(parse_comparison);
+    if let Ok(comparison) = second {
+        let limit = px(parse_length(input, true)?)?;
+        return Ok(is_above_limit && comparison.holds(viewport_side(&name)?, limit));
+    }
+    if lower.is_ok() {
+        return Ok(is_above_limit);
+    }
     let matches = match input.next() {
         Err(_) => matches!(
             &*name,
             "width" | "height" | "color" | "hover" | "pointer" | "min-width"
         ),
         Ok(Token::Colon) => evaluate_plain_feature(&name, input)?,
-        Ok(Token::Delim(sign)) => {
-            let sign = *sign;
-            let or_equal = input.try_parse(|input| input.expect_delim('=')).is_ok();
-            let limit = parse_length(input, true)?
-                .to_px(16.0, 0.0)
-                .ok_or_else(value_error)?;
-            let actual = viewport_side(&name)?;
-            match sign {
-                '<' => actual < limit || (or_equal && actual <= limit),
-                '>' => actual > limit || (or_equal && actual >= limit),
-                _ => (actual - limit).abs() < f32::EPSILON,
-            }
-        }
         Ok(_) => return Err(value_error()),
     };
     skip_rest(input);
     Ok(matches)
 }
 
-fn evaluate_plain_feature(name: &str, input: &mut Parser<'_>) -> Result<bool, ValueError> {
-    let pixels = |input: &mut Parser<'_>| -> Result<f32, ValueError> {
-        match parse_length(input, true)? {
-            Length::Auto | Length::Percent(_) => Err(value_error()),
-            length => length.to_px(16.0, 0.0).ok_or_else(value_error),
+/// `<`, `<=`, `>`, `>=` or `=`.
+#[derive(Clone, Copy)]
+struct Comparison {
+    sign: char,
+    or_equal: bool,
+}
+
+impl Comparison {
+    fn holds(self, left: f32, right: f32) -> bool {
+        let equal = (left - right).abs() < f32::EPSILON;
+        match self.sign {
+            '<' => left < right || (self.or_equal && equal),
+            '>' => left > right || (self.or_equal && equal),
+            _ => equal,
         }
+    }
+}
+
+fn parse_comparison(input: &mut Parser<'_>) -> Result<Comparison, ValueError> {
+    let sign = match input.next()? {
+        Token::Delim(sign @ ('<' | '>' | '=')) => *sign,
+        _ => return Err(value_error()),
     };
+    let or_equal = input.try_parse(|input| input.expect_delim('=')).is_ok();
+    Ok(Comparison { sign, or_equal })
+}
+
+fn px(length: Length) -> Result<f32, ValueError> {
+    match length {
+        Length::Auto | Length::Percent(_) => Err(value_error()),
+        length => length.to_px(16.0, 0.0).ok_or_else(value_error),
+    }
+}
+
+fn evaluate_plain_feature(name: &str, input: &mut Parser<'_>) -> Result<bool, ValueError> {
+    let pixels = |input: &mut Parser<'_>| px(parse_length(input, true)?);
     let bare = name.replace("device-", "");
     Ok(match &*bare {
         "min-width" => VIEWPORT_WIDTH >= pixels(input)?,
@@ -351,7 +476,26 @@ fn viewport_side(name: &str) -> Result<f32, ValueError> {
 
 #[cfg(test)]
 mod tests {
-    use super::media_attribute_matches as matches;
+    use super::{Parser, evaluate_supports, media_attribute_matches as matches};
+
+    #[test]
+    fn supports_is_true_except_for_other_vendors() {
+        for (condition, expected) in [
+            ("(display: grid)", true),
+            ("not (display: grid)", false),
+            ("(-ms-ime-align: auto)", false),
+            ("not (-moz-appearance: none)", true),
+            ("(display: grid) and (not (display: inline-grid))", false),
+            ("(-ms-a: b) or (display: grid)", true),
+            ("selector(:has(a))", true),
+        ] {
+            assert_eq!(
+                evaluate_supports(&mut Parser::new(condition)),
+                expected,
+                "{condition}"
+            );
+        }
+    }
 
     #[test]
     fn media_queries_for_other_screens_are_false() {
@@ -366,6 +510,8 @@ mod tests {
             "not print",
             "(width >= 600px)",
             "(prefers-color-scheme: light)",
+            "(400px < width <= 800px)",
+            "(800px = width)",
         ] {
             assert!(matches(query), "{query}");
         }
@@ -377,6 +523,8 @@ mod tests {
             "not all",
             "(-ms-high-contrast: none)",
             "(width < 600px)",
+            "(400px <= width < 800px)",
+            "(900px < width)",
             "screen and (-webkit-min-device-pixel-ratio: 2)",
         ] {
             assert!(!matches(query), "{query}");

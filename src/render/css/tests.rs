@@ -23,11 +23,11 @@ fn specific_rules_win_then_later_ones() {
     let css = "<style>#x{color:red} p.a{color:lime} .a{color:blue} p{color:navy}</style>";
     assert_eq!(
         style(&format!("{css}<p id=x class=a>")).colour,
-        Rgba::opaque(255, 0, 0)
+        Color::Known(Rgba::opaque(255, 0, 0))
     );
     assert_eq!(
         style("<style>.a{color:red} .a{color:lime}</style><p id=x class=a>").colour,
-        Rgba::opaque(0, 255, 0)
+        Color::Known(Rgba::opaque(0, 255, 0))
     );
 }
 
@@ -172,8 +172,11 @@ fn huge_numbers_do_no_harm() {
 
 #[test]
 fn repeated_declarations_count_once() {
-    let declarations =
-        stylesheet::parse_style_attribute(&"color:red;margin:1px;".repeat(1_000), false);
+    let declarations = stylesheet::parse_style_attribute(
+        &"color:red;margin:1px;".repeat(1_000),
+        false,
+        &Variables::default(),
+    );
     assert_eq!(declarations.len(), 5, "a colour and four margins");
     assert_eq!(
         style("<p id=x style='display:block;color:red;display:none;display:inline'>").display,
@@ -214,4 +217,24 @@ fn long_class_and_selector_lists_spend_budget() {
         "{} tries",
         MAX_SELECTOR_TESTS - tries
     );
+}
+
+#[test]
+fn legacy_colours_follow_the_html_standard() {
+    for (written, expected) in [
+        ("44CC44", "#44cc44"),
+        ("#f0a", "#ff00aa"),
+        ("chucknorris", "#c00000"),
+        ("#00336", "#003360"),
+        ("0", "#000000"),
+        ("#ff000080", "#ff0080"),
+        (" RED ", "#ff0000"),
+        ("rgb(1,2,3)", "#001030"),
+        ("#001230045000678900", "#000467"),
+        ("#001230045000078900", "#014578"),
+    ] {
+        let font = style(&format!("<font id=x color='{written}'>"));
+        let wanted = style(&format!("<p id=x style='color:{expected}'>"));
+        assert_eq!(font.colour, wanted.colour, "{written}");
+    }
 }

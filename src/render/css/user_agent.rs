@@ -1,11 +1,11 @@
 //! The user-agent style sheet, and the attributes that style elements (presentational hints).
 
 use super::computed::{
-    BOTTOM, ComputedStyle, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba, TOP,
+    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba, TOP,
     TextAlign, VerticalAlign, WhiteSpace,
 };
 use super::values::{
-    parse_color_attribute, parse_length_attribute, text_align_from_keyword,
+    parse_legacy_color, parse_length_attribute, text_align_from_keyword,
     vertical_align_from_keyword,
 };
 use crate::render::html::{Dom, NodeId};
@@ -15,6 +15,10 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
     let mut style = parent.inherited();
     let name = dom.tag_name(id);
     style.display = default_display(name);
+    if dom.is_svg(id) {
+        apply_svg_defaults(name, &mut style);
+        return style;
+    }
     let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
     let inside_list = is_list(name) && above.any(|id| is_list(dom.tag_name(id)));
     apply_defaults(name, &mut style, parent, dom.quirks, inside_list);
@@ -22,9 +26,30 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
     style
 }
 
+/// Styles an element of a drawing: only its labels are text, in colours of their own.
+fn apply_svg_defaults(name: &str, style: &mut ComputedStyle) {
+    match name {
+        "svg" | "g" | "switch" => style.font_size = 0.0,
+        "text" | "foreignObject" => {
+            let initial = ComputedStyle::default();
+            style.display = Display::Block;
+            style.font_size = initial.font_size;
+            style.text_outline = Color::Unknown;
+        }
+        "tspan" | "textPath" | "a" => {}
+        _ => style.display = Display::None,
+    }
+}
+
 /// True for lists, which have no margins inside another list.
 fn is_list(name: &str) -> bool {
     matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
+}
+
+/// True for an element that no style shows, because it is inside a closed `<details>`.
+pub(super) fn is_closed_content(dom: &Dom, id: NodeId) -> bool {
+    let parent = dom.node(id).parent;
+    parent.is_some_and(|parent| is_closed_details(dom, parent)) && dom.tag_name(id) != "summary"
 }
 
 /// True for a `<details>` of which only the summary is shown.
@@ -36,8 +61,8 @@ fn default_display(name: &str) -> Display {
     match name {
         "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"
         | "datalist" | "param" | "rp" | "noembed" | "noframes" | "dialog" | "iframe" | "video"
-        | "audio" | "canvas" | "svg" | "math" | "textarea" | "col" | "colgroup" | "map"
-        | "frameset" | "embed" | "progress" | "meter" => Display::None,
+        | "audio" | "col" | "colgroup" | "frameset" | "embed" | "progress" | "meter"
+        | "annotation" | "annotation-xml" => Display::None,
         "html" | "body" | "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol"
         | "dl" | "dt" | "dd" | "blockquote" | "pre" | "address" | "article" | "aside"
         | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
@@ -50,7 +75,7 @@ fn default_display(name: &str) -> Display {
         "tr" => Display::Row,
         "td" | "th" => Display::Cell,
         "caption" => Display::Caption,
-        "button" | "select" | "input" => Display::InlineBlock,
+        "button" | "select" | "input" | "textarea" => Display::InlineBlock,
         _ => Display::Inline,
     }
 }
@@ -128,7 +153,8 @@ fn apply_defaults(
         "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
         "big" => style.font_size = parent.font_size * 1.2,
         "center" => style.text_align = TextAlign::Center,
-        "mark" => style.background = Some(Rgba::opaque(255, 255, 0)),
+        "mark" => style.background = Color::Known(Rgba::opaque(255, 255, 0)),
+        "textarea" => style.white_space = WhiteSpace::Pre,
         "table" => {
             style.border_spacing = 2.0;
             style.border_collapse = false;
@@ -143,6 +169,7 @@ fn apply_defaults(
                 style.line_height = LineHeight::Normal;
                 style.white_space = WhiteSpace::Normal;
                 style.text_align = TextAlign::Start;
+                style.colour = style.body_colour;
             }
         }
         "thead" | "tbody" | "tfoot" => style.vertical_align = VerticalAlign::Middle,
@@ -181,23 +208,37 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     {
         style.display = Display::None;
     }
-    if name != "summary"
-        && dom
-            .node(id)
-            .parent
-            .is_some_and(|parent| is_closed_details(dom, parent))
-    {
-        style.display = Display::None;
+    if name == "dialog" && attribute("open").is_some() {
+        style.display = Display::Block;
     }
+    let colour = |key: &str| {
+        attribute(key)
+            .and_then(parse_legacy_color)
+            .map(Color::Known)
+    };
     if name == "a" && attribute("href").is_some() {
-        style.colour = Rgba::opaque(0, 0, 238);
+        style.colour = style.link_colour;
         style.underline = true;
     }
     if let Some(dir) = attribute("dir") {
         style.rtl = dir.eq_ignore_ascii_case("rtl");
     }
-    if let Some(colour) = attribute("bgcolor").and_then(parse_color_attribute) {
-        style.background = Some(colour);
+    if matches!(
+        name,
+        "body"
+            | "table"
+            | "thead"
+            | "tbody"
+            | "tfoot"
+            | "tr"
+            | "td"
+            | "th"
+            | "col"
+            | "colgroup"
+            | "marquee"
+    ) && let Some(colour) = colour("bgcolor")
+    {
+        style.background = colour;
     }
     if attribute("background").is_some_and(|url| !url.trim().is_empty()) {
         style.background_image = true;
@@ -222,17 +263,14 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     }
     match name {
         "font" => {
-            if let Some(colour) = attribute("color").and_then(parse_color_attribute) {
-                style.colour = colour;
-            }
+            style.colour = colour("color").unwrap_or(style.colour);
             if let Some(size) = attribute("size").and_then(font_size_attribute) {
                 style.font_size = size;
             }
         }
         "body" => {
-            if let Some(colour) = attribute("text").and_then(parse_color_attribute) {
-                style.colour = colour;
-            }
+            style.colour = colour("text").unwrap_or(style.colour);
+            style.link_colour = colour("link").unwrap_or(style.link_colour);
         }
         "table" => {
             style.border_spacing = pixels("cellspacing").unwrap_or(style.border_spacing);

@@ -2,7 +2,7 @@
 
 use cssparser::{CowRcStr, ParseError, Parser, Token, color};
 
-use super::computed::{Length, Rgba, TextAlign, VerticalAlign};
+use super::computed::{Color, Length, Rgba, TextAlign, VerticalAlign};
 
 /// An unsupported value; its declaration is ignored, as in a browser.
 pub(super) type ValueError = ParseError<()>;
@@ -64,83 +64,111 @@ fn length_from_unit(value: f32, unit: &CowRcStr<'_>) -> Result<Length, ValueErro
     Ok(Length::Px(px))
 }
 
+/// Functions that are colours; unlike `url()`, which is an image.
+const COLOR_FUNCTIONS: &[&str] = &[
+    "rgb",
+    "rgba",
+    "hsl",
+    "hsla",
+    "hwb",
+    "lab",
+    "lch",
+    "oklab",
+    "oklch",
+    "color",
+    "color-mix",
+    "contrast-color",
+    "device-cmyk",
+];
+
+/// Colours of the browser or the system. Those behind and of its text are white and black.
+const SYSTEM_COLORS: &[&str] = &[
+    "accentcolor",
+    "accentcolortext",
+    "activetext",
+    "buttonborder",
+    "buttonface",
+    "buttontext",
+    "graytext",
+    "highlight",
+    "highlighttext",
+    "linktext",
+    "mark",
+    "marktext",
+    "selecteditem",
+    "selecteditemtext",
+    "visitedtext",
+    "-webkit-link",
+];
+
 /// Parses a colour; in quirks mode the `#` of a hexadecimal colour may be missing.
-pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Rgba, ValueError> {
+pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Color, ValueError> {
+    let start = input.position();
     let token = input.next()?.clone();
     match token {
         Token::Hash(digits) | Token::IDHash(digits) => parse_hex_color(&digits),
-        Token::Ident(word) if word.eq_ignore_ascii_case("transparent") => Ok(Rgba {
-            alpha: 0.0,
-            ..Rgba::BLACK
-        }),
-        Token::Ident(word) if word.eq_ignore_ascii_case("windowtext") => Ok(Rgba::BLACK),
-        Token::Ident(word) if word.eq_ignore_ascii_case("window") => Ok(Rgba::WHITE),
-        Token::Ident(word) => match color::parse_named_color(&word) {
-            Ok((red, green, blue)) => Ok(Rgba::opaque(red, green, blue)),
-            Err(()) if quirks => parse_hex_color(&word),
-            Err(()) => Err(value_error()),
+        Token::Ident(word) => match &*word.to_ascii_lowercase() {
+            "transparent" => Ok(Color::TRANSPARENT),
+            "currentcolor" => Ok(Color::Current),
+            "canvastext" | "fieldtext" | "windowtext" => Ok(Color::Known(Rgba::BLACK)),
+            "canvas" | "field" | "window" => Ok(Color::Known(Rgba::WHITE)),
+            word if SYSTEM_COLORS.contains(&word) => Ok(Color::Unknown),
+            word => match color::parse_named_color(word) {
+                Ok((red, green, blue)) => Ok(Color::Known(Rgba::opaque(red, green, blue))),
+                Err(()) if quirks => parse_hashless_color(word),
+                Err(()) => Err(value_error()),
+            },
         },
-        Token::Function(name) => {
-            let name = name.to_ascii_lowercase();
-            input.parse_nested_block(|inner| parse_color_function(&name, inner))
+        // `000` is a number and `44CC44` a number with a unit.
+        Token::Number { .. } | Token::Dimension { .. } if quirks => {
+            let written = input.slice_from(start).trim();
+            parse_hashless_color(&format!("{written:0>6}"))
+        }
+        Token::Function(name) if name.eq_ignore_ascii_case("light-dark") => input
+            .parse_nested_block(|inner| {
+                let light = parse_color(inner, false)?;
+                skip_rest(inner);
+                Ok(light)
+            }),
+        Token::Function(name) if COLOR_FUNCTIONS.contains(&&*name.to_ascii_lowercase()) => {
+            skip_block(input)?;
+            Ok(color_from_function(input.slice_from(start)))
         }
         _ => Err(value_error()),
     }
 }
 
-fn parse_hex_color(digits: &str) -> Result<Rgba, ValueError> {
+fn parse_hashless_color(digits: &str) -> Result<Color, ValueError> {
+    match digits.len() {
+        3 | 6 => parse_hex_color(digits),
+        _ => Err(value_error()),
+    }
+}
+
+fn parse_hex_color(digits: &str) -> Result<Color, ValueError> {
     let (red, green, blue, alpha) =
         color::parse_hash_color(digits.as_bytes()).map_err(|()| value_error())?;
-    Ok(Rgba {
+    Ok(Color::Known(Rgba {
         red,
         green,
         blue,
         alpha,
-    })
+    }))
 }
 
-fn parse_color_function(name: &str, input: &mut Parser<'_>) -> Result<Rgba, ValueError> {
-    let mut parts = Vec::new();
-    while let Ok(token) = input.next() {
-        match token {
-            Token::Number { value, .. } | Token::Dimension { value, .. } => {
-                parts.push((*value, false));
-            }
-            Token::Percentage { unit_value, .. } => parts.push((*unit_value, true)),
-            Token::Comma | Token::Delim('/') => {}
-            _ => return Err(value_error()),
-        }
-    }
-    let alpha = parts.get(3).map_or(1.0, |(value, _)| value.clamp(0.0, 1.0));
-    let [first, second, third, ..] = parts[..] else {
-        return Err(value_error());
+/// Computes a colour function; relative colours and calculations are unknown.
+fn color_from_function(text: &str) -> Color {
+    let Ok(colour) = ::color::parse_color(text) else {
+        return Color::Unknown;
     };
-    let channel = |(value, is_percentage): (f32, bool)| {
-        color::clamp_floor_256_f32(if is_percentage { value * 255.0 } else { value })
-    };
-    let (red, green, blue) = match name {
-        "rgb" | "rgba" => (channel(first), channel(second), channel(third)),
-        "hsl" | "hsla" => hsl_to_rgb(first.0, second.0, third.0),
-        _ => return Err(value_error()),
-    };
-    Ok(Rgba {
-        red,
-        green,
-        blue,
-        alpha,
+    let srgb = colour.to_alpha_color::<::color::Srgb>();
+    let ::color::Rgba8 { r, g, b, .. } = srgb.to_rgba8();
+    Color::Known(Rgba {
+        red: r,
+        green: g,
+        blue: b,
+        alpha: srgb.components[3].clamp(0.0, 1.0),
     })
-}
-
-fn hsl_to_rgb(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {
-    let chroma = saturation.clamp(0.0, 1.0)
-        * lightness
-            .clamp(0.0, 1.0)
-            .min(1.0 - lightness.clamp(0.0, 1.0));
-    let channel = |offset: f32| {
-        let k = (offset + hue / 30.0).rem_euclid(12.0);
-        color::clamp_unit_f32(lightness - chroma * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0))
-    };
-    (channel(0.0), channel(8.0), channel(4.0))
 }
 
 /// Parses a length from an attribute such as `width="50%"` or `height=20`.
@@ -157,14 +185,48 @@ pub(super) fn parse_length_attribute(text: &str) -> Option<Length> {
     })
 }
 
-/// Parses a colour from an attribute such as `bgcolor`, by the rules of quirks mode.
-pub(super) fn parse_color_attribute(text: &str) -> Option<Rgba> {
-    let text = text.trim();
+/// Parses a colour from an attribute such as `bgcolor`, by the html standard's rules for legacy
+/// colours: nearly every text is a colour.
+pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
+    let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
     if text.is_empty() || text.eq_ignore_ascii_case("transparent") {
         return None;
     }
-    let mut input = Parser::new(text);
-    parse_color(&mut input, true).ok()
+    if let Ok((red, green, blue)) = color::parse_named_color(text) {
+        return Some(Rgba::opaque(red, green, blue));
+    }
+    let short = text.strip_prefix('#').filter(|digits| digits.len() == 3);
+    if let Some(Ok((red, green, blue, _))) =
+        short.map(|digits| color::parse_hash_color(digits.as_bytes()))
+    {
+        return Some(Rgba::opaque(red, green, blue));
+    }
+    let units = text
+        .chars()
+        .flat_map(|c| std::iter::repeat_n(c, c.len_utf16()));
+    let mut digits: Vec<u8> = units
+        .take(128)
+        .enumerate()
+        .filter(|unit| *unit != (0, '#'))
+        .map(|(_, c)| {
+            c.to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+                .unwrap_or(0)
+        })
+        .collect();
+    digits.resize(digits.len().max(1).next_multiple_of(3), 0);
+    let length = digits.len() / 3;
+    // Each channel counts by its last eight digits, without the zeros with which all three start.
+    let mut from = length.saturating_sub(8);
+    while length - from > 2 && digits.chunks(length).all(|channel| channel[from] == 0) {
+        from += 1;
+    }
+    let to = length.min(from + 2);
+    let channel = |at: usize| {
+        let pair = &digits[at * length + from..at * length + to];
+        pair.iter().fold(0, |value, digit| value * 16 + digit)
+    };
+    Some(Rgba::opaque(channel(0), channel(1), channel(2)))
 }
 
 pub(super) fn text_align_from_keyword(keyword: &str) -> Option<TextAlign> {

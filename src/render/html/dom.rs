@@ -7,7 +7,7 @@ use html5ever::interface::tree_builder::{
     ElemName, ElementFlags, NodeOrText, QuirksMode, TreeSink,
 };
 use html5ever::tendril::StrTendril;
-use html5ever::{Attribute, LocalName, Namespace, QualName};
+use html5ever::{Attribute, LocalName, Namespace, QualName, ns};
 
 /// Index of a node in its tree; the document has index 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +73,11 @@ impl Dom {
             NodeData::Element { name, .. } => &name.local,
             NodeData::Text(_) | NodeData::Other => "",
         }
+    }
+
+    /// True for the elements of drawings.
+    pub(crate) fn is_svg(&self, id: NodeId) -> bool {
+        matches!(&self.node(id).data, NodeData::Element { name, .. } if name.ns == ns!(svg))
     }
 
     pub(crate) fn attribute(&self, id: NodeId, key: &str) -> Option<&str> {

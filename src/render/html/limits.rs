@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use html5ever::LocalName;
+use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::TreeBuilder;
 
@@ -163,9 +164,12 @@ const fn is_attribute_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'/'
 }
 
-/// A token sink that drops tags which are nested too deep or too many.
+/// A token sink that drops tags which are nested too deep or too many, and joins text.
+///
+/// The tokenizer gives each `<` and each character reference alone.
 pub(super) struct DepthLimiter {
     tree_builder: TreeBuilder<NodeId, DomSink>,
+    pending_text: RefCell<StrTendril>,
     max_nodes: usize,
     max_depth: u16,
     /// Dropped start tags by name, so that their end tags are dropped too.
@@ -182,6 +186,7 @@ impl DepthLimiter {
     ) -> Self {
         Self {
             tree_builder,
+            pending_text: RefCell::default(),
             max_nodes,
             max_depth,
             dropped_tags: RefCell::default(),
@@ -231,10 +236,31 @@ impl DepthLimiter {
     }
 }
 
+impl DepthLimiter {
+    /// Hands the joined text on.
+    fn flush_text(&self, line: u64) {
+        let text = self.pending_text.take();
+        let token = Token::CharacterTokens(text);
+        if !matches!(&token, Token::CharacterTokens(text) if text.is_empty()) && !self.drops(&token)
+        {
+            // Text never changes what the tokenizer reads next.
+            let _ = self.tree_builder.process_token(token, line);
+        }
+    }
+}
+
 impl TokenSink for DepthLimiter {
     type Handle = NodeId;
 
     fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
+        match token {
+            Token::ParseError(_) => return TokenSinkResult::Continue,
+            Token::CharacterTokens(text) => {
+                self.pending_text.borrow_mut().push_tendril(&text);
+                return TokenSinkResult::Continue;
+            }
+            _ => self.flush_text(line),
+        }
         if self.drops(&token) {
             return TokenSinkResult::Continue;
         }
@@ -246,6 +272,7 @@ impl TokenSink for DepthLimiter {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.flush_text(0);
         self.tree_builder
             .adjusted_current_node_present_but_not_in_html_namespace()
     }

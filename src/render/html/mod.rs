@@ -4,6 +4,7 @@
 //! come too late. [`limits`] cuts long tags before the tokenizer and drops deep tags before the
 //! tree builder.
 
+mod charset;
 mod dom;
 mod limits;
 mod offline;
@@ -20,6 +21,7 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 
 use self::limits::limit_source;
+pub(crate) use charset::decode_html;
 pub(crate) use dom::{Dom, NodeData, NodeId};
 pub(crate) use offline::without_requests;
 

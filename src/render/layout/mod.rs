@@ -13,9 +13,6 @@ use super::blocks::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKi
 use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
 use crate::text::width::DisplayWidth as _;
 
-/// Bodies of more lines are cut.
-pub(super) const MAX_LINES: usize = 50_000;
-
 /// A gap of this many pixels becomes a blank line. A little less than the height of a line,
 /// because positions are estimates.
 const BLANK_LINE_PX: f32 = 11.5;

@@ -3,20 +3,26 @@
 //! html2text gets a tree it cannot fail on: one `div` per paragraph and one `a` per run, whose
 //! `href` is the number of the run. That number gives each returned string the style of its run.
 
+use std::borrow::Cow;
+
 use html2text::config::{self, Config};
 use html2text::render::{RichAnnotation, RichDecorator, TaggedLine};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
+use unicode_width::UnicodeWidthChar as _;
 
 use super::wrap::{
     self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
 };
 use crate::render::blocks::Paragraph;
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span};
+use crate::render::body::{BodyLine, BodySpan, LineEnd, MAX_LINES, SpanStyle, push_span};
 use crate::render::catch_panics;
 
 /// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;
+
+/// A paragraph of more runs is wrapped without html2text, which needs kilobytes for each of them.
+const MAX_HTML2TEXT_RUNS: usize = 1_000;
 
 /// Returns the lines of each paragraph at `width` columns.
 pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
@@ -27,24 +33,60 @@ pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Ve
     let long: Vec<usize> = (0..paragraphs.len())
         .filter(|index| done[*index].is_empty())
         .collect();
-    let mut rest = &long[..];
-    while !rest.is_empty() {
+    let texts = clip_paragraphs(long.iter().map(|index| paragraphs[*index]), width);
+    let mut start = 0;
+    while start < texts.len() {
         let mut free_bytes = MAX_BATCH_BYTES;
-        let fits = |index: &&usize| {
-            let runs = &paragraphs[**index].runs;
-            let size: usize = runs.iter().map(|run| run.text.len() + 64).sum();
+        let fits = |paragraph: &&Cow<'_, Paragraph>| {
+            let size: usize = paragraph.runs.iter().map(|run| run.text.len() + 64).sum();
             let before = free_bytes;
             free_bytes = free_bytes.saturating_sub(size);
             before > 0
         };
-        let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
-        rest = after;
-        let texts: Vec<&Paragraph> = batch.iter().map(|index| paragraphs[*index]).collect();
-        for (index, lines) in batch.iter().zip(wrap_batch(&texts, width)) {
+        let end = start + texts[start..].iter().take_while(fits).count().max(1);
+        let batch: Vec<&Paragraph> = texts[start..end].iter().map(|text| &**text).collect();
+        for (index, lines) in long[start..end].iter().zip(wrap_batch(&batch, width)) {
             done[*index] = lines;
         }
+        start = end;
     }
     done
+}
+
+/// Cuts the text that would be on lines after the last.
+fn clip_paragraphs<'p>(
+    paragraphs: impl Iterator<Item = &'p Paragraph> + Clone,
+    width: usize,
+) -> Vec<Cow<'p, Paragraph>> {
+    // No line has more columns than bytes, and a break drops one space.
+    let mut free_columns = (MAX_LINES + 1) * (width + 1);
+    let bytes: usize = paragraphs
+        .clone()
+        .flat_map(|paragraph| &paragraph.runs)
+        .map(|run| run.text.len())
+        .sum();
+    if bytes <= free_columns {
+        return paragraphs.map(Cow::Borrowed).collect();
+    }
+    let clip = |paragraph: &'p Paragraph| {
+        let mut clipped = Cow::Borrowed(paragraph);
+        for (index, run) in paragraph.runs.iter().enumerate() {
+            let mut ends = run.text.char_indices().filter(|(_, c)| {
+                let columns = c.width().unwrap_or(0);
+                let fits = columns <= free_columns;
+                free_columns -= columns.min(free_columns);
+                !fits
+            });
+            if let Some((end, _)) = ends.next() {
+                let clipped = clipped.to_mut();
+                clipped.runs.truncate(index + 1);
+                clipped.runs[index].text.truncate(end);
+                break;
+            }
+        }
+        clipped
+    };
+    paragraphs.map(clip).collect()
 }
 
 /// Returns the line of a paragraph that needs no wrapping.
@@ -65,6 +107,10 @@ fn visible_spans(paragraph: &Paragraph) -> Vec<BodySpan> {
     spans
 }
 
+const fn is_wrapped_directly(paragraph: &Paragraph) -> bool {
+    paragraph.preformatted || paragraph.runs.len() > MAX_HTML2TEXT_RUNS
+}
+
 fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
     catch_panics(|| wrap_with_html2text(paragraphs, width))
         .flatten()
@@ -76,7 +122,7 @@ fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
         })
 }
 
-/// Wraps without html2text: for preformatted text, and if html2text fails.
+/// Wraps without html2text: for preformatted text, for very many runs, and if html2text fails.
 fn wrap_directly(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
     let spans = visible_spans(paragraph);
     let runs: Vec<WrapRun<'_>> = spans
@@ -90,7 +136,7 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
     let mut done: Vec<Vec<BodyLine>> = paragraphs
         .iter()
         .map(|paragraph| {
-            if paragraph.preformatted {
+            if is_wrapped_directly(paragraph) {
                 wrap_directly(paragraph, width)
             } else {
                 Vec::new()
@@ -111,7 +157,7 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
         collect_line(&line, &runs, &mut done);
     }
     for (lines, paragraph) in done.iter_mut().zip(paragraphs) {
-        if !paragraph.preformatted {
+        if !is_wrapped_directly(paragraph) {
             set_line_ends(lines, paragraph);
         }
     }
@@ -190,6 +236,11 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
     let mut number = 0_usize;
     for paragraph in paragraphs {
         let block = element("div", Vec::new());
+        if is_wrapped_directly(paragraph) {
+            number += paragraph.runs.len();
+            dom.append(&root, NodeOrText::AppendNode(block));
+            continue;
+        }
         let mut breaks = break_opportunities(paragraph, width).into_iter();
         for run in &paragraph.runs {
             let mut text = String::with_capacity(run.text.len());
@@ -200,7 +251,7 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
             if run.text.trim().is_empty() {
                 // html2text drops links without text, and their spaces with them.
                 dom.append(&block, NodeOrText::AppendText(run.text.as_str().into()));
-            } else if !paragraph.preformatted {
+            } else {
                 let href = Attribute {
                     name: QualName::new(None, ns!(), LocalName::from("href")),
                     value: number.to_string().into(),
@@ -237,4 +288,24 @@ fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
         }
     }
     breaks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_behind_the_last_line_is_not_wrapped() {
+        for text in ["word ", "x", "日"] {
+            let mut paragraph = Paragraph::default();
+            let count = 600_000 / text.chars().count();
+            paragraph.push_run(&text.repeat(count), SpanStyle::default());
+            let lines = wrap_paragraphs(&[&paragraph, &paragraph], 10);
+            let counts = (lines[0].len(), lines[1].len());
+            assert!(
+                (MAX_LINES + 1..=MAX_LINES + 10_000).contains(&(counts.0 + counts.1)),
+                "{text}: {counts:?}"
+            );
+        }
+    }
 }

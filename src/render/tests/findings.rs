@@ -478,3 +478,26 @@ fn flex_items_are_separated_by_spaces() {
         "Refund £51.90\n"
     );
 }
+
+#[test]
+fn link_that_names_another_host_shows_the_real_one() {
+    let disguised =
+        "<p>Open <a href='https://evil.example/x'>https://<b>bank.test</b>/login</a>.</p>";
+    assert_eq!(
+        text(disguised),
+        "Open https://bank.test/login (→ evil.example).\n"
+    );
+    let body = super::lay_out_html(disguised, 80);
+    assert_eq!(style(&body, "evil.example"), SpanRole::Notice.into());
+    let second = "<p><a href='https://evil.example/'>Here</a> or <a href='https://evil.example/'>www.bank.test</a>";
+    assert_eq!(text(second), "Here or www.bank.test (→ evil.example)\n");
+    let cell = "<table><tr><td>Site<td><a href='https://evil.example/'>bank.example.com</a><tr><td>a<td>b</table>";
+    assert!(text(cell).contains("bank.example.com (→ evil.example)"));
+    for honest in [
+        "<a href='https://www.bank.test/x'>bank.test</a>",
+        "<a href='https://evil.example/'>Read report.pdf</a>",
+        "<a href='mailto:ana@evil.example'>www.bank.test</a>",
+    ] {
+        assert!(!text(honest).contains('→'), "{honest}");
+    }
+}

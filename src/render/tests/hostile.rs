@@ -201,3 +201,44 @@ fn huge_attributes_are_dropped() {
     );
     assert_eq!(text(&picture), "hi [chart] bye\n");
 }
+
+fn content_of(html: &str) -> blocks::BlockContent {
+    let page = html::parse(html);
+    blocks::build_blocks(&page.dom, &css::compute_styles(&page.dom))
+}
+
+#[test]
+fn lines_are_limited_before_the_layout() {
+    for (start, unit) in [
+        ("<pre>", "a\n"),
+        ("<div style='white-space:pre'>", "a\n"),
+        ("<div style='white-space:pre-line'>", "a b\n"),
+        ("<textarea>", "a\n"),
+    ] {
+        let html = format!("{start}{}", unit.repeat(300_000));
+        assert_eq!(content_of(&html).blocks.len(), 50_001, "{start}");
+        let body = assert_bounded(start, &html);
+        assert!(body.text().contains("more than 50 000 lines"), "{start}");
+    }
+}
+
+#[test]
+fn inline_pieces_are_limited_before_the_layout() {
+    for unit in [
+        "<img alt='a picture' src=x>",
+        "<input type=submit value=Send>",
+        "<a href=http://a.example/><img alt=a></a>",
+    ] {
+        let content = content_of(&unit.repeat(80_000));
+        let texts = content.blocks.iter().flat_map(blocks::Block::paragraphs);
+        let runs = texts.flat_map(|paragraph| &paragraph.runs);
+        let count = runs.filter(|run| run.text.contains('[')).count();
+        let limit = content.truncation.is_some() && count == 50_000;
+        assert!(
+            limit || count < 50_000 && unit.starts_with("<a"),
+            "{unit}: {count}"
+        );
+    }
+    let body = assert_bounded("images", &"<img alt=a>".repeat(60_000));
+    assert!(body.text().contains("too many links, pictures"));
+}

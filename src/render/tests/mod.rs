@@ -7,6 +7,7 @@ mod marks;
 mod parts;
 mod properties;
 mod tables;
+mod visibility;
 
 use super::*;
 

@@ -1,0 +1,131 @@
+//! Decides what a reader cannot see, by the colours, boxes and positions of the page.
+//!
+//! What cannot be computed counts as visible: a filler that shows costs less than a text that does not.
+
+use super::builder::LayoutContext;
+use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP};
+use crate::render::html::{Dom, NodeId};
+
+/// Colours that differ by this sum over red, green and blue look the same.
+const SAME_COLOUR: u16 = 12;
+
+/// An indent of a first line below this moves it out of the page.
+const MIN_TEXT_INDENT: f32 = -500.0;
+
+/// A box that starts this far left of its place is out of the page.
+const MIN_LEFT: f32 = -800.0;
+
+/// Returns the background inside an element; `None` if it cannot be computed.
+pub(super) fn background_inside(outside: Option<Rgba>, style: &ComputedStyle) -> Option<Rgba> {
+    let outside = outside.filter(|_| !style.is_moved());
+    match style.background {
+        _ if style.background_image => None,
+        Color::Known(colour) if colour.alpha >= 1.0 => Some(colour),
+        Color::Known(colour) => outside.map(|behind| colour.over(behind)),
+        Color::Current | Color::Unknown => None,
+    }
+}
+
+/// True if text of this style leaves no mark.
+pub(super) fn is_invisible_text(style: &ComputedStyle, context: &LayoutContext) -> bool {
+    context.hidden
+        || context.indented_away
+        || !style.visible
+        || !(contrasts(style.text_colour(), context) || contrasts(style.text_outline, context))
+}
+
+/// True if a colour is seen on the background, or if one of the two is not known.
+pub(super) fn contrasts(colour: Color, context: &LayoutContext) -> bool {
+    match (colour, context.background) {
+        (Color::Known(colour), _) if colour.alpha < 0.05 => false,
+        (Color::Known(colour), Some(behind)) => colour.over(behind).distance(behind) > SAME_COLOUR,
+        (Color::Known(_), None) | (Color::Current | Color::Unknown, _) => true,
+    }
+}
+
+/// True if the first line of a block starts far outside of the page.
+pub(super) fn is_indented_away(style: &ComputedStyle, available_width: f32) -> bool {
+    let indent = style.px(style.text_indent, available_width);
+    indent.is_some_and(|px| px < MIN_TEXT_INDENT)
+}
+
+/// True if a box at `y` shows nothing, however large its content is.
+pub(super) fn is_hidden_box(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
+    let px = |length: Length| match length {
+        Length::Percent(share) if share > 0.0 => None,
+        length => style.px(length, available_width),
+    };
+    let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
+    let positioned = style.out_of_flow || style.relatively_positioned;
+    let is_outside = (positioned
+        && (below(style.offsets[LEFT], MIN_LEFT)
+            || below(style.offsets[TOP], (-400.0_f32).min(-y))))
+        || (style.out_of_flow && px(style.offsets[RIGHT]).is_some_and(|px| px > -MIN_LEFT))
+        || below(style.margin[LEFT], MIN_LEFT)
+        || below(style.margin[TOP], (-1_000.0_f32).min(-y));
+    let is_inline = matches!(style.display, Display::Inline | Display::Contents);
+    if (style.clipped_or_shrunk && !is_inline && !style.animated)
+        || (style.clipped && style.out_of_flow)
+        || is_outside
+    {
+        return true;
+    }
+    let is_table_part = matches!(
+        style.display,
+        Display::Table | Display::Cell | Display::Row | Display::RowGroup
+    );
+    if !style.overflow_clipped || is_inline || is_table_part {
+        return false;
+    }
+    let insets = |one: usize, other: usize| {
+        style.padding_and_border(one, available_width)
+            + style.padding_and_border(other, available_width)
+    };
+    let (vertical, horizontal) = (insets(TOP, BOTTOM), insets(RIGHT, LEFT));
+    let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
+    let is_kept_high = px(style.min_height).is_some_and(|px| px + vertical > 1.5);
+    (!is_kept_high && (small(style.height, vertical) || small(style.max_height, vertical)))
+        || small(style.width, horizontal)
+        || small(style.max_width, horizontal)
+}
+
+/// Returns, by index, the elements in which something with a background or an image is laid out of
+/// the flow, so that any of it may be behind their text.
+pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<bool> {
+    let mut layered = vec![false; dom.len()];
+    for id in dom.nodes() {
+        let style = &styles[id.index()];
+        let is_layer = style.out_of_flow
+            && style.display != Display::None
+            && style.visible
+            && style.opacity > 0.0
+            && !is_hidden_box(style, 800.0, f32::MAX)
+            && is_painted(dom, styles, id);
+        if !is_layer {
+            continue;
+        }
+        let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
+        let container = above.find(|id| {
+            let style = &styles[id.index()];
+            style.out_of_flow || style.relatively_positioned || dom.tag_name(*id) == "body"
+        });
+        if let Some(container) = container {
+            layered[container.index()] = true;
+        }
+    }
+    layered
+}
+
+/// True if an element has a background or is a picture or has one as its only child.
+fn is_painted(dom: &Dom, styles: &[ComputedStyle], id: NodeId) -> bool {
+    let style = &styles[id.index()];
+    let is_dot = |length: Length| matches!(length, Length::Px(px) if px <= 2.0);
+    let is_picture = |id: NodeId| {
+        let style = &styles[id.index()];
+        dom.tag_name(id) == "img" && !is_dot(style.width) && !is_dot(style.height)
+    };
+    style.background_image
+        || style.background != Color::TRANSPARENT
+        || is_picture(id)
+        || dom.children(id).any(is_picture)
+}
