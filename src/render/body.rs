@@ -272,9 +272,11 @@ impl Link {
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8); `None` if the link is never
-    /// opened. The sequence allows only printable ASCII, so the rest of the URL is percent-encoded.
+    /// opened, or if characters of its URL were replaced because they control a terminal. The sequence
+    /// allows only printable ASCII, so the rest of the URL is percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
-        let mut sequence = self.is_openable().then(|| HYPERLINK_START.to_owned())?;
+        let is_whole = self.is_openable() && !self.target.contains(char::REPLACEMENT_CHARACTER);
+        let mut sequence = is_whole.then(|| HYPERLINK_START.to_owned())?;
         for byte in self.target.bytes() {
             if byte.is_ascii_graphic() {
                 sequence.push(char::from(byte));

@@ -5,7 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::RenderCtx;
-use super::title_bar::{build_title_left, build_title_right, format_coverage, format_status_check};
+use super::title_bar::{
+    MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_coverage, format_status_check,
+};
 use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::{
@@ -17,8 +19,6 @@ use crate::mail::ApiTime;
 use crate::text::format::{group_digits, plural};
 use crate::text::width::DisplayWidth as _;
 
-/// From this many columns on, texts have their long form.
-pub const MIN_DETAIL_WIDTH: u16 = 50;
 /// From this many columns on, the rate of background requests is shown.
 const MIN_RATE_WIDTH: u16 = 80;
 /// From this many columns on, an error leaves enough columns for a remark before the keys.

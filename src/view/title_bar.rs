@@ -4,7 +4,6 @@
 use ratatui::text::Span;
 
 use super::render_ctx::RenderCtx;
-use super::status_bar::MIN_DETAIL_WIDTH;
 use super::theme::Theme;
 use crate::app::start::StartScreenKind;
 use crate::app::{
@@ -13,6 +12,8 @@ use crate::app::{
 use crate::archive::Coverage;
 use crate::text::format::{group_digits, plural};
 
+/// From this many columns on, texts have their long form.
+pub const MIN_DETAIL_WIDTH: u16 = 50;
 /// From this many columns on, the title has a short count at least.
 const MIN_COUNT_WIDTH: u16 = 30;
 /// From this many columns on, the title says how far statuses were checked.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::builder::{BlockBuilder, FloatRow, LayoutContext};
-use super::visibility::contrasts;
+use super::builder::{BlockBuilder, FloatRow};
+use super::context::{LayoutContext, contrasts};
 use super::{BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;

@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::context::{LayoutContext, is_invisible_text};
 use super::inline::{HostRun, LineBox};
-use super::visibility::{
-    background_inside, find_layered_elements, is_hidden_box, is_indented_away, is_invisible_text,
-};
+use super::visibility::{find_layered_elements, is_hidden_box};
 use super::{
     Block, BlockContent, BlockKind, BlockLimit, Column, ColumnGroup, LinePrefix, RuleKind,
 };
@@ -55,61 +54,6 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) piece_count: usize,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
-}
-
-/// What an element gets from the elements around it.
-#[derive(Clone, Copy)]
-pub(super) struct LayoutContext {
-    /// Content takes up space but is invisible.
-    pub(super) hidden: bool,
-    pub(super) opacity: f32,
-    /// The colour behind the text; `None` if it cannot be computed, as for an image.
-    pub(super) background: Option<Rgba>,
-    /// The first line of the block starts outside of the page.
-    pub(super) indented_away: bool,
-    /// Width of the containing block in pixels.
-    pub(super) available_width: f32,
-    pub(super) link: Option<u16>,
-    pub(super) button: bool,
-    pub(super) heading: bool,
-    /// Borders of blocks are drawn as rules.
-    pub(super) rules: bool,
-    /// Height of an empty line in the containing block, in pixels.
-    pub(super) strut: f32,
-}
-
-impl LayoutContext {
-    pub(super) const fn root() -> Self {
-        Self {
-            hidden: false,
-            opacity: 1.0,
-            background: Some(Rgba::WHITE),
-            indented_away: false,
-            available_width: 800.0,
-            link: None,
-            button: false,
-            heading: false,
-            rules: true,
-            strut: 18.0,
-        }
-    }
-
-    /// Returns the context inside an element of this style.
-    pub(super) fn enter(mut self, style: &ComputedStyle) -> Self {
-        // There is no box.
-        if style.display == Display::Contents {
-            return self;
-        }
-        if !style.animated {
-            self.opacity *= style.opacity;
-        }
-        self.hidden |= self.opacity < 0.05;
-        self.background = background_inside(self.background, style);
-        if style.display != Display::Inline {
-            self.indented_away = is_indented_away(style, self.available_width);
-        }
-        self
-    }
 }
 
 impl<'a> BlockBuilder<'a> {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use url::Url;
 
-use super::builder::{BlockBuilder, LayoutContext};
+use super::builder::BlockBuilder;
+use super::context::LayoutContext;
 use super::inline::HostRun;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};

@@ -6,6 +6,7 @@
 
 mod boxes;
 mod builder;
+mod context;
 mod image;
 mod inline;
 mod table;
@@ -209,7 +210,7 @@ pub(crate) enum BlockLimit {
 pub(crate) fn build_blocks(dom: &Dom, styles: &[ComputedStyle]) -> BlockContent {
     let mut builder = builder::BlockBuilder::new(dom, styles);
     builder.named_targets = image::named_targets(dom, &builder.info.letter_counts);
-    builder.visit_node(NodeId::ROOT, builder::LayoutContext::root());
+    builder.visit_node(NodeId::ROOT, context::LayoutContext::root());
     let (mut content, targets) = builder.finish();
     mark_disguised_links(&mut content, &targets);
     number_links(&mut content, &targets);

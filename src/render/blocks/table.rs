@@ -1,6 +1,7 @@
 //! Lays out tables: rows of short cells stay rows, other tables become plain blocks.
 
-use super::builder::{BlockBuilder, LayoutContext};
+use super::builder::BlockBuilder;
+use super::context::LayoutContext;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{

@@ -2,12 +2,8 @@
 //!
 //! What cannot be computed counts as visible: a filler that shows costs less than a text that does not.
 
-use super::builder::LayoutContext;
 use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP};
 use crate::render::html::{Dom, NodeId};
-
-/// Colours that differ by this sum over red, green and blue look the same.
-const SAME_COLOUR: u16 = 12;
 
 /// An indent of a first line below this moves it out of the page.
 const MIN_TEXT_INDENT: f32 = -500.0;
@@ -23,23 +19,6 @@ pub(super) fn background_inside(outside: Option<Rgba>, style: &ComputedStyle) ->
         Color::Known(colour) if colour.alpha >= 1.0 => Some(colour),
         Color::Known(colour) => outside.map(|behind| colour.over(behind)),
         Color::Current | Color::Unknown => None,
-    }
-}
-
-/// True if text of this style leaves no mark.
-pub(super) fn is_invisible_text(style: &ComputedStyle, context: &LayoutContext) -> bool {
-    context.hidden
-        || context.indented_away
-        || !style.visible
-        || !(contrasts(style.text_colour(), context) || contrasts(style.text_outline, context))
-}
-
-/// True if a colour is seen on the background, or if one of the two is not known.
-pub(super) fn contrasts(colour: Color, context: &LayoutContext) -> bool {
-    match (colour, context.background) {
-        (Color::Known(colour), _) if colour.alpha < 0.05 => false,
-        (Color::Known(colour), Some(behind)) => colour.over(behind).distance(behind) > SAME_COLOUR,
-        (Color::Known(_), None) | (Color::Current | Color::Unknown, _) => true,
     }
 }
 

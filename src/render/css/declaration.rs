@@ -1,8 +1,8 @@
-//! Declarations of style sheets, parsed but not yet applied to an element.
+//! Declarations of style sheets, and how each changes the style of an element.
 
 use super::computed::{
-    Color, Display, Length, LineHeight, ListStyle, TextAlign, TextTransform, VerticalAlign,
-    WhiteSpace,
+    Color, ComputedStyle, Display, Length, LineHeight, ListStyle, ROOT_FONT_SIZE, TextAlign,
+    TextTransform, VerticalAlign, WhiteSpace,
 };
 
 /// A CSS declaration: a property with its value.
@@ -134,4 +134,141 @@ pub(super) enum CssWide {
     Unset,
     /// Back to the style sheet of the browser.
     Revert,
+}
+
+impl ComputedStyle {
+    /// Applies a declaration; relative values refer to `parent`.
+    ///
+    /// `compute_styles` applies font sizes first, because `em` lengths refer to them.
+    pub(super) fn apply(&mut self, declaration: &Declaration, parent: &Self, user_agent: &Self) {
+        // Only here is the font size of the root known.
+        let absolute = |length: Length| match length {
+            Length::Rem(rem) => Length::Px(rem * parent.root_font_size),
+            other => other,
+        };
+        match *declaration {
+            Declaration::Display(display) => self.display = display,
+            Declaration::Visibility(visible) => self.visible = visible,
+            Declaration::Opacity(opacity) => self.opacity = opacity,
+            Declaration::Color(colour) => self.colour = colour.resolve(parent.colour),
+            Declaration::TextFill(colour) => self.text_fill = colour,
+            Declaration::TextOutline(colour) => self.text_outline = colour,
+            Declaration::BackgroundColor(colour) => self.background = colour,
+            Declaration::BackgroundImage(image) => self.background_image = image,
+            Declaration::Overlaid => self.overlaid = true,
+            Declaration::FontSize(Length::Percent(share)) => {
+                self.font_size = parent.font_size * share;
+            }
+            Declaration::FontSize(length) => {
+                self.font_size = absolute(length)
+                    .to_px(parent.font_size, 0.0)
+                    .unwrap_or(ROOT_FONT_SIZE);
+            }
+            Declaration::FontSizeFactor(factor) => self.font_size = parent.font_size * factor,
+            Declaration::FontWeight(weight) => self.font_weight = weight,
+            Declaration::RelativeFontWeight(bolder) => {
+                self.font_weight = if bolder {
+                    parent.font_weight.max(400) + 300
+                } else {
+                    400.min(parent.font_weight)
+                }
+            }
+            Declaration::Italic(italic) => self.italic = italic,
+            Declaration::Monospace(mono) => self.monospace = mono,
+            Declaration::LineHeight(line) => self.line_height = line,
+            Declaration::LineHeightLength(Length::Em(em)) => {
+                self.line_height = LineHeight::Px(em * self.font_size);
+            }
+            Declaration::LineHeightLength(length) => {
+                self.line_height = LineHeight::Px(
+                    absolute(length)
+                        .to_px(self.font_size, 0.0)
+                        .unwrap_or(self.font_size),
+                );
+            }
+            Declaration::TextDecoration {
+                underline,
+                line_through,
+            } => {
+                // A child keeps its parent's line-through but may remove the underline.
+                self.underline = underline;
+                self.line_through = line_through || parent.line_through;
+            }
+            Declaration::TextTransform(case) => self.text_transform = case,
+            Declaration::TextAlign(align) => self.text_align = align,
+            Declaration::Rtl(rtl) => self.rtl = rtl,
+            Declaration::WhiteSpace(white) => self.white_space = white,
+            Declaration::ListStyle(list) => self.list_style = list,
+            Declaration::TextIndent(length) => self.text_indent = absolute(length),
+            Declaration::Margin(side, length) => self.margin[side] = absolute(length),
+            Declaration::Padding(side, length) => self.padding[side] = absolute(length),
+            Declaration::BorderWidth(side, width) => self.border_width[side] = width,
+            Declaration::BorderVisible(side, visible) => self.border_visible[side] = visible,
+            Declaration::BorderColor(side, colour) => self.border_colour[side] = colour,
+            Declaration::Width(length) => self.width = absolute(length),
+            Declaration::MaxWidth(length) => self.max_width = absolute(length),
+            Declaration::Height(length) => self.height = absolute(length),
+            Declaration::MinHeight(length) => self.min_height = absolute(length),
+            Declaration::MaxHeight(length) => self.max_height = absolute(length),
+            Declaration::OverflowClipped(clips) => self.overflow_clipped = clips,
+            Declaration::Position { absolute, relative } => {
+                (self.out_of_flow, self.relatively_positioned) = (absolute, relative);
+            }
+            Declaration::Offset(side, length) => self.offsets[side] = absolute(length),
+            Declaration::Clip(clipped) => self.clipped = clipped,
+            Declaration::ClippedOrShrunk(gone) => self.clipped_or_shrunk = gone,
+            Declaration::Animated(animated) => self.animated = animated,
+            Declaration::Float(floats) => self.floated = floats,
+            Declaration::FlexColumn(column) => self.flex_column = column,
+            Declaration::VerticalAlign(vertical) => self.vertical_align = vertical,
+            Declaration::BorderSpacing(spacing) => self.border_spacing = spacing,
+            Declaration::BorderCollapse(collapse) => self.border_collapse = collapse,
+            Declaration::CssWide(property, keyword) => {
+                let from = match keyword {
+                    CssWide::Inherit => *parent,
+                    CssWide::Initial => Self::default(),
+                    CssWide::Unset => parent.inherited(),
+                    CssWide::Revert => *user_agent,
+                };
+                self.copy_property(property, &from);
+            }
+        }
+    }
+
+    fn copy_property(&mut self, property: CssWideProperty, from: &Self) {
+        match property {
+            // `all` sets the font size by a declaration of its own.
+            CssWideProperty::All => {
+                *self = Self {
+                    font_size: self.font_size,
+                    ..*from
+                };
+            }
+            CssWideProperty::Display => self.display = from.display,
+            CssWideProperty::Visibility => self.visible = from.visible,
+            CssWideProperty::Opacity => self.opacity = from.opacity,
+            CssWideProperty::Width => self.width = from.width,
+            CssWideProperty::MaxWidth => self.max_width = from.max_width,
+            CssWideProperty::Height => self.height = from.height,
+            CssWideProperty::MinHeight => self.min_height = from.min_height,
+            CssWideProperty::MaxHeight => self.max_height = from.max_height,
+            CssWideProperty::Overflow => self.overflow_clipped = from.overflow_clipped,
+            CssWideProperty::Position => {
+                self.out_of_flow = from.out_of_flow;
+                self.relatively_positioned = from.relatively_positioned;
+            }
+            CssWideProperty::TextIndent => self.text_indent = from.text_indent,
+            CssWideProperty::Color => self.colour = from.colour,
+            CssWideProperty::Background => {
+                (self.background, self.background_image) = (from.background, from.background_image);
+            }
+            CssWideProperty::FontSize => self.font_size = from.font_size,
+            CssWideProperty::FontWeight => self.font_weight = from.font_weight,
+            CssWideProperty::FontStyle => self.italic = from.italic,
+            CssWideProperty::LineHeight => self.line_height = from.line_height,
+            CssWideProperty::TextAlign => self.text_align = from.text_align,
+            CssWideProperty::TextDecoration => self.underline = from.underline,
+            CssWideProperty::TextTransform => self.text_transform = from.text_transform,
+        }
+    }
 }
