@@ -1,5 +1,5 @@
 //! The ways from sentbox to the user's desktop: clipboard, notifications, browser; and the settings of the
-//! file that hold for every profile. `tui/desktop.rs` goes these ways.
+//! file that hold for every profile. `tui/desktop.rs` uses them.
 
 use super::ListColumn;
 use super::env::Env;

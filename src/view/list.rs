@@ -191,7 +191,7 @@ impl RowContext<'_> {
         writer.write(&ctx.align_right(&time, time_columns), Style::new());
     }
 
-    /// Draws the last column, such as the subject, above the others; the symbol stands for the status,
+    /// Draws the last column, such as the subject, above the others; the symbol shows the status,
     /// whose word has what the others leave.
     fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
         /// A subject of fewer cells says less than the time.

@@ -28,7 +28,7 @@ pub(super) struct LineBox {
 }
 
 impl LineBox {
-    /// Adds sanitized text; invisible text takes up room on the page, but does not split a word.
+    /// Adds sanitized text; invisible text takes up space on the page, but does not split a word.
     pub(super) fn push_text(
         &mut self,
         text: &str,

@@ -81,7 +81,7 @@ impl BlockBuilder<'_> {
                     let inner = context.enter(&self.styles[child.index()]);
                     self.layout_rows(child, table, rowspans_left, inner);
                 }
-                // The rows of a group that is a block are a table of their own, in the same place.
+                // The rows of a group that is a block are a table of their own, between the same rows.
                 Display::Block if matches!(tree.tag_name(child), "thead" | "tbody" | "tfoot") => {
                     self.layout_rows(child, table, rowspans_left, context);
                 }

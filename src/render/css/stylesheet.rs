@@ -99,7 +99,7 @@ fn parse_declarations(
     };
     for _ in RuleBodyParser::new(input, &mut reader) {}
     if reader.uses_variables && !reader.block.custom.is_empty() {
-        // A custom property may stand behind its use.
+        // A custom property may be declared after its use.
         reader.own = std::mem::take(&mut reader.block).custom;
         input.reset(&start);
         for _ in RuleBodyParser::new(input, &mut reader) {}

@@ -1,4 +1,4 @@
-//! Custom properties: the values for which `var()` stands.
+//! Custom properties, and the replacement of `var()` by their values.
 //!
 //! Custom properties are not inherited from element to element here. A value is known if the whole
 //! document gives a property one value, on its root or beside its use. Every other value is
@@ -61,7 +61,7 @@ impl Variables {
         }
     }
 
-    /// Replaces each `var()` in `value`, which stands in a block with custom properties `own`.
+    /// Replaces each `var()` in `value`, a value of a block that declares the custom properties `own`.
     pub(super) fn substitute(
         &self,
         value: &str,

@@ -10,7 +10,7 @@ use crate::render::body::{BodyLine, LineEnd, SpanStyle, push_span, spans_width};
 /// Narrower screens get the boxes below each other.
 pub(in crate::render) const MIN_COLUMNS_WIDTH: usize = 100;
 
-/// Spaces between columns, so many that nobody reads across them.
+/// Spaces between columns: enough that a sentence is not read across them.
 const COLUMN_GAP: usize = 4;
 
 /// The widths of a column.

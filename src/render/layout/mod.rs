@@ -256,7 +256,7 @@ fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
 }
 
 /// True if the first block is a border that parts nothing: at the end, between rows of short cells,
-/// or beside a heading, which stands out anyway.
+/// or beside a heading, which is bold already.
 fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
     let (Some(before), Some(next)) = (before, rest.get(1)) else {
         return matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border));

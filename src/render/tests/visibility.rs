@@ -62,7 +62,7 @@ const SHOWN: &[&str] = &[
     "<div style='background:url(a);color:#fff'>seen",
     "<table background='a'><tr><td style='color:#fff'>seen</table>",
     "<div style='box-shadow:inset 0 0 0 1000px #000;color:#fff'>seen",
-    // Letters painted in other ways.
+    // Letters painted by other properties.
     "<div style='color:#fff;text-shadow:0 0 2px #000'>seen",
     "<div style='color:#fff;-webkit-text-fill-color:#000'>seen",
     "<div style='color:#fff;-webkit-text-stroke:1px #000'>seen",
