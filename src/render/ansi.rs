@@ -42,6 +42,7 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
         .rposition(|span| !span.text.trim_end().is_empty());
     let spans = &line.spans[..last.map_or(0, |last| last + 1)];
     let mut link = None;
+    let mut hyperlink = None;
     for (i, span) in spans.iter().enumerate() {
         let text = if i + 1 == spans.len() {
             span.text.trim_end()
@@ -49,16 +50,12 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
             &*span.text
         };
         if span.style.link != link {
-            if link.is_some() {
-                end_link(out, link, options);
-            }
+            end_link(out, link, hyperlink.is_some(), options);
             link = span.style.link;
-            if let (Some(target), true) = (
-                link.and_then(|link| body.links.get(usize::from(link))?.hyperlink()),
-                options.colour,
-            ) {
-                out.push_str(&target);
-            }
+            hyperlink = link
+                .filter(|_| options.colour)
+                .and_then(|link| body.links.get(usize::from(link))?.hyperlink());
+            out.push_str(hyperlink.as_deref().unwrap_or_default());
         }
         let codes = if options.colour {
             sgr_parameters(&span.style)
@@ -71,13 +68,12 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
             let _ = write!(out, "\x1b[{codes}m{text}\x1b[0m");
         }
     }
-    if link.is_some() {
-        end_link(out, link, options);
-    }
+    end_link(out, link, hyperlink.is_some(), options);
 }
 
-fn end_link(out: &mut String, link: Option<u16>, options: AnsiOptions) {
-    if options.colour {
+/// Ends the hyperlink if one was opened, and writes the number of the link if numbers are asked for.
+fn end_link(out: &mut String, link: Option<u16>, is_open: bool, options: AnsiOptions) {
+    if is_open {
         out.push_str(HYPERLINK_START);
         out.push_str(HYPERLINK_MIDDLE);
     }
@@ -93,7 +89,11 @@ fn sgr_parameters(style: &SpanStyle) -> String {
     let colour = match style.role {
         SpanRole::Text | SpanRole::Heading | SpanRole::Indent | SpanRole::Punctuation => "",
         SpanRole::Link | SpanRole::Button | SpanRole::Key | SpanRole::Tag => "34",
-        SpanRole::Image | SpanRole::Rule | SpanRole::Notice | SpanRole::Comment => "2",
+        SpanRole::Image
+        | SpanRole::Rule
+        | SpanRole::Notice
+        | SpanRole::LinkHost
+        | SpanRole::Comment => "2",
         SpanRole::Quote | SpanRole::Number => "36",
         SpanRole::Code | SpanRole::Attribute => "33",
         SpanRole::Value | SpanRole::String => "32",
@@ -196,6 +196,7 @@ mod tests {
                 },
             );
             assert!(!text.contains("javascript"), "{text:?}");
+            assert!(!text.contains("\x1b]"), "{text:?}");
         }
     }
 }

@@ -120,6 +120,8 @@ pub(crate) enum SpanRole {
     Rule,
     /// Text that sentbox adds, such as a notice.
     Notice,
+    /// The host of a link whose text names another one; sentbox adds it on the screen only.
+    LinkHost,
     /// Html source: a tag name with its brackets.
     Tag,
     /// Html source: an attribute name.
@@ -326,12 +328,17 @@ impl Body {
         }
         let mut all = String::new();
         for line in &self.lines {
-            for span in line
-                .spans
-                .iter()
-                .filter(|span| span.style.role != SpanRole::Indent)
-            {
-                all.push_str(&span.text);
+            let start = all.len();
+            for span in &line.spans {
+                match span.style.role {
+                    SpanRole::Indent => {}
+                    // The space at which the line was wrapped belongs to the host.
+                    SpanRole::LinkHost if all.len() == start && all.ends_with(' ') => {
+                        all.pop();
+                    }
+                    SpanRole::LinkHost => {}
+                    _ => all.push_str(&span.text),
+                }
             }
             all.push_str(line.hidden.as_deref().unwrap_or_default());
             match line.end {

@@ -158,6 +158,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn filter(text: &str) -> StateRecord {
         StateRecord::Filter(text.to_owned())
@@ -202,15 +203,21 @@ mod tests {
         }
     }
 
-    #[test]
-    fn long_files_are_shortened() {
-        let folder = tempfile::tempdir().unwrap();
-        let files = StateFiles::new(Some(folder.path().to_owned()));
+    /// Files with one line more than they may have.
+    fn too_long(folder: &Path) -> StateFiles {
+        let files = StateFiles::new(Some(folder.to_owned()));
         for n in 0..=MAX_FILE_LINES {
             files.append(&filter(&format!("number {n}"))).unwrap();
             let record = watched("a", &n.to_string());
             files.append(&StateRecord::Watched(record)).unwrap();
         }
+        files
+    }
+
+    #[test]
+    fn long_files_are_shortened() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = too_long(folder.path());
         let state = files.load().unwrap();
         assert_eq!(
             state.filters.last().map(String::as_str),
@@ -230,12 +237,7 @@ mod tests {
     #[test]
     fn long_file_that_cannot_be_shortened_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
-        let files = StateFiles::new(Some(folder.path().to_owned()));
-        for n in 0..=MAX_FILE_LINES {
-            files.append(&filter(&format!("number {n}"))).unwrap();
-            let record = watched("a", &n.to_string());
-            files.append(&StateRecord::Watched(record)).unwrap();
-        }
+        let files = too_long(folder.path());
         // What a shortened file would be written to is there already.
         for name in [HISTORY_FILE, STATE_FILE] {
             let beside = folder

@@ -300,6 +300,7 @@ impl Glyphs {
             "•" => self.mask,
             "─" => self.horizontal_rule,
             "…" => self.ellipsis,
+            "→" => self.arrow,
             "’" => "'",
             "\u{FFFD}" => "?",
             _ => return None,

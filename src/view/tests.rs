@@ -8,9 +8,9 @@ mod rows;
 use std::fmt::Write as _;
 
 use crate::api::wire;
-use crate::app::tests::env::{Mailbox, NOW, World, row_of, session};
+use crate::app::tests::env::{Mailbox, NOW, World, row_of, session, sync_update};
 use crate::app::{Effect, Message, SyncUpdate};
-use crate::archive::{Coverage, EmailRow};
+use crate::archive::EmailRow;
 use crate::config::{ColourDepth, ThemeBase, ThemeConfig};
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
@@ -469,12 +469,8 @@ fn new_and_changed_emails_are_marked() {
     world.happen(Message::Refreshed(
         request,
         Ok(SyncUpdate {
-            new: 2,
             changed: vec![EmailId::new("id-4")],
-            reach: Coverage::Complete,
-            unfinished: false,
-            unreadable: 0,
-            head_at: None,
+            ..sync_update(2)
         }),
     ));
     world.settle();

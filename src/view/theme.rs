@@ -258,7 +258,9 @@ impl Theme {
             }
             SpanRole::Quote => self.text(Role::Good),
             SpanRole::Code | SpanRole::Number => self.text(Role::Apart),
-            SpanRole::Notice => self.text(Role::Warning).add_modifier(Modifier::ITALIC),
+            SpanRole::Notice | SpanRole::LinkHost => {
+                self.text(Role::Warning).add_modifier(Modifier::ITALIC)
+            }
             SpanRole::Tag | SpanRole::Key => self.text(Role::Pending),
             SpanRole::Attribute => self.text(Role::Accent),
             SpanRole::Value | SpanRole::String => self.text(Role::Good),

@@ -344,12 +344,8 @@ impl Mailbox {
             _ => Coverage::Complete,
         };
         SyncUpdate {
-            new,
-            changed: Vec::new(),
             reach,
-            unfinished: false,
-            unreadable: 0,
-            head_at: None,
+            ..sync_update(new)
         }
     }
 
@@ -465,6 +461,18 @@ fn choices() -> Vec<ProfileChoice> {
             "nothing is kept",
         ),
     ]
+}
+
+/// A sync run that stored `new` emails and reached the oldest one.
+pub fn sync_update(new: u64) -> SyncUpdate {
+    SyncUpdate {
+        new,
+        changed: Vec::new(),
+        reach: Coverage::Complete,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    }
 }
 
 /// Email number `n`; the larger, the newer.

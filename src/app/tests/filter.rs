@@ -448,9 +448,9 @@ fn fail_older(world: &mut World, kind: ErrorKind) {
 }
 
 /// A filter that matches one of 300 emails, of a service with older pages.
-fn searched() -> World {
+pub(super) fn searched(older_pages: u64) -> World {
     let mut mailbox = Mailbox::of(300);
-    mailbox.older_pages = 3;
+    mailbox.older_pages = older_pages;
     let mut world = World::at_rest(120, 40, mailbox);
     world
         .press("/")
@@ -462,7 +462,7 @@ fn searched() -> World {
 
 #[test]
 fn older_mail_is_searched_again_after_a_refresh() {
-    let mut world = searched();
+    let mut world = searched(3);
     world.press("b");
     fail_older(&mut world, ErrorKind::Server);
     world.settle().press("b");
@@ -474,7 +474,7 @@ fn older_mail_is_searched_again_after_a_refresh() {
 
 #[test]
 fn rejected_key_ends_a_search_with_its_reason() {
-    let mut world = searched();
+    let mut world = searched(3);
     world.press("b");
     let running = |effect: &Effect| matches!(effect, Effect::LoadOlder(..));
     world.answer(world.pending.iter().position(running).unwrap());

@@ -4,12 +4,11 @@ use crate::app::{
     CheckState, ConfirmResult, Effect, Liveness, Message, RequestKind, StatusCheckStep, SyncUpdate,
     TimerKind,
 };
-use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::app::tests::env::{Mailbox, World, now};
+use crate::app::tests::env::{Mailbox, World, now, sync_update};
 use crate::view::tests::screen;
 
 /// A mailbox of emails that are `sent`, confirmed so many seconds ago.
@@ -277,14 +276,7 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         unreachable!()
     };
     let down_to = world.mailbox.rows.get(9).map(|row| row.sort_key);
-    let news = SyncUpdate {
-        new: 0,
-        changed: Vec::new(),
-        reach: Coverage::Complete,
-        unfinished: false,
-        unreadable: 0,
-        head_at: None,
-    };
+    let news = sync_update(0);
     let checked = StatusCheckStep {
         update: news,
         requests,
@@ -460,12 +452,8 @@ fn change_shows_in_row_and_header_together() {
     let id = world.model.list.selected().unwrap().summary.id.clone();
     world.mailbox.rows[0].summary.status = Status::Bounced;
     let news = SyncUpdate {
-        new: 0,
         changed: vec![id],
-        reach: Coverage::Complete,
-        unfinished: false,
-        unreadable: 0,
-        head_at: None,
+        ..sync_update(0)
     };
     world.set_time(
         world

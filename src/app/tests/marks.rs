@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::env::{Mailbox, World, session};
+use super::filter::searched;
 use crate::app::marks::MAX_MARKS;
 use crate::app::{
     CollectedIds, Effect, Focus, LoopEffect, Message, PipedCommand, RequestKind, SessionInfo,
@@ -331,14 +332,7 @@ fn marks_are_joined_before_they_are_capped() {
 
 #[test]
 fn line_below_the_last_row_is_not_marked() {
-    let mut mailbox = Mailbox::of(300);
-    mailbox.older_pages = 1;
-    let mut world = World::at_rest(120, 40, mailbox);
-    world
-        .press("/")
-        .write("customer299")
-        .press("Enter")
-        .settle();
+    let mut world = searched(1);
     world.press("x x V").settle();
     assert!(world.model.list.is_on_load_more_row());
     assert_eq!(world.model.marks.len(), 1);

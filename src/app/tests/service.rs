@@ -1,7 +1,7 @@
 //! Refresh, errors of the service and older mail by messages.
 
 use crate::api::Priority;
-use crate::app::tests::env::{Mailbox, World, now, session};
+use crate::app::tests::env::{Mailbox, World, now, session, sync_update};
 use crate::app::{Effect, ListLine, Message, MouseInput, SyncUpdate, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
@@ -450,12 +450,8 @@ fn answer_with_short_page(world: &mut World, page: i64) {
     };
     let reach = now().checked_sub((20 + page).days()).unwrap();
     let update = SyncUpdate {
-        new: 1,
-        changed: Vec::new(),
         reach: Coverage::Since(ApiTime::parse(&reach.timestamp().to_string())),
-        unfinished: false,
-        unreadable: 0,
-        head_at: None,
+        ..sync_update(1)
     };
     world.happen(Message::OlderLoaded(request, Ok(update)));
     world.answer_archive();

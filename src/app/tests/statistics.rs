@@ -1,9 +1,8 @@
 //! Statistics by messages.
 
-use super::env::{Mailbox, World, now};
+use super::env::{Mailbox, World, now, sync_update};
 use crate::app::statistics::Section;
-use crate::app::{Effect, Focus, Message, RequestKind, SyncUpdate};
-use crate::archive::Coverage;
+use crate::app::{Effect, Focus, Message, RequestKind};
 use crate::mail::{SafeText, Status};
 use crate::view::tests::screen;
 use jiff::ToSpan as _;
@@ -124,14 +123,7 @@ fn header_is_of_the_time_of_counting() {
     let shown = screen(&world);
     assert!(shown.contains(header), "{shown}");
     world.set_time(now() + 5.minutes());
-    world.happen(Message::ArchiveChanged(Ok(SyncUpdate {
-        new: 0,
-        changed: Vec::new(),
-        reach: Coverage::Complete,
-        unfinished: false,
-        unreadable: 0,
-        head_at: None,
-    })));
+    world.happen(Message::ArchiveChanged(Ok(sync_update(0))));
     world.settle();
     let shown = screen(&world);
     assert!(shown.contains(header), "{shown}");

@@ -236,7 +236,7 @@ fn mark_disguised_links(content: &mut BlockContent, targets: &[String]) {
         for (index, host) in marks.into_iter().rev() {
             let mark = BodySpan {
                 text: format!(" (→\u{a0}{host})"),
-                style: SpanRole::Notice.into(),
+                style: SpanRole::LinkHost.into(),
             };
             paragraph.runs.insert(index, mark);
         }

@@ -488,7 +488,13 @@ fn link_that_names_another_host_shows_the_real_one() {
         "Open https://bank.test/login (→ evil.example).\n"
     );
     let body = super::lay_out_html(disguised, 80);
-    assert_eq!(style(&body, "evil.example"), SpanRole::Notice.into());
+    assert_eq!(style(&body, "evil.example"), SpanRole::LinkHost.into());
+    for width in 10..80 {
+        assert_eq!(
+            super::lay_out_html(disguised, width).unwrapped_text(),
+            "Open https://bank.test/login.\n"
+        );
+    }
     let second = "<p><a href='https://evil.example/'>Here</a> or <a href='https://evil.example/'>www.bank.test</a>";
     assert_eq!(text(second), "Here or www.bank.test (→ evil.example)\n");
     let cell = "<table><tr><td>Site<td><a href='https://evil.example/'>bank.example.com</a><tr><td>a<td>b</table>";

@@ -11,7 +11,7 @@ fn ascii_symbols_are_on_every_screen() {
     mailbox.older_pages = 1;
     mailbox.html = Some(
         "<p>Your verification code is 482913.</p><hr><ul><li>one</li></ul><blockquote>two</blockquote>\
-         <p><a href='https://example.com/a'>a</a></p><table><tr><td>3</td><td>4</td></tr></table>\
+         <p><a href='https://example.com/a'>a</a> <a href='https://example.com/b'>bank.test</a></p><table><tr><td>3</td><td>4</td></tr></table>\
          <img src='https://example.com/i.png' alt='A picture with a text that goes on and on and on and on'>"
             .into(),
     );

@@ -2,9 +2,9 @@
 
 use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
 use crate::api::{Priority, RateBudget};
-use crate::app::tests::env::{World, session};
+use crate::app::tests::env::{World, session, sync_update};
 use crate::app::{ClickTarget, Command, Effect, LoopEffect, Message, SyncUpdate};
-use crate::archive::{Coverage, MissingReason, MissingUpstream};
+use crate::archive::{MissingReason, MissingUpstream};
 use crate::config::{HistorySpan, ThemeConfig};
 use crate::error::{Error, ErrorKind};
 use crate::text::width::DisplayWidth as _;
@@ -103,12 +103,8 @@ fn emails_without_an_id_are_reported_once() {
             panic!("no refresh was requested")
         };
         let news = SyncUpdate {
-            new: 0,
-            changed: Vec::new(),
-            reach: Coverage::Complete,
-            unfinished: false,
             unreadable,
-            head_at: None,
+            ..sync_update(0)
         };
         world.happen(Message::Refreshed(request, Ok(news)));
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
