@@ -392,17 +392,17 @@ impl Model {
                         Direction::Left
                     });
                 }
-                MouseInput::Pressed(_) | MouseInput::Dragged(_) | MouseInput::Released => {}
+                MouseInput::Pressed(_)
+                | MouseInput::SecondPressed(_)
+                | MouseInput::Dragged(_)
+                | MouseInput::Released => {}
             }
             return;
         }
         match pointer {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 let is_double = self.is_double_click(at);
-                self.reader_open = false;
-                self.stop_automatic_search();
-                let line = usize::from((at.y - layout.list.y) / layout.row_height);
-                self.outbox.extend(self.list.select_line(line, &viewport));
+                self.select_row_at(at);
                 if is_double {
                     self.open_selected();
                 }
@@ -412,7 +412,7 @@ impl Model {
             }
             MouseInput::Pressed(at) => self.dragging_divider = layout.divider.contains(at),
             MouseInput::Dragged(at) if self.dragging_divider => self.drag_divider(&layout, at),
-            MouseInput::Dragged(_) => {}
+            MouseInput::Dragged(_) | MouseInput::SecondPressed(_) => {}
             MouseInput::Released => self.dragging_divider = false,
             MouseInput::Scrolled { at, down } => {
                 let step = if down { Motion::Down } else { Motion::Up };
@@ -434,7 +434,20 @@ impl Model {
             ClickTarget::Command(command) => self.dispatch(command),
             ClickTarget::Link(index) => self.choose_link(index),
             ClickTarget::Item(index) => self.choose_item(index),
+            ClickTarget::Cell(at, command) => {
+                self.select_row_at(at);
+                self.dispatch(command);
+            }
         }
+    }
+
+    /// Selects the row at this position of the list.
+    fn select_row_at(&mut self, at: Position) {
+        let (layout, viewport) = (self.layout(), self.list_viewport());
+        self.reader_open = false;
+        self.stop_automatic_search();
+        let line = usize::from((at.y - layout.list.y) / layout.row_height);
+        self.outbox.extend(self.list.select_line(line, &viewport));
     }
 
     /// Whether this press follows another one in the same row at once.

@@ -38,6 +38,7 @@ pub enum Effect {
         anchor: WindowAnchor,
         /// The maximal number of rows.
         rows: usize,
+        with_tags: bool,
     },
     /// Count the emails of the query, and those before `position`.
     CountEmails {

@@ -195,7 +195,7 @@ fn push_tags(lines: &mut Vec<HeaderLine>, tags: &[Tag], pane: HeaderPane) {
     let columns = pane.value_width();
     let mut texts: Vec<String> = Vec::new();
     for tag in tags {
-        let text = format!("{}={}", tag.name, tag.value);
+        let text = tag.to_string();
         match texts.last_mut() {
             Some(last) if last.width() + 2 + text.width() <= columns => {
                 last.push_str("  ");

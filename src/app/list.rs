@@ -61,6 +61,8 @@ pub struct List {
     offers_load_more: bool,
     /// Whether the line below the last row is selected.
     on_load_more_row: bool,
+    /// Whether the rows need their tags.
+    pub with_tags: bool,
     /// Moves beyond the edge of the window; they apply when rows arrive.
     pending_moves: isize,
     /// Whether the archive changed during a jump, so that the jump may load old rows.
@@ -592,6 +594,7 @@ impl List {
             query: self.filter.query().clone(),
             anchor,
             rows,
+            with_tags: self.with_tags,
         }
     }
 }

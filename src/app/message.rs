@@ -116,6 +116,8 @@ pub enum Message {
 pub enum MouseInput {
     /// The main button went down.
     Pressed(Position),
+    /// The second button went down.
+    SecondPressed(Position),
     /// The mouse moved here while the button was down.
     Dragged(Position),
     Released,
@@ -135,6 +137,8 @@ pub enum ClickTarget {
     Link(usize),
     /// An item of the open list, by its index.
     Item(usize),
+    /// A cell of the list, with the command that finds rows like it.
+    Cell(Position, Command),
 }
 
 /// Counts of a list.

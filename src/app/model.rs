@@ -151,6 +151,7 @@ impl Model {
         model.reader.always_reveals = model.session.reveal;
         model.reader.prose_width = model.session.prose_width;
         model.reader.is_linear = model.session.is_linear;
+        model.list.with_tags = model.has_tags_column();
         let filtered = model
             .list
             .set_filter(Filter::parse(&model.session.query, &model.now));

@@ -17,7 +17,7 @@ use super::search::Filter;
 use super::session::StateRecord;
 use super::start::LoginForm;
 use crate::archive::Coverage;
-use crate::config::ListColumn;
+use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
 use crate::text::sanitize;
@@ -228,8 +228,15 @@ impl Model {
         match ListColumn::parse_list(text) {
             Some(columns) => self.session.columns = columns,
             None if text.is_empty() => self.session.columns.clear(),
-            None => self.prompt = Some(prompt.reject()),
+            None => return self.prompt = Some(prompt.reject()),
         }
+        self.list.with_tags = self.has_tags_column();
+        self.outbox.extend(self.list.reload());
+    }
+
+    pub(super) fn has_tags_column(&self) -> bool {
+        let mut columns = self.session.columns.iter();
+        columns.any(|column| column.field == ColumnField::Tags)
     }
 
     /// The columns of the list between status and time.

@@ -10,11 +10,11 @@ use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
 use super::storage::sql;
-use super::{Archive, RequestTime, SortKey, purge};
+use super::{Archive, EmailRow, RequestTime, SortKey, purge};
 use crate::api::wire::{self, OrderedObject};
 use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::Result;
-use crate::mail::{Email, EmailId, Status};
+use crate::mail::{Email, EmailId, SafeText, Status};
 
 pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
@@ -51,6 +51,18 @@ impl Archive {
         let mut email = Email::from(RetrievedEmail { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
+    }
+
+    /// Loads the tags of the rows whose bodies are stored.
+    pub(crate) fn load_tags(&self, rows: &mut [EmailRow]) -> Result<()> {
+        for row in rows.iter_mut().filter(|row| row.has_body) {
+            let email = self.email(&row.summary.id)?;
+            row.tags = email.map(|email| {
+                let tags: Vec<String> = email.tags.iter().map(ToString::to_string).collect();
+                SafeText::new(&tags.join(" "))
+            });
+        }
+        Ok(())
     }
 
     /// Stores a retrieved email and its status at the time of the request; returns whether the status changed.

@@ -10,7 +10,7 @@ use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
 use super::storage::sql;
 use super::{Archive, SortKey};
 use crate::error::Result;
-use crate::mail::{EmailId, Finality, Status, Summary};
+use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
 
 /// One email of the archive, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct EmailRow {
     pub(crate) missing: Option<MissingUpstream>,
     /// When the latest request was sent whose response confirmed the status.
     pub(crate) confirmed_at: Option<Timestamp>,
+    /// The tags as `name=value`, separated by spaces; `None` unless [`Archive::load_tags`] has found them.
+    pub(crate) tags: Option<SafeText>,
 }
 
 impl EmailRow {
@@ -333,5 +335,6 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
         confirmed_at: confirmations::to_timestamp(row.get(18)?),
         to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
+        tags: None,
     })
 }

@@ -72,13 +72,15 @@ pub(crate) enum ColumnField {
     Domain,
     From,
     Subject,
+    /// The tags, which only a retrieved email has.
+    Tags,
     Id,
 }
 
 impl ListColumn {
     /// The allowed columns, for messages.
     pub(crate) const SYNTAX: &str =
-        "to, name, domain, from, subject or id, with its width if you like: from:20";
+        "to, name, domain, from, subject, tags or id, with its width if you like: from:20";
     pub(crate) const DEFAULT: [Self; 2] = [
         Self::new(ColumnField::To, None),
         Self::new(ColumnField::Subject, None),
@@ -107,19 +109,20 @@ impl ListColumn {
 }
 
 impl ColumnField {
-    const NAMES: [(&str, Self); 6] = [
+    const NAMES: [(&str, Self); 7] = [
         ("to", Self::To),
         ("name", Self::Name),
         ("domain", Self::Domain),
         ("from", Self::From),
         ("subject", Self::Subject),
+        ("tags", Self::Tags),
         ("id", Self::Id),
     ];
 
     /// The cells of a column without a width; `None` takes what the others leave.
     pub(crate) const fn default_width(self) -> Option<u16> {
         match self {
-            Self::To | Self::Subject => None,
+            Self::To | Self::Subject | Self::Tags => None,
             Self::Name => Some(16),
             Self::Domain => Some(20),
             Self::From => Some(24),

@@ -157,6 +157,12 @@ pub(crate) struct Tag {
     pub(crate) value: SafeText,
 }
 
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
 /// One email with its bodies.
 ///
 /// The bodies and the JSON are not sanitized: only [`crate::render`] makes them safe to show.

@@ -229,6 +229,12 @@ where
                     None => message,
                 }
             }
+            Message::Mouse(MouseInput::SecondPressed(at)) => {
+                match view::cell_target(&self.model, &self.ctx, at) {
+                    Some(target) => Message::Clicked(target),
+                    None => message,
+                }
+            }
             message => message,
         };
         if let Message::KeyPressed(_) = message {

@@ -249,6 +249,7 @@ fn to_pointer(mouse: MouseEvent) -> Option<MouseInput> {
     let at = Position::new(mouse.column, mouse.row);
     match mouse.kind {
         MouseEventKind::Down(MouseButton::Left) => Some(MouseInput::Pressed(at)),
+        MouseEventKind::Down(MouseButton::Right) => Some(MouseInput::SecondPressed(at)),
         MouseEventKind::Drag(MouseButton::Left) => Some(MouseInput::Dragged(at)),
         MouseEventKind::Up(MouseButton::Left) => Some(MouseInput::Released),
         MouseEventKind::ScrollDown => Some(MouseInput::Scrolled { at, down: true }),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::buffer::LineWriter;
@@ -53,29 +53,54 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
                 continue;
             }
         };
-        let row = RowContext {
-            row,
-            selected,
-            focused: model.focus() == Focus::List,
-            marked: model.marks.contains(&row.summary.id),
-            changed: model.has_changed(row),
-            watched: model.is_watched(&row.summary.id),
-            stale: is_stale(row, ctx.now),
-            time_form: match () {
-                () if model.full_times => TimeForm::Full,
-                () if layout.day_headings => TimeForm::Clock,
-                () => TimeForm::DayAndClock,
-            },
-            subject: model.shown_subject(row),
-            query: model.list.filter.query(),
-            columns: model.columns(),
-            ctx,
-        };
+        let row = RowContext::new(model, layout, row, selected, ctx);
         if layout.row_height == 1 {
             row.draw_one_line(line_area, frame);
         } else {
             row.draw_two_lines(line_area, frame);
         }
+    }
+}
+
+/// Returns the command that finds rows like the cell at this position of the list.
+pub fn cell_command(
+    model: &Model,
+    layout: &Layout,
+    ctx: &RenderCtx,
+    at: Position,
+) -> Option<Command> {
+    let viewport = model.list_viewport();
+    let lines = model.list.visible_lines(&viewport);
+    let y = at.y - layout.list.y;
+    let line = usize::from(y / layout.row_height);
+    let ListLine::Row { row, selected } = lines.get(line)? else {
+        return None;
+    };
+    let row = RowContext::new(model, layout, row, *selected, ctx);
+    let width = usize::from(layout.list.width);
+    let (start, columns) = match (layout.row_height, y % layout.row_height) {
+        (1, _) => {
+            let line = row.lay_out_one_line(width);
+            (line.status_width(ctx), line.columns)
+        }
+        (_, 0) => (marker_width(ctx), row.lay_out_two_lines(width).first),
+        _ => (marker_width(ctx), row.lay_out_two_lines(width).second),
+    };
+    let x = usize::from(at.x - layout.list.x);
+    if x < start {
+        return Some(Command::OnlyStatus);
+    }
+    let mut end = start;
+    let (field, _) = columns.into_iter().find(|(_, width)| {
+        end += width + 1;
+        x < end
+    })?;
+    match field {
+        ColumnField::To | ColumnField::Name => Some(Command::OnlyRecipient),
+        ColumnField::Domain => Some(Command::OnlyDomain),
+        ColumnField::From => Some(Command::OnlySender),
+        ColumnField::Subject => Some(Command::OnlySubject),
+        ColumnField::Tags | ColumnField::Id => None,
     }
 }
 
@@ -152,10 +177,63 @@ struct RowContext<'a> {
     ctx: &'a RenderCtx,
 }
 
-impl RowContext<'_> {
-    fn draw_one_line(&self, area: Rect, frame: &mut Frame) {
+/// The widths of the parts of a row of one line.
+struct OneLine {
+    /// Zero without a label.
+    label: usize,
+    columns: Vec<(ColumnField, usize)>,
+    time: String,
+    time_columns: usize,
+}
+
+impl OneLine {
+    /// Columns up to the end of the label, with the space behind it.
+    fn status_width(&self, ctx: &RenderCtx) -> usize {
+        marker_width(ctx) + self.label + usize::from(self.label > 0)
+    }
+}
+
+/// The parts of a row of two lines.
+struct TwoLines {
+    /// The last column, beside which the time is.
+    first: Vec<(ColumnField, usize)>,
+    time: String,
+    /// All others.
+    second: Vec<(ColumnField, usize)>,
+    /// Whether the status label is behind them.
+    has_label: bool,
+}
+
+impl<'a> RowContext<'a> {
+    fn new(
+        model: &'a Model,
+        layout: &Layout,
+        row: &'a EmailRow,
+        selected: bool,
+        ctx: &'a RenderCtx,
+    ) -> Self {
+        Self {
+            row,
+            selected,
+            focused: model.focus() == Focus::List,
+            marked: model.marks.contains(&row.summary.id),
+            changed: model.has_changed(row),
+            watched: model.is_watched(&row.summary.id),
+            stale: is_stale(row, ctx.now),
+            time_form: match () {
+                () if model.full_times => TimeForm::Full,
+                () if layout.day_headings => TimeForm::Clock,
+                () => TimeForm::DayAndClock,
+            },
+            subject: model.shown_subject(row),
+            query: model.list.filter.query(),
+            columns: model.columns(),
+            ctx,
+        }
+    }
+
+    fn lay_out_one_line(&self, width: usize) -> OneLine {
         let ctx = self.ctx;
-        let width = usize::from(area.width);
         let time_columns = match self.time_form {
             TimeForm::Full if width >= 48 => ISO_WIDTH,
             TimeForm::Clock => CLOCK_WIDTH,
@@ -183,22 +261,31 @@ impl RowContext<'_> {
             *last -= missing.min(spare);
         }
         let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
-        let mut writer = LineWriter::new(area, 0, frame);
-        self.write_status(&mut writer, label);
-        self.write_columns(&mut writer, &columns);
-        writer.write(" ", Style::new());
-        let time_columns = (rest + time_columns + 1).saturating_sub(used);
-        writer.write(&ctx.align_right(&time, time_columns), Style::new());
+        OneLine {
+            label,
+            columns,
+            time,
+            time_columns: (rest + time_columns + 1).saturating_sub(used),
+        }
     }
 
-    /// Draws the last column, such as the subject, above the others; the symbol shows the status,
+    fn draw_one_line(&self, area: Rect, frame: &mut Frame) {
+        let line = self.lay_out_one_line(area.width.into());
+        let mut writer = LineWriter::new(area, 0, frame);
+        self.write_status(&mut writer, line.label);
+        self.write_columns(&mut writer, &line.columns);
+        writer.write(" ", Style::new());
+        let time = self.ctx.align_right(&line.time, line.time_columns);
+        writer.write(&time, Style::new());
+    }
+
+    /// Puts the last column, such as the subject, above the others; the symbol shows the status,
     /// whose word has what the others leave.
-    fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
+    fn lay_out_two_lines(&self, width: usize) -> TwoLines {
         /// A subject of fewer cells says less than the time.
         const MIN_LAST: usize = 16;
-        let (ctx, summary) = (self.ctx, &self.row.summary);
-        let lead = marker_width(ctx);
-        let rest = usize::from(area.width).saturating_sub(lead + 1);
+        let summary = &self.row.summary;
+        let rest = width.saturating_sub(marker_width(self.ctx) + 1);
         let (others, last) = self.columns.split_at(self.columns.len().saturating_sub(1));
         let time = self.format_time(false);
         let is_short = time.width() + 1 + MIN_LAST > rest;
@@ -207,31 +294,41 @@ impl RowContext<'_> {
         } else {
             time
         };
-        let mut writer = LineWriter::new(area, 0, frame);
-        self.write_status(&mut writer, 0);
         let columns = rest.saturating_sub(time.width() + 1);
-        let last: Vec<_> = last.iter().map(|last| (last.field, columns)).collect();
-        self.write_columns(&mut writer, &last);
-        writer.write(" ", Style::new());
-        writer.write(&time, Style::new());
-
-        let mut writer = LineWriter::new(area, 1, frame);
-        writer.write(ctx.glyphs.bar(self.selected), ctx.theme.bar(self.selected));
-        writer.write(&" ".repeat(lead - 1), Style::new());
         let label = summary.status.label();
         let to = summary.to.first().map_or(0, |to| to.email.width());
         let more = if self.row.to_count > 1 { 4 } else { 0 };
         let is_to_alone = matches!(others, [column] if column.field == ColumnField::To);
         let has_label = is_to_alone && to + more + label.width() < rest;
-        let columns = if has_label {
+        let others_columns = if has_label {
             rest - label.width() - 1
         } else {
             rest
         };
-        self.write_columns(&mut writer, &column_widths(others, columns, columns));
-        if has_label {
+        TwoLines {
+            first: last.iter().map(|last| (last.field, columns)).collect(),
+            time,
+            second: column_widths(others, others_columns, others_columns),
+            has_label,
+        }
+    }
+
+    fn draw_two_lines(&self, area: Rect, frame: &mut Frame) {
+        let (ctx, status) = (self.ctx, &self.row.summary.status);
+        let lines = self.lay_out_two_lines(area.width.into());
+        let mut writer = LineWriter::new(area, 0, frame);
+        self.write_status(&mut writer, 0);
+        self.write_columns(&mut writer, &lines.first);
+        writer.write(" ", Style::new());
+        writer.write(&lines.time, Style::new());
+
+        let mut writer = LineWriter::new(area, 1, frame);
+        writer.write(ctx.glyphs.bar(self.selected), ctx.theme.bar(self.selected));
+        writer.write(&" ".repeat(marker_width(ctx) - 1), Style::new());
+        self.write_columns(&mut writer, &lines.second);
+        if lines.has_label {
             writer.write(" ", Style::new());
-            writer.write(label, ctx.theme.status(&summary.status));
+            writer.write(status.label(), ctx.theme.status(status));
         }
     }
 
@@ -257,6 +354,7 @@ impl RowContext<'_> {
                     "" => (NO_SUBJECT, &[]),
                     subject => (subject, &[Field::Subject]),
                 },
+                ColumnField::Tags => (self.row.tags.as_deref().unwrap_or("?"), &[]),
                 ColumnField::Id => (&summary.id.to_safe_text(), &[]),
             };
             let shown = self.ctx.align_left(text, *width);
@@ -389,7 +487,7 @@ mod tests {
     proptest! {
         #[test]
         fn columns_and_spaces_never_exceed_their_cells(
-            names in prop::collection::vec("(to|name|domain|from|subject|id)(:[1-9][0-9]?)?", 1..7),
+            names in prop::collection::vec("(to|name|domain|from|subject|tags|id)(:[1-9][0-9]?)?", 1..7),
             cells in 0_usize..200,
         ) {
             let columns = ListColumn::parse_list(&names.join(" ")).unwrap();

@@ -82,6 +82,16 @@ pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<Clic
     }
 }
 
+/// Returns the filter that a press of the second mouse button on a cell of the list asks for.
+pub fn cell_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
+    let layout = model.layout();
+    if model.focus() == Focus::Prompt || model.is_choosing() || !layout.list.contains(at) {
+        return None;
+    }
+    let command = list::cell_command(model, &layout, ctx, at)?;
+    Some(ClickTarget::Cell(at, command))
+}
+
 fn draw_divider(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     if layout.has_tabs_in_divider() {
         return reader::draw_tabs_above(model, layout.divider, ctx, frame);

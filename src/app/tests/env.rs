@@ -91,6 +91,7 @@ impl Mailbox {
                 query,
                 anchor,
                 rows,
+                ..
             } => Message::WindowLoaded(*request, Ok(self.window(query, anchor, *rows))),
             Effect::CountEmails {
                 request,
@@ -501,6 +502,7 @@ pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
         has_body: false,
         missing: None,
         confirmed_at: Some(NOW.parse().unwrap()),
+        tags: None,
     }
 }
 

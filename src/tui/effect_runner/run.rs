@@ -31,6 +31,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 query,
                 anchor,
                 rows,
+                with_tags,
             } => {
                 if query != self.current_query {
                     self.count_guard = None;
@@ -40,7 +41,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &cancel);
-                    let window = found.and_then(|found| found.ok_or_else(cancelled_error));
+                    let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
+                    if let (Ok(window), true) = (&mut window, with_tags) {
+                        // A damaged body has no tags, but its row stays in the list.
+                        let _ = archive.load_tags(&mut window.rows);
+                    }
                     Message::WindowLoaded(request, window)
                 });
             }

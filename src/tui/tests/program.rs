@@ -51,6 +51,21 @@ async fn keys_list_open_page_and_quit() {
     assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
 }
 
+#[tokio::test]
+async fn tags_of_fetched_emails_have_a_column() {
+    let mut it = TuiHarness::start(WIDE, 50).await;
+    it.press("g c Ctrl-u t a g s Enter").await;
+    it.press("Enter").await;
+    let tags = it.program.model().list.selected().unwrap().tags.clone();
+    let tags = tags.expect("the email is open, so its tags are known");
+    let row = it.screen().lines().nth(2).unwrap().to_owned();
+    assert!(
+        row.contains(tags.split(' ').next().unwrap()),
+        "{}",
+        it.screen()
+    );
+}
+
 /// What crossterm makes of `ESC ]11;rgb:ff/ff/ff BEL`.
 pub const LIGHT_REPORT: &str = "Alt-] 1 1 ; r g b : f f / f f / f f Ctrl-g";
 

@@ -271,7 +271,7 @@ fn every_size_draws_without_control_characters() {
 }
 
 /// Returns where this text is drawn first.
-fn position_of(world: &World, text: &str) -> Position {
+pub(super) fn position_of(world: &World, text: &str) -> Position {
     let shown = screen(world);
     let found = shown.lines().zip(0..).find_map(|(line, y)| {
         let before = &line[..line.find(text)?];

@@ -1,8 +1,12 @@
 //! Rows of the list: widths of every script, columns, marks of addresses.
 
+use super::parts::position_of;
 use super::{render_ctx, screen, terminal, text, varied};
-use crate::app::tests::env::World;
+use crate::app::tests::env::{Mailbox, World};
+use crate::app::{ClickTarget, Command, Effect, Message};
 use crate::mail::{Address, SafeText};
+use crate::view::cell_target;
+use ratatui::layout::Position;
 
 /// Each script has clusters whose width depends on what measures them.
 #[test]
@@ -51,4 +55,80 @@ fn lookalike_addresses_are_marked() {
             "{shown}"
         );
     }
+}
+
+#[test]
+fn cells_filter_the_list_by_their_value() {
+    let command_at = |world: &World, text: &str| {
+        let Position { x, y } = position_of(world, text);
+        cell_target(&world.model, &render_ctx(), Position::new(x + 1, y))
+    };
+    for (width, height) in [(160, 45), (120, 40), (80, 24), (40, 12)] {
+        let world = World::at_rest(width, height, Mailbox::of(30));
+        let at = |text: &str| match command_at(&world, text) {
+            Some(ClickTarget::Cell(_, command)) => Some(command),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(at("customer28"), Some(Command::OnlyRecipient), "{width}");
+        assert_eq!(at("receipt #28"), Some(Command::OnlySubject), "{width}");
+        let area = world.model.layout().list;
+        let first = cell_target(
+            &world.model,
+            &render_ctx(),
+            Position::new(area.x, area.y + 1),
+        );
+        assert!(
+            matches!(
+                first,
+                Some(ClickTarget::Cell(
+                    _,
+                    Command::OnlyStatus | Command::OnlyRecipient
+                ))
+            ),
+            "{first:?}"
+        );
+        let last = Position::new(area.right() - 1, area.y + 2);
+        assert_eq!(
+            cell_target(&world.model, &render_ctx(), last),
+            None,
+            "the time"
+        );
+    }
+    let mut world = World::at_rest(160, 45, Mailbox::of(30));
+    let target = command_at(&world, "customer27").unwrap();
+    world.happen(Message::Clicked(target));
+    world.settle();
+    assert_eq!(world.filter(), "to:customer27@example.com");
+    world.press("/");
+    assert_eq!(command_at(&world, "customer27"), None, "a prompt is open");
+}
+
+#[test]
+fn tags_column_shows_which_emails_were_not_fetched() {
+    let mut mailbox = Mailbox::of(30);
+    mailbox.rows[1].tags = Some(SafeText::new("category=receipt plan=pro"));
+    let mut world = World::at_rest(160, 20, mailbox);
+    world.press("g c").settle();
+    for _ in 0..20 {
+        world.press("Backspace");
+    }
+    world.write("to tags").press("Enter");
+    let is_with_tags = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::LoadWindow {
+                with_tags: true,
+                ..
+            }
+        )
+    };
+    assert!(world.pending.iter().any(is_with_tags));
+    world.settle();
+    let shown = screen(&world);
+    let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
+    assert!(
+        row("customer28@").contains(" category=receipt plan=pro "),
+        "{shown}"
+    );
+    assert!(row("customer29@").contains(" ? "), "{shown}");
 }
