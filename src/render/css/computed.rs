@@ -1,7 +1,7 @@
 //! `ComputedStyle`: the CSS properties that the layout uses, and how declarations change them.
 //!
-//! Lengths in `rem` become pixels when a declaration is applied, with the root's font size; the default
-//! size serves where no element is known yet. [`super::property`] parses declarations, and
+//! Lengths in `rem` become pixels when a declaration is applied, with the root's font size;
+//! [`Length::to_px`] takes 16 pixels for one that is left. [`super::property`] parses declarations, and
 //! [`super`] applies them in the order of the cascade.
 
 /// A length as written; fonts and the containing block turn it into pixels.
@@ -42,7 +42,7 @@ pub(crate) const ROOT_FONT_SIZE: f32 = 16.0;
 pub(crate) enum LineHeight {
     #[default]
     Normal,
-    /// Times the font size of the element that inherits it.
+    /// Times the font size of whichever element uses it.
     Factor(f32),
     Px(f32),
 }
