@@ -74,12 +74,17 @@ pub fn find_matches(
 ) -> Vec<TextMatch> {
     let mut matches = Vec::new();
     let mut joined = JoinedText::default();
-    let last = body.lines.len().saturating_sub(1);
-    for (nth, line) in body.lines.iter().enumerate() {
-        joined.push_line(nth, line);
+    let mut start = 0;
+    // Lines of boxes beside each other are read box by box.
+    for lines in body
+        .lines
+        .chunk_by(|line, next| line.columns.len() == next.columns.len() && !line.columns.is_empty())
+    {
+        joined.push_lines(start, lines);
+        start += lines.len();
         let is_enough = joined.text.len() >= CHUNK_BYTES
-            && (line.spans.is_empty() || joined.text.len() >= 4 * CHUNK_BYTES);
-        if nth == last || is_enough {
+            && (lines[0].spans.is_empty() || joined.text.len() >= 4 * CHUNK_BYTES);
+        if start == body.lines.len() || is_enough {
             let ranges = pattern.find_in(&joined.text).into_iter();
             let found = ranges.map(|range| joined.to_match(range));
             matches.extend(found.filter(|found| !found.parts.is_empty()));
@@ -89,6 +94,7 @@ pub fn find_matches(
             }
         }
     }
+    matches.sort_by_key(TextMatch::first_line);
     matches.truncate(MAX_MATCHES);
     matches
 }
@@ -110,16 +116,28 @@ struct JoinedSpan {
 }
 
 impl JoinedText {
-    fn push_line(&mut self, nth: usize, line: &BodyLine) {
+    /// Adds lines of the same number of parts, part by part; `first` is the first line.
+    fn push_lines(&mut self, first: usize, lines: &[BodyLine]) {
+        // A phrase that wraps in a quote must be found although `>` is before its second line.
+        let parts: Vec<Vec<Range<usize>>> = lines.iter().map(BodyLine::parts).collect();
+        for part in 0..parts[0].len() {
+            for (nth, line) in lines.iter().enumerate() {
+                self.push_part(first + nth, line, &parts[nth][part]);
+            }
+        }
+    }
+
+    fn push_part(&mut self, nth: usize, line: &BodyLine, part: &Range<usize>) {
         let begun = self.text.len();
         let mut at = 0;
         for span in &line.spans {
-            // A phrase that wraps in a quote must be found although `>` is before its second line.
-            let skipped = line.prefix.saturating_sub(at).min(span.text.len());
-            if skipped < span.text.len() {
-                self.push(&span.text[skipped..], nth, at + skipped, begun);
+            let end = at + span.text.len();
+            let range = part.start.max(at)..part.end.min(end);
+            if !range.is_empty() {
+                let text = &span.text[range.start - at..range.end - at];
+                self.push(text, nth, range.start, begun);
             }
-            at += span.text.len();
+            at = end;
         }
     }
 
@@ -258,6 +276,24 @@ mod tests {
         assert_eq!(found_in(Some(&html), ""), [phrase, phrase]);
         assert_eq!(found_in(None, &format!("> > {text}")), [phrase]);
         assert_eq!(found_in(None, &format!("    {text}")), [phrase]);
+    }
+
+    #[test]
+    fn phrase_wrapped_in_a_box_beside_another_is_found() {
+        let html = "<table width=600><tr><td width=300>Pick up<br>Open at the harbour office of our town, every day\
+                    <td width=300>At home<br>We ask the neighbours to take it in for you, as always</table>";
+        let body = render::lay_out_html(html, 100);
+        let shown = body.text();
+        assert!(
+            shown.lines().next().unwrap().contains("    At home"),
+            "{shown}"
+        );
+        for phrase in ["town, every day", "for you, as always"] {
+            let parts = found(&body, phrase);
+            assert_eq!(parts.len(), 1, "{phrase}\n{shown}");
+            assert_eq!(parts[0].len(), 2, "{phrase}\n{shown}");
+        }
+        assert!(found(&body, "pick up at home").is_empty(), "{shown}");
     }
 
     #[test]

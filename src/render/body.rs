@@ -2,6 +2,7 @@
 
 use crate::text::width::DisplayWidth as _;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bodies of more lines are cut.
@@ -63,6 +64,8 @@ pub(crate) struct BodyLine {
     pub(crate) end: LineEnd,
     /// Text between this line and the next that is not on the screen.
     pub(crate) hidden: Option<Box<str>>,
+    /// The bytes of each box, if boxes are beside each other: text goes on below, not to the right.
+    pub(crate) columns: Vec<Range<usize>>,
 }
 
 /// What the unwrapped text has where a line ends; copying restores it.
@@ -274,10 +277,14 @@ impl Link {
     }
 
     /// Returns the sequence that starts a hyperlink of the terminal (OSC 8); `None` if the link is never
-    /// opened, or if characters of its URL were replaced because they control a terminal. The sequence
-    /// allows only printable ASCII, so the rest of the URL is percent-encoded.
+    /// opened, if its URL is longer than terminals take (<https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>),
+    /// or if characters of it were replaced because they control a terminal. The sequence allows only
+    /// printable ASCII, so the rest of the URL is percent-encoded.
     pub(crate) fn hyperlink(&self) -> Option<String> {
-        let is_whole = self.is_openable() && !self.target.contains(char::REPLACEMENT_CHARACTER);
+        const MAX_BYTES: usize = 2_083;
+        let is_whole = self.is_openable()
+            && self.target.len() <= MAX_BYTES
+            && !self.target.contains(char::REPLACEMENT_CHARACTER);
         let mut sequence = is_whole.then(|| HYPERLINK_START.to_owned())?;
         for byte in self.target.bytes() {
             if byte.is_ascii_graphic() {
@@ -304,6 +311,16 @@ impl Link {
 }
 
 impl BodyLine {
+    /// Returns the bytes of its parts; each goes on in the same part of the next line.
+    pub(crate) fn parts(&self) -> Vec<Range<usize>> {
+        if self.columns.is_empty() {
+            let len = self.spans.iter().map(|span| span.text.len()).sum();
+            vec![self.prefix.min(len)..len]
+        } else {
+            self.columns.clone()
+        }
+    }
+
     /// Returns the text without styles.
     pub(crate) fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()

@@ -131,15 +131,19 @@ fn join_columns(cells: &[Vec<BodyLine>], widths: &[usize]) -> Vec<BodyLine> {
     let mut out = vec![BodyLine::default(); height];
     let mut start = 0;
     for (lines, width) in cells.iter().zip(widths) {
-        for (line, part) in out.iter_mut().zip(lines) {
-            if part.spans.is_empty() {
+        let parts = lines.iter().map(Some).chain(std::iter::repeat(None));
+        for (line, part) in out.iter_mut().zip(parts) {
+            let Some(part) = part.filter(|part| !part.spans.is_empty()) else {
+                line.columns.push(0..0);
                 continue;
-            }
+            };
             let gap = start - spans_width(&line.spans);
             push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
+            let begin = line.text().len();
             for span in &part.spans {
                 push_span(&mut line.spans, &span.text, span.style);
             }
+            line.columns.push(begin..line.text().len());
         }
         start += width + COLUMN_GAP;
     }

@@ -99,6 +99,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
                 (span.style.role != SpanRole::Rule).then_some(span.text.len())
             });
             let prefix = outer.sum();
+            let before: usize = spans.iter().map(|span| span.text.len()).sum();
             for span in &line.spans {
                 push_span(&mut spans, &span.text, span.style);
             }
@@ -109,6 +110,11 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
                 wide,
                 end: line.end,
                 hidden: None,
+                columns: line
+                    .columns
+                    .into_iter()
+                    .map(|part| before + part.start..before + part.end)
+                    .collect(),
             });
         }
     }

@@ -178,6 +178,7 @@ impl LineWrapper<'_> {
             prefix: line.prefix_bytes,
             end,
             hidden: None,
+            columns: Vec::new(),
         });
     }
 
