@@ -80,6 +80,7 @@ line_commands! {
     ["watch", "w"] "" "watch the email until its status settles; again: stop" => Action::Run(Command::Watch);
     ["watched"] "" "all watched emails" => Action::Run(Command::WatchedEmails);
     ["changes"] "" "what has changed since the last look" => Action::Run(Command::ShowChanges);
+    ["seen"] "" "mark all changes as seen" => Action::Run(Command::AcknowledgeChanges);
     ["statistics", "stats"] "" "statistics of what the list shows" => Action::Run(Command::Statistics);
     ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
     ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
@@ -123,7 +124,7 @@ impl<'a> Line<'a> {
             return Ok(Self::NextPage);
         }
         if line.bytes().all(|byte| byte.is_ascii_digit()) {
-            return parse_number(line).map(Self::Open);
+            return parse_number("open", line).map(Self::Open);
         }
         // A query may follow the slash without a space.
         let end = line.find(char::is_whitespace).unwrap_or(line.len());
@@ -140,8 +141,8 @@ impl<'a> Line<'a> {
             return Err(format!("no command {word:?}{instead}; help lists all"));
         };
         match row.action {
-            Action::Open => parse_number(argument).map(Self::Open),
-            Action::Choose => parse_number(argument).map(Self::Choose),
+            Action::Open => parse_number(word, argument).map(Self::Open),
+            Action::Choose => parse_number(word, argument).map(Self::Choose),
             Action::Copy => parse_field(argument),
             _ if row.argument.is_empty() && !argument.is_empty() => {
                 Err(format!("{word} has no argument; type {word} alone"))
@@ -153,9 +154,9 @@ impl<'a> Line<'a> {
     }
 }
 
-fn parse_number(text: &str) -> Result<usize, String> {
+fn parse_number(word: &str, text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| "type a number of what is printed, such as open 3".to_owned())
+    number.ok_or_else(|| format!("type a number of what is printed, such as {word} 3"))
 }
 
 fn parse_field<'a>(field: &str) -> Result<Line<'a>, String> {

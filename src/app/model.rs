@@ -268,7 +268,12 @@ impl Model {
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
             Message::EmailLoaded(request, result) => self.apply_email(request, result),
-            Message::EmailPrefetched(request) => _ = self.prefetch.request.finish(request),
+            Message::EmailPrefetched(request) => {
+                self.prefetch.request.finish(request);
+                if self.list.with_tags {
+                    self.outbox.extend(self.list.reload());
+                }
+            }
             Message::StatusesConfirmed(request, result) => self.apply_confirmation(request, result),
             Message::StatusesRechecked(request, result) => self.apply_recheck(request, result),
             Message::StatusesChecked(request, result) => {

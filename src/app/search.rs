@@ -108,10 +108,14 @@ impl Model {
             RowField::Subject => {
                 // The filter is shown and stored, so it has no code.
                 let masked = secrets::mask_codes(&summary.subject);
-                let parts = pattern_parts(&masked);
-                parts
-                    .filter_map(|part| text(Field::Subject, part))
-                    .collect()
+                if *masked == *summary.subject {
+                    Vec::from_iter(text(Field::Subject, &masked))
+                } else {
+                    let parts = pattern_parts(&masked);
+                    parts
+                        .filter_map(|part| text(Field::Subject, part))
+                        .collect()
+                }
             }
             RowField::Sender => Vec::from_iter(text(Field::From, &summary.from.email)),
             RowField::Status => vec![Term::Status(vec![summary.status.clone()])],

@@ -53,16 +53,15 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Loads the tags of the rows whose bodies are stored.
-    pub(crate) fn load_tags(&self, rows: &mut [EmailRow]) -> Result<()> {
+    /// Loads the tags of the rows whose bodies are stored; those of an unreadable body stay unknown.
+    pub(crate) fn load_tags(&self, rows: &mut [EmailRow]) {
         for row in rows.iter_mut().filter(|row| row.has_body) {
-            let email = self.email(&row.summary.id)?;
+            let email = self.email(&row.summary.id).ok().flatten();
             row.tags = email.map(|email| {
                 let tags: Vec<String> = email.tags.iter().map(ToString::to_string).collect();
                 SafeText::new(&tags.join(" "))
             });
         }
-        Ok(())
     }
 
     /// Stores a retrieved email and its status at the time of the request; returns whether the status changed.

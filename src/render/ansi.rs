@@ -184,9 +184,11 @@ mod tests {
 
     #[test]
     fn blocked_scheme_is_not_written_as_a_link() {
+        let long = format!("https://example.com/javascript{}", "a".repeat(3_000));
         for target in [
             "javascript:alert(1)",
             "https://example.com/\x1b]0;javascript",
+            &long,
         ] {
             let text = written(
                 &format!("<a href='{target}'>a</a>"),

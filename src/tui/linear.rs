@@ -316,11 +316,10 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             return self.print_error(&format!("the last number is {last}"));
         }
         self.handle(Message::Clicked(ClickTarget::Item(number - 1)))?;
-        let is_list = matches!(chooser.kind, ChooserKind::Watched | ChooserKind::Statistics);
-        let command = if is_list {
-            Command::Filter
-        } else {
-            Command::Links
+        let command = match chooser.kind {
+            ChooserKind::Watched => Command::Open,
+            ChooserKind::Statistics => Command::Filter,
+            _ => Command::Links,
         };
         self.finish_command(command, "").await
     }
@@ -358,7 +357,10 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             return Ok(());
         }
         match command {
-            Command::Filter => self.print_first_page().await,
+            // The notice says that nothing is to be compared with.
+            Command::ShowChanges if notice.is_some() => Ok(()),
+            Command::Filter | Command::ShowChanges => self.print_first_page().await,
+            Command::Open => self.print_email(),
             Command::RecipientSummary if self.model.recipient_card.is_some() => {
                 self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
@@ -557,6 +559,7 @@ fn needs_email(command: Command) -> bool {
             | Command::Export
             | Command::WatchedEmails
             | Command::ShowChanges
+            | Command::AcknowledgeChanges
             | Command::Statistics
             | Command::Quit
     )

@@ -85,7 +85,8 @@ pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<Clic
 /// Returns the filter that a press of the second mouse button on a cell of the list asks for.
 pub fn cell_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
     let layout = model.layout();
-    if model.focus() == Focus::Prompt || model.is_choosing() || !layout.list.contains(at) {
+    let has_panes = matches!(model.focus(), Focus::List | Focus::Reader) && model.banner.is_empty();
+    if !has_panes || !layout.list.contains(at) {
         return None;
     }
     let command = list::cell_command(model, &layout, ctx, at)?;

@@ -427,6 +427,7 @@ fn subject_filter_leaves_out_masked_codes() {
     for (subject, filter) in [
         ("482913 is your Acme code", "subject:\"is your Acme code\""),
         ("Your receipt #4821", "subject:\"Your receipt #4821\""),
+        ("👍👍", "subject:👍👍"),
     ] {
         let mut mailbox = Mailbox::of(3);
         mailbox.rows[0].summary.subject = SafeText::new(subject);

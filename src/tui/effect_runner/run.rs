@@ -43,8 +43,7 @@ impl<S: EmailApi> EffectRunner<S> {
                     let found = archive.search(&query, &anchor, rows, &cancel);
                     let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
                     if let (Ok(window), true) = (&mut window, with_tags) {
-                        // A damaged body has no tags, but its row stays in the list.
-                        let _ = archive.load_tags(&mut window.rows);
+                        archive.load_tags(&mut window.rows);
                     }
                     Message::WindowLoaded(request, window)
                 });

@@ -181,6 +181,23 @@ async fn new_emails_and_changes_come_before_a_prompt() {
 }
 
 #[tokio::test]
+async fn changes_since_the_last_look_are_printed() {
+    run_with(async |mut typist, _| {
+        let unknown = typist.enter("changes").await;
+        assert!(unknown.contains("\"seen\" counts from now"), "{unknown}");
+        typist.enter("seen").await;
+        typist
+            .now
+            .send_modify(|now| *now += jiff::SignedDuration::from_mins(20));
+        typist.enter("refresh").await;
+        let changes = typist.enter("changes").await;
+        assert!(changes.contains("\n1. "), "{changes}");
+        assert!(changes.contains("seen-change:"), "{changes}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn codes_are_masked_until_reveal() {
     run_with(async |mut typist, _| {
         let found = typist.enter("/subject:\"is your Pine Notes code\"").await;
@@ -332,6 +349,8 @@ async fn watched_emails_are_reported_under_another_filter() {
                 .await
                 .starts_with("Watched emails\n1. ")
         );
+        let chosen = typist.enter("choose 1").await;
+        assert!(chosen.contains("subject: ") && chosen.starts_with("email "), "{chosen}");
         typist.enter("/is:bounced").await;
         typist
             .now

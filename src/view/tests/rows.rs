@@ -99,8 +99,15 @@ fn cells_filter_the_list_by_their_value() {
     world.happen(Message::Clicked(target));
     world.settle();
     assert_eq!(world.filter(), "to:customer27@example.com");
-    world.press("/");
-    assert_eq!(command_at(&world, "customer27"), None, "a prompt is open");
+    for keys in ["/", "Esc g p", "q ?"] {
+        world.press(keys);
+        let behind = Position::new(20, 5);
+        assert_eq!(
+            cell_target(&world.model, &render_ctx(), behind),
+            None,
+            "{keys}"
+        );
+    }
 }
 
 #[test]
