@@ -350,7 +350,10 @@ async fn watched_emails_are_reported_under_another_filter() {
                 .starts_with("Watched emails\n1. ")
         );
         let chosen = typist.enter("choose 1").await;
-        assert!(chosen.contains("subject: ") && chosen.starts_with("email "), "{chosen}");
+        assert!(
+            chosen.contains("subject: ") && chosen.starts_with("email "),
+            "{chosen}"
+        );
         typist.enter("/is:bounced").await;
         typist
             .now
