@@ -84,6 +84,7 @@ fn writing(c: &mut Criterion) {
                 ansi::AnsiOptions {
                     colour: true,
                     links: true,
+                    masked: false,
                 },
             )
         });

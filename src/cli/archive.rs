@@ -389,6 +389,16 @@ fn purge(
         .report(&PurgeJson { removed }, format!("{emails} removed"))
 }
 
+/// The words of a query, whatever operators and quotes are around them.
+fn words(query: &str) -> impl Iterator<Item = &str> {
+    query.split(|c: char| c.is_whitespace() || "\"'(),:<>".contains(c))
+}
+
+fn is_address(word: &str) -> bool {
+    word.split_once('@')
+        .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
+}
+
 /// Removes the typed filters that name an address of the purge from the file beside the archive.
 fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
     let ArchiveLocation::Disk(path) = &settings.archive else {
@@ -396,14 +406,10 @@ fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
     };
     let text = args.to.clone().unwrap_or_else(|| args.words.join(" "));
     let text = text.to_lowercase();
-    let is_separator = |c: char| c.is_whitespace() || "\"'(),:".contains(c);
-    let addresses: Vec<&str> = text
-        .split(is_separator)
-        .filter(|word| word.contains('@'))
-        .collect();
+    let addresses: Vec<&str> = words(&text).filter(|word| is_address(word)).collect();
     let names_address = |line: &String| {
         let line = line.to_lowercase();
-        addresses.iter().any(|address| line.contains(address))
+        words(&line).any(|word| addresses.contains(&word))
     };
     let file = LineFile::new(path.parent().unwrap_or(Path::new(".")), HISTORY_FILE);
     file.update(|mut lines| {

@@ -18,7 +18,8 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, Email, EmailId};
-use crate::render::{Body, BodyView, ansi, decode_html, lay_out, lay_out_html, lay_out_masked};
+use crate::render::ansi::{self, AnsiOptions};
+use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
 use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
@@ -236,10 +237,14 @@ fn print_email(
     };
     let width = layout_width(show.width, out);
     if reveal || view == BodyView::Source {
-        return write_body(&lay_out(email, view, width), false, out);
+        return write_body(&lay_out(email, view, width), AnsiOptions::default(), out);
     }
     let body = lay_out_masked(email, view, width);
-    write_body(&body, false, out)?;
+    let options = AnsiOptions {
+        masked: true,
+        ..AnsiOptions::default()
+    };
+    write_body(&body, options, out)?;
     if body.has_secrets {
         out.note("codes and links that work once are masked; --reveal shows them");
     }
@@ -316,7 +321,11 @@ pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandE
     let text = decode_html(&html, args.charset);
     drop(html);
     let body = lay_out_html(&text, width);
-    write_body(&body, args.links, out)
+    let options = AnsiOptions {
+        links: args.links,
+        ..AnsiOptions::default()
+    };
+    write_body(&body, options, out)
 }
 
 /// Returns the columns to lay out for: by flag, as wide as the terminal, or 80.
@@ -324,8 +333,8 @@ fn layout_width(flag: Option<u16>, out: &Output) -> u16 {
     flag.or(out.columns).unwrap_or(80)
 }
 
-fn write_body(body: &Body, links: bool, out: &mut Output) -> Result<(), CommandExit> {
+fn write_body(body: &Body, options: AnsiOptions, out: &mut Output) -> Result<(), CommandExit> {
     let colour = out.colour;
-    out.write_styled(&ansi::write(body, ansi::AnsiOptions { colour, links }))?;
+    out.write_styled(&ansi::write(body, AnsiOptions { colour, ..options }))?;
     out.flush()
 }

@@ -25,7 +25,7 @@ pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXP
 pub(crate) use set_format::SetFormat;
 
 use crate::mail::{Address, Email, Summary};
-use crate::render::{self, BodyView};
+use crate::render::{self, BodyView, LayoutOptions};
 use crate::text::json::escape_line;
 use crate::text::secrets;
 
@@ -284,7 +284,8 @@ fn to_text(email: &Email, zone: &TimeZone) -> String {
         let _ = writeln!(text, "{name}: {value}");
     }
     text.push('\n');
-    text.push_str(&render::lay_out(email, BodyView::Rendered, TEXT_WIDTH).unwrapped_text());
+    let options = LayoutOptions::from(TEXT_WIDTH).stacked();
+    text.push_str(&render::lay_out(email, BodyView::Rendered, options).unwrapped_text());
     text
 }
 
@@ -411,6 +412,27 @@ mod tests {
 
         . From here
         ");
+    }
+
+    #[test]
+    fn boxes_beside_each_other_are_below_each_other_in_text() {
+        let cell = |name: &str| format!("<td width=300>{name}<br>1 Long Street<br>Town");
+        let html = format!("<table width=600><tr>{}{}</table>", cell("Ana"), cell("Bo"));
+        let email = parse(&serde_json::json!({ "id": "1", "html": html }).to_string());
+        let text = export_email(&email, ExportFormat::Text, &utc()).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        assert!(
+            lines.ends_with(&[
+                "Ana",
+                "1 Long Street",
+                "Town",
+                "Bo",
+                "1 Long Street",
+                "Town"
+            ]),
+            "{text}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, SpanRole, SpanStyle};
+use super::body::{Body, BodyLine, HYPERLINK_MIDDLE, HYPERLINK_START, Link, SpanRole, SpanStyle};
 
 /// Options of [`write()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,6 +11,8 @@ pub struct AnsiOptions {
     pub colour: bool,
     /// Writes a number after each link and the list of URLs at the end.
     pub links: bool,
+    /// Writes no hyperlink that works once.
+    pub masked: bool,
 }
 
 /// Writes `body` as text, each line ended by a newline.
@@ -54,7 +56,9 @@ fn write_line(out: &mut String, body: &Body, line: &BodyLine, options: AnsiOptio
             link = span.style.link;
             hyperlink = link
                 .filter(|_| options.colour)
-                .and_then(|link| body.links.get(usize::from(link))?.hyperlink());
+                .and_then(|link| body.links.get(usize::from(link)))
+                .filter(|link| !options.masked || link.masked_target().is_none())
+                .and_then(Link::hyperlink);
             out.push_str(hyperlink.as_deref().unwrap_or_default());
         }
         let codes = if options.colour {
@@ -134,7 +138,7 @@ mod tests {
             "<b>Hi</b> <a href='https://example.com/x'>link</a>.",
             AnsiOptions {
                 colour: true,
-                links: false,
+                ..AnsiOptions::default()
             },
         );
         assert_eq!(
@@ -148,8 +152,8 @@ mod tests {
         let text = written(
             "<a href='https://evil.example/'>https://bank.example</a>",
             AnsiOptions {
-                colour: false,
                 links: true,
+                ..AnsiOptions::default()
             },
         );
         assert_eq!(
@@ -159,12 +163,27 @@ mod tests {
     }
 
     #[test]
+    fn masked_body_has_no_hyperlink_that_works_once() {
+        let html = "<a href='https://example.com/reset?token=a1b2c3d4e5'>new</a> <a href='https://example.com/a'>a</a>";
+        for masked in [false, true] {
+            let options = AnsiOptions {
+                colour: true,
+                masked,
+                ..AnsiOptions::default()
+            };
+            let text = written(html, options);
+            assert_eq!(text.contains("token"), !masked, "{text:?}");
+            assert!(text.contains("https://example.com/a"), "{text:?}");
+        }
+    }
+
+    #[test]
     fn target_cannot_end_its_escape_sequence() {
         let text = written(
             "<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>",
             AnsiOptions {
                 colour: true,
-                links: false,
+                ..AnsiOptions::default()
             },
         );
         assert!(!text.contains("example.com"), "{text:?}");
@@ -173,7 +192,7 @@ mod tests {
             "<a href='https://example.com/é x'>a</a>",
             AnsiOptions {
                 colour: true,
-                links: false,
+                ..AnsiOptions::default()
             },
         );
         assert!(
@@ -194,7 +213,7 @@ mod tests {
                 &format!("<a href='{target}'>a</a>"),
                 AnsiOptions {
                     colour: true,
-                    links: false,
+                    ..AnsiOptions::default()
                 },
             );
             assert!(!text.contains("javascript"), "{text:?}");

@@ -70,11 +70,10 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
 
 /// Returns the host of `target` if `text` names another one.
 pub(super) fn disguised_host(text: &str, target: &str) -> Option<String> {
-    let named = host_in_text(text)?;
     let url = Url::parse(target.get(..MAX_PARSED_BYTES).unwrap_or(target)).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https");
     let host = url.host_str().filter(|_| is_web)?;
-    (!is_same_site(&named, host)).then(|| host.to_owned())
+    names_other_host(text, host).then(|| host.to_owned())
 }
 
 /// Returns the warnings about the link from `text` to a web page.
@@ -85,7 +84,6 @@ fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<Li
         || contains_listed(&lower, TRACKER_URL_PARTS)
         || is_listed(TRACKER_HOST_LABELS, first_label);
     let unicode_host = url::quirks::domain_to_unicode(host);
-    let names_other_host = host_in_text(text).is_some_and(|named| !is_same_site(&named, host));
     let is_unsubscribe = contains_listed(&lower, UNSUBSCRIBE_WORDS)
         || contains_listed(&text.to_lowercase(), UNSUBSCRIBE_WORDS);
     let is_single_use = is_single_use(&lower) || behind.is_some_and(leads_to_single_use);
@@ -93,7 +91,7 @@ fn link_flags(text: &str, url: &Url, host: &str, behind: Option<&str>) -> Vec<Li
     let is_address = !matches!(url.host(), Some(url::Host::Domain(_)) | None);
     let is_punycode = host.split('.').any(|label| label.starts_with("xn--"));
     let flags = [
-        (names_other_host, LinkFlag::HostMismatch),
+        (names_other_host(text, host), LinkFlag::HostMismatch),
         (is_tracked, LinkFlag::Tracked),
         (is_punycode, LinkFlag::Punycode),
         (
@@ -167,14 +165,23 @@ fn redirect_target(url: &Url) -> Option<String> {
         .map(|target| sanitize::sanitize_line(&target).into_owned())
 }
 
-/// Returns the host that the text of a link names, if it looks like a URL.
-fn host_in_text(text: &str) -> Option<String> {
-    let word = text
-        .split_whitespace()
-        .find(|word| word.contains('.') && !word.contains('@'))?;
-    let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
-    let host = rest
-        .split(['/', '?', '#', ':'])
+/// True if the text of a link to `host` names a host of another site.
+fn names_other_host(text: &str, host: &str) -> bool {
+    let mut named = text.split_whitespace().filter_map(host_in_word);
+    named.any(|named| !is_same_site(&named, host))
+}
+
+/// Returns the host of a word that looks like a URL.
+fn host_in_word(word: &str) -> Option<String> {
+    let rest = match word.split_once("://") {
+        Some((_, rest)) => rest,
+        None if word.contains('@') => return None,
+        None => word,
+    };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host
+        .split(':')
         .next()?
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
@@ -265,6 +272,20 @@ mod tests {
             flags("mybank.com", "https://mybank.com.evil.test/"),
             [LinkFlag::HostMismatch]
         );
+        for named in [
+            "https://bank.example/@login",
+            "Log in. https://bank.example",
+            "St. George www.bank.com",
+            "https://ana@bank.example/",
+            "evil.test, once https://bank.example",
+        ] {
+            assert_eq!(
+                flags(named, "https://evil.test/"),
+                [LinkFlag::HostMismatch],
+                "{named}"
+            );
+        }
+        assert!(flags("ana@bank.example", "https://evil.test/").is_empty());
         assert!(flags("www.example.com", "https://shop.example.com/").is_empty());
         assert!(flags("Read e.g. report.pdf", "https://example.org/").is_empty());
     }

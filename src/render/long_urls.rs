@@ -25,9 +25,12 @@ pub(super) fn cut_long_urls(body: &mut Body) {
 /// True if one URL starts in the first line and ends in the last.
 fn is_url(lines: &[BodyLine]) -> bool {
     let text = lines[0].text();
-    let start = text.rsplit(' ').next().unwrap_or_default();
     let middle = &lines[1..lines.len() - 1];
-    start.contains("://") && middle.iter().all(|line| !text_of(line).contains(' '))
+    // A script without spaces goes on in other letters.
+    let is_part = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    let start = text.split_once("://");
+    start.is_some_and(|(_, rest)| is_part(rest))
+        && middle.iter().all(|line| is_part(&text_of(line)))
 }
 
 fn cut(url: &mut Vec<BodyLine>) {
@@ -59,6 +62,21 @@ fn text_of(line: &BodyLine) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{Document, LayoutOptions};
+
+    #[test]
+    fn text_without_spaces_after_a_url_is_shown_whole() {
+        let text =
+            "詳細はhttps://example.com/shopをご覧ください。".to_owned() + &"ご注文".repeat(60);
+        let options = LayoutOptions {
+            for_screen: true,
+            ..40.into()
+        };
+        let body = Document::from_html(&format!("<p>{text}")).lay_out(options);
+        let mut cut = body.clone();
+        super::cut_long_urls(&mut cut);
+        assert!(body.lines.len() > 5);
+        assert_eq!(cut, body);
+    }
 
     #[test]
     fn long_url_is_cut_on_the_screen_and_copied_whole() {

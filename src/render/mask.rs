@@ -163,6 +163,24 @@ mod tests {
     }
 
     #[test]
+    fn single_use_url_in_a_narrow_cell_is_masked() {
+        let token = "a1b2c3d4e5f6".repeat(4);
+        let row = |n: usize| {
+            format!(
+                "<tr><td>Number {n}<td>for a person<td>https://acme.example/invite?token={token}</tr>"
+            )
+        };
+        let html = format!("<table>{}</table>", (1..=4).map(row).collect::<String>());
+        for width in [40, 60, 80, 100] {
+            let text = masked(&html, width);
+            assert!(
+                text.contains("••••••") && !text.contains("f6a1"),
+                "{width}\n{text}"
+            );
+        }
+    }
+
+    #[test]
     fn code_below_its_words_is_masked() {
         let html = "<p>Your sign-in code, valid for 10 minutes:</p><h1>482 <b>913</b></h1><p>Order 4821</p>";
         let text = masked(html, 60);

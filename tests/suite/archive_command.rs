@@ -117,11 +117,15 @@ fn purge_by_query_removes_every_byte() {
     );
     assert_eq!(info(&sentbox)["emails"], 3);
     let history = Path::new(info(&sentbox)["path"].as_str().unwrap()).with_file_name("history");
-    std::fs::write(&history, "recipient:ana@example.com\n").unwrap();
+    let others = "to:joana@example.com\nto:ana@example.com.br\nsubject:\"tea @ noon\"\n";
+    std::fs::write(&history, format!("to:\"<ana@example.com>\"\n{others}")).unwrap();
+    sentbox.stdout("archive purge subject:lunch @ noon --yes");
     assert_eq!(
         sentbox.stdout("archive purge any:ana@example.com --yes"),
         "2 emails removed\n"
     );
+    assert_eq!(std::fs::read_to_string(&history).unwrap(), others);
+    std::fs::remove_file(&history).unwrap();
     assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new());
     sentbox.stdout("sync --back all --bodies");
     assert_eq!(

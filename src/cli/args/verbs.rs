@@ -167,7 +167,7 @@ pub enum ShowForm {
 }
 
 fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
-    encoding_rs::Encoding::for_label(name.as_bytes())
+    encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
         .ok_or_else(|| "not a charset of the web, such as latin1 or shift_jis".to_owned())
 }
 

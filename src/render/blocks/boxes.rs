@@ -36,6 +36,17 @@ impl BlockBuilder<'_> {
         } else if let Some(paragraph) = line.into_paragraph() {
             let block = self.block(top, bottom, BlockKind::Paragraph(paragraph));
             self.output.blocks.insert(first, block);
+            self.shift_columns(first);
+        }
+    }
+
+    /// Moves the columns from block `from` on by one block.
+    fn shift_columns(&mut self, from: usize) {
+        let groups = &mut self.output.column_groups;
+        let row = self.float_row.iter_mut().flat_map(|row| &mut row.columns);
+        let columns = groups.iter_mut().flat_map(|group| &mut group.columns);
+        for column in columns.chain(row).filter(|it| it.blocks.start >= from) {
+            column.blocks = column.blocks.start + 1..column.blocks.end + 1;
         }
     }
 

@@ -164,16 +164,15 @@ impl LineBox {
     /// Adds a mark between two links that only space parts.
     fn mark_link_end(&mut self, next: SpanStyle) {
         let is_link = |style: SpanStyle| style.role == SpanRole::Link;
+        if !std::mem::take(&mut self.links_are_parted) || !is_link(next) {
+            return;
+        }
         let last = self
             .runs
             .iter_mut()
             .rev()
             .find(|run| !run.text.trim().is_empty());
-        if std::mem::take(&mut self.links_are_parted)
-            && is_link(next)
-            && let Some(last) = last
-            && is_link(last.style)
-        {
+        if let Some(last) = last.filter(|last| is_link(last.style)) {
             last.text.truncate(last.text.trim_end().len());
             push_span(&mut self.runs, " · ", SpanRole::Rule.into());
             self.pending_space = false;

@@ -27,7 +27,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
         let value = value.trim_start().strip_prefix('=')?.trim_start();
         let value = value.trim_start_matches(['"', '\'']);
         let end = |c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | ';' | '/');
-        Encoding::for_label(value.split(end).next()?.as_bytes())
+        Encoding::for_label_no_replacement(value.split(end).next()?.as_bytes())
     })?;
     // The declaration is readable as ASCII, so these two are wrong.
     Some(match encoding {
@@ -52,6 +52,12 @@ mod tests {
         let marked = b"\xEF\xBB\xBF<meta charset=latin1>\xC3\xA9";
         assert_eq!(decode(marked), "<meta charset=latin1>\u{e9}");
         assert_eq!(decode_html(marked, Some(WINDOWS_1252)), decode(marked));
+    }
+
+    #[test]
+    fn charset_that_browsers_refuse_is_ignored() {
+        let html = b"<meta charset=iso-2022-kr><p>Hello";
+        assert_eq!(decode(html).as_bytes(), html);
     }
 
     #[test]

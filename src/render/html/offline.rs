@@ -68,10 +68,13 @@ enum TextKind {
 struct OfflineSink {
     html: RefCell<String>,
     text_kind: Cell<TextKind>,
+    /// The text of the style sheet that is being read.
+    style: RefCell<String>,
 }
 
 impl OfflineSink {
     fn process_tag(&self, tag: &Tag) -> TokenSinkResult<()> {
+        self.end_style();
         let name = &*tag.name;
         let (raw, text_kind) = match (name, tag.kind) {
             ("style", TagKind::StartTag) => (Some(RawKind::Rawtext), TextKind::Style),
@@ -112,9 +115,25 @@ impl OfflineSink {
         let mut html = self.html.borrow_mut();
         match self.text_kind.get() {
             TextKind::Text => escape(text, &mut html),
-            // CSS has no use for `<` outside of strings, but old style sheets begin like a comment of html.
-            TextKind::Style => html.push_str(&text.replace("<!--", "").replace('<', "\\3c ")),
+            TextKind::Style => self.style.borrow_mut().push_str(text),
             TextKind::Dropped => {}
+        }
+    }
+
+    /// Writes the style sheet. Old ones begin like a comment of html; any other `<` that could begin
+    /// markup is in a string of CSS and is written as its escape.
+    fn end_style(&self) {
+        let style = self.style.take().replace("<!--", "");
+        let mut html = self.html.borrow_mut();
+        for (n, part) in style.split('<').enumerate() {
+            let begins_markup =
+                part.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c));
+            match n {
+                0 => {}
+                _ if begins_markup => html.push_str("\\3c "),
+                _ => html.push('<'),
+            }
+            html.push_str(part);
         }
     }
 }
@@ -142,10 +161,10 @@ impl TokenSink for OfflineSink {
         match token {
             Token::TagToken(tag) => return self.process_tag(&tag),
             Token::CharacterTokens(text) => self.write_text(&text),
+            Token::EOFToken => self.end_style(),
             Token::DoctypeToken(_)
             | Token::CommentToken(_)
             | Token::NullCharacterToken
-            | Token::EOFToken
             | Token::ParseError(_) => {}
         }
         TokenSinkResult::Continue
@@ -209,6 +228,27 @@ mod tests {
         ] {
             let html = rewrite(&format!("<link rel={kind} href=https://t.example/open>x"));
             assert_eq!(html, "x", "{kind}");
+        }
+    }
+
+    #[test]
+    fn style_sheets_keep_their_rules() {
+        for (source, expected) in [
+            (
+                "<style><!-- p{color:red} --></style>",
+                "<style> p{color:red} --></style>",
+            ),
+            ("<style><!-- p{color:red}", "<style> p{color:red}"),
+            (
+                "<style>@media (width <= 600px){p{top:0}}</style>",
+                "<style>@media (width <= 600px){p{top:0}}</style>",
+            ),
+            (
+                "<style>a{content:'<b>'}</style>",
+                "<style>a{content:'\\3c b>'}</style>",
+            ),
+        ] {
+            assert_eq!(rewrite(source), expected);
         }
     }
 

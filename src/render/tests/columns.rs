@@ -12,6 +12,18 @@ fn boxes(open: &str, close: &str) -> String {
 }
 
 #[test]
+fn text_before_a_box_with_columns_stays_above_them() {
+    let cells = boxes("<td width=300>", "</td>").replace("<br>", "<p>");
+    let page = format!(
+        "Intro<div style='display:inline-block'><table width=600><tr>{cells}</table></div>"
+    );
+    let lines = shown(&page, 120);
+    assert_eq!(lines[0], "Intro", "{lines:?}");
+    let one_row = |line: &String| line.contains("1 Long Street") && line.contains("2 Short Street");
+    assert!(lines.iter().any(one_row), "{lines:?}");
+}
+
+#[test]
 fn short_boxes_are_beside_each_other_on_wide_screens() {
     let half = "style='width:50%;float:left'";
     let pages = [

@@ -103,6 +103,13 @@ fn nested_tables_are_laid_out_once_each() {
 }
 
 #[test]
+fn blank_characters_between_many_runs_cost_little() {
+    let runs = "<b>&#x1680;</b><i>&#x1680;</i>".repeat(6_000);
+    let body = assert_bounded("blank runs", &format!("<p>x{runs}"));
+    assert_eq!(body.text().trim(), "x");
+}
+
+#[test]
 fn extreme_spans_and_list_numbers_do_no_harm() {
     for html in [
         "<table><tr><td colspan=3><td rowspan=3></table>x",
@@ -155,6 +162,7 @@ fn escape_sequences_never_reach_the_output() {
         ansi::AnsiOptions {
             colour: true,
             links: true,
+            masked: false,
         },
         ansi::AnsiOptions::default(),
     ] {
