@@ -31,7 +31,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         .iter()
         .any(|word| word == "--json" || word == "--jsonl");
     let is_query = words.iter().any(|word| word == "--");
-    match Args::try_parse_from(words) {
+    match Args::try_parse_from(&words) {
         Ok(args) => match detect_misspelled_command(&args, is_query) {
             Some(error) => ParsedArgs::Invalid { error, json },
             None => ParsedArgs::Run(Box::new(args)),
@@ -45,7 +45,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
             ParsedArgs::Print(error.render().to_string())
         }
         Err(error) => ParsedArgs::Invalid {
-            error: usage_error(&error),
+            error: usage_error(&error, &words),
             json,
         },
     }
@@ -95,8 +95,12 @@ fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
     Some(error.with_hint(hint))
 }
 
-fn usage_error(error: &clap::Error) -> Error {
+fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
     let text = error.render().to_string();
+    let (name, command) = find_command(words);
+    if error.kind() == error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return missing_command_error(&name, &command);
+    }
     let first = text.lines().next().unwrap_or_default();
     let message = first.strip_prefix("error: ").unwrap_or(first);
     // Some messages continue in indented lines, such as the list of missing arguments.
@@ -111,13 +115,33 @@ fn usage_error(error: &clap::Error) -> Error {
         && ["search", "archive purge", "[OPTIONS]"]
             .iter()
             .any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
-    let general = if is_negation {
-        "to exclude a word: `not word`, or `-word` after --"
-    } else {
-        "see sentbox --help"
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let general = || match usage {
+        _ if is_negation => "to exclude a word: `not word`, or `-word` after --".to_owned(),
+        Some(usage) => format!("usage: {usage}; see {name} --help"),
+        None => format!("see {name} --help"),
     };
-    Error::new(ErrorKind::Usage, message)
-        .with_hint(clap_suggestion(error).unwrap_or_else(|| general.to_owned()))
+    Error::new(ErrorKind::Usage, message).with_hint(clap_suggestion(error).unwrap_or_else(general))
+}
+
+/// Returns the command that the words name, with its full name.
+fn find_command(words: &[OsString]) -> (String, Command) {
+    let mut found = ("sentbox".to_owned(), Args::command());
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(command) = found.1.find_subcommand(word) {
+            found = (format!("{} {word}", found.0), command.clone());
+        }
+    }
+    found
+}
+
+/// Names the commands of a group that was typed alone.
+fn missing_command_error(group: &str, command: &Command) -> Error {
+    let names = command.get_subcommands().map(Command::get_name);
+    let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+    let short = group.trim_start_matches("sentbox ");
+    let message = format!("{short} needs a command: {}", names.join(", "));
+    Error::new(ErrorKind::Usage, message).with_hint(format!("see {group} --help"))
 }
 
 /// Returns the nearest valid argument, if clap found one.
@@ -219,6 +243,31 @@ mod tests {
     }
 
     #[test]
+    fn usage_errors_show_the_usage_of_their_command() {
+        for group in ["profile", "archive", "config"] {
+            let (message, hint) = error_of(&format!("sentbox {group}"));
+            assert!(
+                message.starts_with(&format!("{group} needs a command: ")),
+                "{message}"
+            );
+            assert_eq!(hint, format!("see sentbox {group} --help"));
+        }
+        let (message, hint) = error_of("sentbox archive purge --older soon");
+        assert!(message.contains("expected a number of hours"), "{message}");
+        assert!(hint.ends_with("see sentbox archive purge --help"), "{hint}");
+        let (message, _) = error_of("sentbox --rate abc list");
+        assert!(
+            message.contains("a number of requests a second"),
+            "{message}"
+        );
+        let (message, _) = error_of("sentbox serve --demo --listen 8025");
+        assert!(
+            message.ends_with("as in 127.0.0.1:8025 or localhost:0"),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn similar_arguments_are_suggested() {
         assert_eq!(
             error_of("sentbox lst").1,
@@ -248,7 +297,7 @@ mod tests {
         );
         assert_eq!(
             error_of("sentbox list --after a --before b").1,
-            "see sentbox --help"
+            "usage: sentbox list --after <ID>; see sentbox list --help"
         );
     }
 

@@ -13,8 +13,10 @@ use super::{ProfileContext, block_on, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
-use crate::mail::Finality;
-use crate::query::{ParseContext, Query, parse};
+use crate::mail::{Finality, Status};
+use crate::query::{
+    Diagnostic, InvalidValue, ParseContext, Query, SuggestionField, SuggestionSource as _, parse,
+};
 use crate::text::json::escape_line;
 
 /// The columns of `--csv` without `--columns`.
@@ -43,13 +45,32 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
             .into());
     }
     let started = ctx.now();
-    let archive = open_archive::open_on_disk(ctx)?;
     let text = search.words.join(" ");
     let context = ParseContext::new(ctx.now(), ctx.settings.zone.clone());
     let parsed = parse(&text, &context);
-    for diagnostic in &parsed.diagnostics {
+    let describe = |diagnostic: &Diagnostic| {
         let part = text.get(diagnostic.range.clone()).unwrap_or_default();
-        ctx.out.note(&format!("{part}: {}", diagnostic.message));
+        format!("{part}: {}", diagnostic.message)
+    };
+    let reject = |diagnostic: &Diagnostic| {
+        Error::new(ErrorKind::Usage, describe(diagnostic))
+            .with_hint("sentbox search --help shows what a query may have")
+    };
+    let mut diagnostics = parsed.diagnostics.iter();
+    if let Some(wrong) = diagnostics.find(|it| it.value == Some(InvalidValue::Impossible)) {
+        return Err(reject(wrong).into());
+    }
+    let archive = open_archive::open_on_disk(ctx)?;
+    for diagnostic in &parsed.diagnostics {
+        match &diagnostic.value {
+            Some(InvalidValue::QuotedStatus) => {}
+            Some(InvalidValue::UnknownStatus(status)) if has_status(&archive, status) => {}
+            Some(InvalidValue::UnknownStatus(_)) => {
+                let hint = "put it in quotes if the service has a status of that name";
+                return Err(reject(diagnostic).with_hint(hint).into());
+            }
+            _ => ctx.out.note(&describe(diagnostic)),
+        }
     }
     let mut query = parsed.query;
     if let Some(order) = search.sort {
@@ -92,6 +113,13 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     let scope = describe_scope(&archive, &query, started, ctx)?;
     ctx.out.note(&scope);
     Ok(())
+}
+
+/// Whether an email of the archive has, or had, this status.
+fn has_status(archive: &Archive, status: &Status) -> bool {
+    let label = status.label();
+    let known = archive.suggest(SuggestionField::Status, label, usize::MAX);
+    known.iter().any(|known| *known.text == *label)
 }
 
 /// Prints the matches.

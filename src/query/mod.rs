@@ -33,4 +33,5 @@ pub(crate) use date::DateExpr;
 pub(crate) use eval::{BodyTexts, EmailDocument, matches};
 pub(crate) use highlight::{find_substrings, find_word_runs};
 pub(crate) use normalize::SearchText;
+pub(crate) use parse::InvalidValue;
 pub use parse::{Diagnostic, ParseContext, ParsedQuery, SyntaxRole, SyntaxSpan, parse};

@@ -166,14 +166,15 @@ pub(super) fn parse_value(
     Ok(ParsedValue::Term(term))
 }
 
-/// Returns a message for each status that this version does not know.
+/// Returns the statuses that this version does not know, each with a message.
 ///
 /// Such a status is searched for, since the service may have new ones, but more often it is a typo.
-pub(super) fn status_warnings(term: &Term) -> Vec<String> {
+pub(super) fn status_warnings(term: &Term) -> Vec<(Status, String)> {
     let Term::Status(statuses) = term else {
         return Vec::new();
     };
-    statuses.iter().filter_map(unknown_status_message).collect()
+    let warning = |status: &Status| Some((status.clone(), unknown_status_message(status)?));
+    statuses.iter().filter_map(warning).collect()
 }
 
 fn unknown_status_message(status: &Status) -> Option<String> {
@@ -181,11 +182,10 @@ fn unknown_status_message(status: &Status) -> Option<String> {
         return None;
     };
     let start = normalize(word);
-    let similar = Status::KNOWN
-        .iter()
-        .find(|known| known.label().starts_with(&start));
-    Some(match similar {
-        Some(known) => format!("unknown status `{word}`: did you mean {}?", known.label()),
+    let mut labels = Status::KNOWN.iter().map(Status::label);
+    let similar = labels.clone().find(|known| known.starts_with(&start));
+    Some(match similar.or_else(|| suggest(&start, &mut labels)) {
+        Some(known) => format!("unknown status `{word}`: did you mean {known}?"),
         None => format!("unknown status `{word}`: known are {}", known_statuses()),
     })
 }

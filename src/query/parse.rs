@@ -84,6 +84,19 @@ pub struct Diagnostic {
     pub(crate) message: String,
     /// Whether more text may resolve it: a hint while the user types, not an error.
     pub(crate) is_incomplete: bool,
+    /// Set if it is about the value of an operator.
+    pub(crate) value: Option<InvalidValue>,
+}
+
+/// A value that an operator does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum InvalidValue {
+    /// It has no meaning there, such as a date that does not exist.
+    Impossible,
+    /// The service may have this status all the same.
+    UnknownStatus(Status),
+    /// The same in quotes: it is meant.
+    QuotedStatus,
 }
 
 impl Diagnostic {
@@ -92,6 +105,7 @@ impl Diagnostic {
             range,
             message: message.into(),
             is_incomplete: false,
+            value: None,
         }
     }
 }
@@ -520,12 +534,22 @@ impl Parser<'_> {
                 (None, Vec::new())
             }
             Ok(ParsedValue::Term(term)) => {
-                let messages = status_warnings(&term);
+                let is_quoted = self.text[value.clone()].starts_with('"');
+                let messages = status_warnings(&term).into_iter().map(|(status, message)| {
+                    let status = if is_quoted {
+                        InvalidValue::QuotedStatus
+                    } else {
+                        InvalidValue::UnknownStatus(status)
+                    };
+                    (message, status)
+                });
+                let messages = messages.collect();
                 (Some(Node::Term(term)), messages)
             }
             Err(message) => {
                 let word = SearchText::new(&self.text[token]);
-                (word.map(|word| Node::Term(Term::Word(word))), vec![message])
+                let messages = vec![(message, InvalidValue::Impossible)];
+                (word.map(|word| Node::Term(Term::Word(word))), messages)
             }
         };
         let role = if messages.is_empty() {
@@ -533,9 +557,10 @@ impl Parser<'_> {
         } else {
             SyntaxRole::Error
         };
-        let diagnostics = messages
-            .into_iter()
-            .map(|message| Diagnostic::new(value.clone(), message));
+        let diagnostics = messages.into_iter().map(|(message, invalid)| Diagnostic {
+            value: Some(invalid),
+            ..Diagnostic::new(value.clone(), message)
+        });
         self.diagnostics.extend(diagnostics);
         self.spans.push(SyntaxSpan { range: value, role });
         node

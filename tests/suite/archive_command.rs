@@ -63,7 +63,7 @@ fn purged_customer_stays_removed() {
     assert_eq!(info(&sentbox)["emails"], 0);
     insta::assert_snapshot!(sentbox.transcript("archive purge --yes"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
-    stderr:    hint: see sentbox --help
+    stderr:    hint: usage: sentbox archive purge --yes <QUERY|--older <AGE>|--to <ADDRESS>>; see sentbox archive purge --help
     exit code 2
     ");
 }

@@ -272,7 +272,7 @@ fn full_sync_is_complete_and_second_run_empty() {
     ");
     assert_snapshot!(sentbox.transcript("sync --back yesterday"), @r"
     stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': expected all, or a number of hours, days or weeks such as 12h, 30d, 8w
-    stderr:    hint: see sentbox --help
+    stderr:    hint: see sentbox sync --help
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("sync --in-memory"), @r"

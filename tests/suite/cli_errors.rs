@@ -16,11 +16,11 @@ fn wrong_usage_is_code_2_with_a_hint() {
     "#);
     assert_snapshot!(sentbox.transcript("list --limit none"), @r"
     stderr: sentbox: invalid value 'none' for '--limit <N>': expected a whole number, 1 or more
-    stderr:    hint: see sentbox --help
+    stderr:    hint: see sentbox list --help
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("list --after a --before b --json"), @r#"
-    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"see sentbox --help"}}
+    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"usage: sentbox list --after <ID> --json; see sentbox list --help"}}
     exit code 2
     "#);
     assert_snapshot!(sentbox.transcript("list --before b --limit 101"), @r"
@@ -44,7 +44,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     ");
     assert_snapshot!(sentbox.transcript("serve"), @r"
     stderr: sentbox: the following required arguments were not provided: --demo
-    stderr:    hint: see sentbox --help
+    stderr:    hint: usage: sentbox serve --demo; see sentbox serve --help
     exit code 2
     ");
 }

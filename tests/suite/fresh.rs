@@ -224,7 +224,7 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
     assert!((120..350).contains(&found), "{found}");
     assert_snapshot!(sentbox.transcript("sync --recheck 2"), @r"
     stderr: sentbox: invalid value '2' for '--recheck <SPAN>': expected all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
-    stderr:    hint: see sentbox --help
+    stderr:    hint: see sentbox sync --help
     exit code 2
     ");
 }
@@ -288,7 +288,7 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     assert!(!transcript.contains("or later"), "{transcript}");
     assert_snapshot!(sentbox.transcript("search --fresh --max-requests 0 status:bounced"), @r"
     stderr: sentbox: invalid value '0' for '--max-requests <N>': expected a whole number, 1 or more
-    stderr:    hint: see sentbox --help
+    stderr:    hint: see sentbox search --help
     exit code 2
     ");
     assert_eq!(

@@ -103,12 +103,12 @@ fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search after:someday"), @r"
     stderr: sentbox: someday: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
-    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
-    exit code 0
+    stderr:    hint: sentbox search --help shows what a query may have
+    exit code 2
     ");
     assert_snapshot!(sentbox.transcript("search"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY>...
-    stderr:    hint: see sentbox --help
+    stderr:    hint: usage: sentbox search <QUERY>...; see sentbox search --help
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("search -receipt"), @r"
@@ -175,4 +175,26 @@ fn deleted_mail_is_found_by_is_gone() {
         "three\t\none\t\n"
     );
     assert_eq!(sentbox.stdout("search is:gone is:trouble --count"), "1\n");
+}
+
+#[test]
+fn impossible_values_are_rejected_with_the_nearest_name() {
+    let sentbox = filled();
+    assert_snapshot!(sentbox.transcript("search --count status:bouncd"), @r"
+    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
+    stderr:    hint: put it in quotes if the service has a status of that name
+    exit code 2
+    ");
+    for impossible in ["on:2026-02-30", "is:nonsense", "sort:largest", "status:,"] {
+        let run = sentbox.run(&format!("search --count {impossible}"));
+        assert_eq!(run.status.code(), Some(2), "{impossible}");
+    }
+    assert_eq!(
+        sentbox.stdout("search --count -q status:\"archived\""),
+        "0\n"
+    );
+    assert_eq!(sentbox.stdout("search --count -q foo:bar"), "0\n", "a word");
+    let other = r#"{"id":"four","to":["x@example.net"],"created_at":"2026-11-17T08:00:00Z","last_event":"archived"}"#;
+    assert!(sentbox.run_with_input("import -", other).status.success());
+    assert_eq!(sentbox.stdout("search --count -q status:archived"), "1\n");
 }

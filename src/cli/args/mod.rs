@@ -14,7 +14,7 @@ pub use verbs::{
     SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
 };
 
-use crate::config::{Flags, Prompting};
+use crate::config::{Flags, Prompting, Rate};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
@@ -76,7 +76,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub reveal: bool,
     /// Requests a second, shared with what your team sends
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_rate)]
     pub rate: Option<f64>,
     /// Trust the certificates in this file, too
     #[arg(long, global = true, value_name = "FILE")]
@@ -245,6 +245,11 @@ impl Global {
             zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
         }
     }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| format!("a rate is {}", Rate::SYNTAX))
 }
 
 fn parse_time_zone(name: &str) -> Result<TimeZone, String> {

@@ -280,7 +280,7 @@ fn parse_recheck(text: &str) -> Result<HistorySpan, String> {
 #[derive(Debug, Group)]
 pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// A name that other machines may use for this server, beside localhost; may be repeated
     #[arg(long, value_name = "NAME", value_parser = parse_host)]
@@ -291,6 +291,15 @@ pub struct ServeArgs {
     /// The mailbox.
     #[command(flatten)]
     pub sample: SampleArgs,
+}
+
+/// Parses an address with its port; `localhost` is the loopback address.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}").parse(),
+        None => text.parse(),
+    };
+    address.map_err(|_| "an address has a port, as in 127.0.0.1:8025 or localhost:0".to_owned())
 }
 
 /// Parses a name or an address without its port.
