@@ -16,7 +16,7 @@ fn keys() -> String {
     let mut out = String::new();
     for line in help_lines(&Keymap::default()) {
         match line {
-            // The signs explain themselves where they stand; the README has the keys.
+            // The signs explain themselves where they are; the README has the keys.
             HelpLine::Title("Signs") => break,
             HelpLine::Status(_)
             | HelpLine::Changed(_)

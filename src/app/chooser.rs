@@ -539,7 +539,7 @@ impl Model {
     }
 }
 
-/// Returns the text of a link; a URL is left out, because its target stands beside it.
+/// Returns the text of a link; a URL is left out, because its target is beside it.
 fn shown_text(link: &Link) -> &str {
     match &*link.text {
         "" => "(no text)",

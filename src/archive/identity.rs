@@ -12,7 +12,7 @@ use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{move_error, unused_path};
 use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
-use crate::config::Settings;
+use crate::config::{ARCHIVE_FILE, Settings};
 use crate::error::{Error, Result};
 
 /// The service and the key that an archive belongs to.
@@ -68,7 +68,7 @@ impl IdentityMismatch {
             return Ok(None);
         };
         if !path.exists() {
-            return Self::find_previous_key(settings, path);
+            return Self::find_previous_key(settings);
         }
         let archive = Archive::open(&settings.archive)?;
         archive
@@ -78,8 +78,8 @@ impl IdentityMismatch {
             .transpose()
     }
 
-    fn find_previous_key(settings: &Settings, path: &Path) -> Result<Option<Self>> {
-        let Some(previous) = find_previous_archive(settings, path) else {
+    fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
+        let Some(previous) = find_previous_archive(settings) else {
             return Ok(None);
         };
         // One that cannot be opened is ignored and stays where it is.
@@ -144,7 +144,7 @@ impl Archive {
             back_up(path)?;
         }
         if !path.exists()
-            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings, path)?
+            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings)?
         {
             match on_mismatch {
                 OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
@@ -221,12 +221,13 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
 /// environment change often, and each has its own archive.
 ///
 /// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
-fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
-    let file = path.file_name()?;
-    let folder = path
-        .parent()?
-        .parent()
-        .filter(|_| settings.credentials.is_from_profile)?;
+fn find_previous_archive(settings: &Settings) -> Option<PathBuf> {
+    find_stored_archive(settings).filter(|_| settings.credentials.is_from_profile)
+}
+
+/// Finds the most recently used archive of this profile at its service, whatever its key.
+pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
+    let folder = settings.archives_folder.as_ref()?;
     let start = format!("{}-", settings.credentials.base_url.directory_name());
     let is_fingerprint =
         |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -236,7 +237,7 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
             .to_str()?
             .strip_prefix(&start)
             .filter(|rest| is_fingerprint(rest))?;
-        let archive = entry.path().join(file);
+        let archive = entry.path().join(ARCHIVE_FILE);
         let used = fs::metadata(&archive)
             .ok()?
             .modified()

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
-pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult};
+pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
 pub(crate) use integrity::{is_damage_error, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};

@@ -4,6 +4,7 @@ use super::ProfileContext;
 use super::output::CommandExit;
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
+    find_stored_archive,
 };
 use crate::error::{Error, ErrorKind};
 use crate::query::Query;
@@ -42,8 +43,13 @@ pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Archive, CommandExit> {
-    // The archive belongs to a key, so without one it is not known which.
-    ctx.settings.credentials.key.clone()?;
+    if let Err(error) = &ctx.settings.credentials.key {
+        // The archive belongs to a key, so without one only an archive that exists is known.
+        let path = find_stored_archive(&ctx.settings).ok_or_else(|| error.clone())?;
+        let message = format!("{}; this is the archive {}", error.message, path.display());
+        ctx.out.note(&message);
+        ctx.settings.archive = ArchiveLocation::Disk(path);
+    }
     if ctx.settings.archive == ArchiveLocation::Memory && ctx.settings.no_home {
         let error = Error::new(ErrorKind::Archive, NO_HOME);
         return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());

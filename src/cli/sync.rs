@@ -36,6 +36,7 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// With `--watch`, only a signal or an error of this machine ends it. What was fetched before
 /// an error is kept, and reported first.
 pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
     let archive = open_archive::open_for_writing(ctx)?;
     let (totals, result) = block_on(run_sync(args, &archive, ctx))?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {

@@ -26,6 +26,7 @@ pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::create_private_dir;
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
+pub(crate) use settings::ARCHIVE_FILE;
 pub use settings::ArchiveLocation;
 pub(crate) use settings::Settings;
 pub use values::Rate;

@@ -10,6 +10,9 @@ use super::file::{ConfigFile, KeySource, ProfileConfig};
 use super::{ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
 
+/// The name of each archive, which has a folder of its own.
+pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
+
 /// The location of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveLocation {
@@ -30,6 +33,8 @@ pub(crate) struct Settings {
     /// On disk, its path names the profile, the address and the key's fingerprint, so that the
     /// mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
+    /// The folder of all archives of the profile; `None` if nothing is kept on disk.
+    pub(crate) archives_folder: Option<PathBuf>,
     /// Whether it is in memory because flag or profile say so.
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
@@ -61,11 +66,12 @@ impl Settings {
         let in_memory = flags.in_memory || profile.in_memory;
         let folder = paths.profile_data_dir(name);
         let no_home = !in_memory && folder.is_none();
-        let archive = match (&credentials.key, folder.filter(|_| !in_memory)) {
+        let archives_folder = folder.filter(|_| !in_memory);
+        let archive = match (&credentials.key, &archives_folder) {
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
                 let team = format!("{service}-{}", key.fingerprint());
-                ArchiveLocation::Disk(folder.join(team).join("archive.sqlite"))
+                ArchiveLocation::Disk(folder.join(team).join(ARCHIVE_FILE))
             }
             _ => ArchiveLocation::Memory,
         };
@@ -73,6 +79,7 @@ impl Settings {
             profile: name.to_owned(),
             credentials,
             archive,
+            archives_folder,
             in_memory,
             retention: profile.retention,
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),

@@ -198,3 +198,25 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
     assert!(sentbox.run_with_input("import -", other).status.success());
     assert_eq!(sentbox.stdout("search --count -q status:archived"), "1\n");
 }
+
+#[test]
+fn archive_is_searched_without_a_key() {
+    let sentbox = filled().with("SENTBOX_API_KEY", "");
+    assert_snapshot!(sentbox.transcript("search --count receipt"), @r"
+    2
+    stderr: sentbox: there is no API key; this is the archive [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite
+    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    exit code 0
+    ");
+    assert!(sentbox.stdout("show three --offline").contains("zephyrine"));
+    let other = r#"{"id":"four","created_at":"2026-11-17T08:00:00Z","last_event":"sent"}"#;
+    assert!(sentbox.run_with_input("import -", other).status.success());
+    for needs_key in [
+        "sync",
+        "search --back 1d x",
+        "search --fresh receipt",
+        "list",
+    ] {
+        assert_eq!(sentbox.run(needs_key).status.code(), Some(3), "{needs_key}");
+    }
+}

@@ -44,7 +44,7 @@ Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not a
 4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, \
 8 archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal was closed).";
 
-/// Flags that may stand anywhere.
+/// Flags that are allowed before and after a command.
 #[derive(Debug, Clone, Group)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
