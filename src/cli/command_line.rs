@@ -10,6 +10,7 @@ use clap_mangen::Man;
 
 use super::args::Args;
 use crate::error::{Error, ErrorKind};
+use crate::query::query_manual;
 use crate::text::format::suggest;
 use crate::text::sanitize;
 
@@ -31,6 +32,9 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         .iter()
         .any(|word| word == "--json" || word == "--jsonl");
     let is_query = words.iter().any(|word| word == "--");
+    if words.len() == 3 && words[1] == "help" && words[2] == "query" {
+        return ParsedArgs::Print(query_manual());
+    }
     match Args::try_parse_from(&words) {
         Ok(args) => match detect_misspelled_command(&args, is_query) {
             Some(error) => ParsedArgs::Invalid { error, json },
@@ -200,8 +204,19 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
             writeln!(page, "{line}")?;
         }
     }
-    writeln!(page, ".SH NOTES")?;
-    for line in after.lines() {
+    let queries = query_manual();
+    let (title, queries) = queries.split_once('\n').unwrap_or_default();
+    writeln!(page, ".SH {title}\n.nf")?;
+    write_lines(&mut page, queries)?;
+    writeln!(page, ".fi\n.SH NOTES")?;
+    write_lines(&mut page, &after)?;
+    man.render_version_section(&mut page)?;
+    Ok(page)
+}
+
+/// Writes text as lines of a manual page.
+fn write_lines(page: &mut Vec<u8>, text: &str) -> io::Result<()> {
+    for line in text.lines() {
         // A blank line is a paragraph, and a full stop at the start would be a request.
         if line.is_empty() {
             writeln!(page, ".PP")?;
@@ -209,8 +224,7 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
             writeln!(page, "\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))?;
         }
     }
-    man.render_version_section(&mut page)?;
-    Ok(page)
+    Ok(())
 }
 
 /// Returns all commands below `above` with their full names.
@@ -265,6 +279,18 @@ mod tests {
             message.ends_with("as in 127.0.0.1:8025 or localhost:0"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn query_language_has_a_page_of_its_own() {
+        let words = ["sentbox", "help", "query"].map(OsString::from);
+        let ParsedArgs::Print(page) = parse_args(words) else {
+            panic!("it is a page");
+        };
+        assert!(page.contains("seen-change:1d"), "{page}");
+        let manual = String::from_utf8(man_page().unwrap()).unwrap();
+        assert!(manual.contains(".SH QUERIES\n.nf\n"), "{manual}");
+        assert!(manual.contains("seen\\-change:1d"), "{manual}");
     }
 
     #[test]

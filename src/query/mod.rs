@@ -20,6 +20,7 @@ mod complete;
 mod date;
 mod eval;
 mod highlight;
+mod manual;
 pub(crate) mod normalize;
 mod operators;
 mod parse;
@@ -32,6 +33,7 @@ pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSou
 pub(crate) use date::DateExpr;
 pub(crate) use eval::{BodyTexts, EmailDocument, matches};
 pub(crate) use highlight::{find_substrings, find_word_runs};
+pub(crate) use manual::query_manual;
 pub(crate) use normalize::SearchText;
 pub(crate) use parse::InvalidValue;
 pub use parse::{Diagnostic, ParseContext, ParsedQuery, SyntaxRole, SyntaxSpan, parse};

@@ -56,7 +56,7 @@ const OPERATORS: [OperatorSpec; 21] = [
     spec(Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
     spec(Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
     spec(Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
-    spec(Operator::Is, "is", "trouble, still scheduled, or gone from the service", "is:trouble"),
+    spec(Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
     spec(Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
     spec(Operator::After, "after", "sent then or later", "after:7d"),
     spec(Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),

@@ -203,7 +203,7 @@ Statuses are those of the last time the service was asked. Where that is more th
 stderr says when it was; --fresh checks again. In JSON, _sentbox.checked_at is when the service confirmed \
 the status of an email (null: never).
 
-Example: sentbox search to:ana@example.com is:trouble after:7d";
+All of it: sentbox help query. Example: sentbox search to:ana@example.com is:trouble after:7d";
 
 const SHOW_HELP: &str = "\
 The service is asked each time, and the answer is kept. If it cannot be reached, or no longer has the \
