@@ -102,6 +102,7 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             out.report_error(&error);
             error.kind.exit_code()
         }
+        Err(CommandExit::NothingFound) => 1,
         Err(CommandExit::Signal(number)) => 128 + number,
     }
 }

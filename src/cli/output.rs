@@ -17,6 +17,8 @@ pub enum CommandExit {
     Failed(Error),
     /// The reader of stdout is gone, which is a success: `sentbox list | head -1`.
     OutputClosed,
+    /// The search found nothing, and the exit code shall say so.
+    NothingFound,
     /// The signal of this number arrived.
     Signal(u8),
 }

@@ -86,18 +86,35 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
         None
     };
     let mut oldest = OldestConfirmation::default();
+    let found;
     if search.count {
-        let count = open_archive::count_matches(&archive, &query)?;
-        ctx.out.report(&CountJson { count }, count.to_string())?;
+        found = open_archive::count_matches(&archive, &query)?;
+        ctx.out
+            .report(&CountJson { count: found }, found.to_string())?;
     } else {
-        oldest = print_matches(search, &archive, &query, ctx)?;
+        (oldest, found) = print_matches(search, &archive, &query, ctx)?;
     }
     // To count all emails takes longer than to find some.
-    if ctx.out.is_quiet() {
-        return Ok(());
+    if !ctx.out.is_quiet() {
+        let started = (started, confirmed);
+        note_scope(&archive, &query, oldest, started, ctx)?;
     }
+    if search.exit_status && found == 0 {
+        return Err(CommandExit::NothingFound);
+    }
+    Ok(())
+}
+
+/// Notes how old the statuses are and how much was searched.
+fn note_scope(
+    archive: &Archive,
+    query: &Query,
+    mut oldest: OldestConfirmation,
+    (started, confirmed): (Timestamp, Option<ConfirmResult>),
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
     if query.depends_on_status() {
-        oldest = OldestConfirmation::from_candidates(&archive, &query, ctx.now())?;
+        oldest = OldestConfirmation::from_candidates(archive, query, ctx.now())?;
     }
     let hint = match confirmed {
         None => "--fresh checks with the service",
@@ -110,7 +127,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     {
         ctx.out.note(&format!("{age}; {hint}"));
     }
-    let scope = describe_scope(&archive, &query, started, ctx)?;
+    let scope = describe_scope(archive, query, started, ctx)?;
     ctx.out.note(&scope);
     Ok(())
 }
@@ -124,13 +141,14 @@ fn has_status(archive: &Archive, status: &Status) -> bool {
 
 /// Prints the matches.
 ///
-/// Returns the oldest confirmation of the statuses in progress that a terminal shows.
+/// Returns the oldest confirmation of the statuses in progress that a terminal shows, and the number
+/// of printed emails.
 fn print_matches(
     search: &SearchArgs,
     archive: &Archive,
     query: &Query,
     ctx: &mut ProfileContext<'_>,
-) -> Result<OldestConfirmation, CommandExit> {
+) -> Result<(OldestConfirmation, u64), CommandExit> {
     let mut printer = RowPrinter::new(ctx);
     let columns = match search.columns.as_slice() {
         [] if search.csv => &DEFAULT_CSV_COLUMNS,
@@ -171,9 +189,10 @@ fn print_matches(
     if let Some(exit) = exit {
         return Err(exit);
     }
+    let printed = printer.printed;
     printer.end(has_more)?;
     result?;
-    Ok(oldest)
+    Ok((oldest, printed))
 }
 
 fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {

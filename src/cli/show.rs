@@ -15,9 +15,10 @@ use super::output::{CommandExit, Output, OutputFormat};
 use super::table::shown_subject;
 use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
-use crate::archive::Archive;
+use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, Email, EmailId};
+use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
 use crate::text::json::escape_line;
@@ -42,14 +43,18 @@ struct ShownEmail {
 
 /// Prints the email of the service, or the archived copy if the service fails.
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let id = EmailId::new(&show.id);
+    let archive = if show.offline {
+        Some(open_archive::open_on_disk(ctx)?)
+    } else {
+        open_archive::open_or_note(ctx)
+    };
+    let id = find_id(&show.id, archive.as_ref(), ctx.out)?;
     let (now, zone) = (ctx.now(), ctx.settings.zone.clone());
     let (zone, load_copy) = (&zone, |archive: &Archive| {
         load_copy(archive, &id, now, &zone)
     });
-    if show.offline {
-        let archive = open_archive::open_on_disk(ctx)?;
-        let Some(copy) = load_copy(&archive)? else {
+    if let (true, Some(archive)) = (show.offline, &archive) {
+        let Some(copy) = load_copy(archive)? else {
             let message = "the archive does not hold this email";
             return Err(Error::new(ErrorKind::NotFound, message)
                 .with_hint("without --offline the service is asked")
@@ -61,7 +66,6 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         }
         return print_email(&copy, show, zone, ctx);
     }
-    let archive = open_archive::open_or_note(ctx);
     let load_copy = || archive.as_ref().map_or(Ok(None), load_copy);
     // A damaged body is fetched again, and replaced.
     let copy = load_copy().unwrap_or_else(|error| {
@@ -91,6 +95,51 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         ctx.out.note(&format!("{}; {age}", error.message));
     }
     print_email(&copy, show, zone, ctx)
+}
+
+/// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
+/// with it.
+fn find_id(
+    typed: &str,
+    archive: Option<&Archive>,
+    out: &mut Output,
+) -> Result<EmailId, CommandExit> {
+    let typed = typed.trim();
+    let id = EmailId::new(typed);
+    let (Some(archive), Some(start)) = (archive, SearchText::new(typed)) else {
+        return Ok(id);
+    };
+    if archive.row(&id)?.is_some() {
+        return Ok(id);
+    }
+    let field = if typed.contains('@') {
+        Field::MessageId
+    } else {
+        Field::Id
+    };
+    let query = Query {
+        filter: Node::Term(Term::Text(field, start)),
+        sort: SortOrder::Newest,
+    };
+    let mut found = Vec::new();
+    archive.for_each_match(&query, &CancellationToken::default(), |row| {
+        found.push(row.summary.id);
+        found.len() < 2
+    })?;
+    match found.as_slice() {
+        [] => Ok(id),
+        [one] => {
+            out.note(&format!("this is {}", one.to_safe_text()));
+            Ok(one.clone())
+        }
+        _ => Err(
+            Error::new(ErrorKind::Usage, "several emails have an id that begins so")
+                .with_hint(format!(
+                    "sentbox search --columns id,to,subject {query} lists them"
+                ))
+                .into(),
+        ),
+    }
 }
 
 /// Retrieves the email and stores it; with a copy at hand, retries are few.

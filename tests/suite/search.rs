@@ -220,3 +220,37 @@ fn archive_is_searched_without_a_key() {
         assert_eq!(sentbox.run(needs_key).status.code(), Some(3), "{needs_key}");
     }
 }
+
+#[test]
+fn beginning_of_an_id_is_enough() {
+    let sentbox = filled();
+    let more = r#"{"id":"three-b","message_id":"<77@acme.example>","subject":"Second","created_at":"2026-11-17T08:00:00Z"}"#;
+    assert!(sentbox.run_with_input("import -", more).status.success());
+    for (typed, subject) in [
+        ("three-", "Second"),
+        ("77@acme", "Second"),
+        ("three", "Your receipt, Ana"),
+    ] {
+        let shown = sentbox.stdout(&format!("show --offline {typed}"));
+        assert!(shown.contains(subject), "{typed}: {shown}");
+    }
+    assert_snapshot!(sentbox.transcript("show --offline thr"), @r"
+    stderr: sentbox: several emails have an id that begins so
+    stderr:    hint: sentbox search --columns id,to,subject id:thr lists them
+    exit code 2
+    ");
+    assert_eq!(sentbox.run("show --offline x").status.code(), Some(4));
+}
+
+#[test]
+fn exit_status_says_whether_something_matched() {
+    let sentbox = filled();
+    for (line, code) in [
+        ("search --exit-status receipt", 0),
+        ("search --exit-status nowhere", 1),
+        ("search --exit-status --count nowhere", 1),
+        ("search -q nowhere", 0),
+    ] {
+        assert_eq!(sentbox.run(line).status.code(), Some(code), "{line}");
+    }
+}

@@ -96,6 +96,9 @@ pub struct SearchArgs {
     /// Print these, between tabs or with --csv; checked is when the service confirmed the status
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<Column>,
+    /// End with code 1 if nothing matches
+    #[arg(long)]
+    pub exit_status: bool,
     /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", value_parser = parse_back)]
     pub back: Option<HistorySpan>,
@@ -130,7 +133,7 @@ impl From<SortArg> for SortOrder {
 /// `show`.
 #[derive(Debug, Group)]
 pub struct ShowArgs {
-    /// The email's id
+    /// The email's id, or its beginning, or the message id, of an email in the archive
     pub id: String,
     /// How to show it
     #[arg(long = "as", value_name = "FORM", default_value = "rendered")]
