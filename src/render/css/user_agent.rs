@@ -8,7 +8,7 @@ use super::values::{
     parse_legacy_color, parse_length_attribute, text_align_from_keyword,
     vertical_align_from_keyword,
 };
-use crate::render::html::{Dom, NodeId};
+use crate::render::html::{Dom, NodeData, NodeId};
 
 /// Returns the style of an element without author styles.
 pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
@@ -22,8 +22,51 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
     let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
     let inside_list = is_list(name) && above.any(|id| is_list(dom.tag_name(id)));
     apply_defaults(name, &mut style, parent, dom.quirks, inside_list);
+    if dom.quirks && name != "hr" {
+        drop_margins_at_edges(dom, id, &mut style, parent);
+    }
     apply_presentational_hints(dom, id, name, &mut style);
     style
+}
+
+/// Drops the default margins of the first and the last block in a table cell, as quirks mode does.
+///
+/// Only paragraphs lose the margin below. The block may be in a `div` without a padding.
+fn drop_margins_at_edges(dom: &Dom, id: NodeId, style: &mut ComputedStyle, parent: &ComputedStyle) {
+    let is_blank = |id: NodeId| match &dom.node(id).data {
+        NodeData::Text(text) => text.trim_ascii().is_empty(),
+        NodeData::Element { .. } => false,
+        NodeData::Other => true,
+    };
+    let is_at_edge = |id: NodeId, side: usize| {
+        let next = |id: NodeId| match side {
+            TOP => dom.node(id).previous_sibling,
+            _ => dom.node(id).next_sibling,
+        };
+        std::iter::successors(next(id), |id| next(*id)).all(is_blank)
+    };
+    let in_cell = |id: NodeId| {
+        let parent = dom.node(id).parent;
+        parent.is_some_and(|parent| matches!(dom.tag_name(parent), "td" | "th"))
+    };
+    let block = dom
+        .node(id)
+        .parent
+        .filter(|parent| dom.tag_name(*parent) == "div");
+    for side in [TOP, BOTTOM] {
+        let is_quirky = matches!(style.margin[side], Length::Em(_))
+            && (side == TOP || matches!(dom.tag_name(id), "p" | "pre"));
+        let in_edge_block = || {
+            block.is_some_and(|block| {
+                in_cell(block)
+                    && is_at_edge(block, side)
+                    && parent.padding_and_border(side, 0.0) == 0.0
+            })
+        };
+        if is_quirky && is_at_edge(id, side) && (in_cell(id) || in_edge_block()) {
+            style.margin[side] = Length::ZERO;
+        }
+    }
 }
 
 /// Styles an element of a drawing: only its labels are text, in colours of their own.

@@ -196,3 +196,25 @@ fn host_labels_name_only_links_that_nothing_else_names() {
         &["[example.com]", "", "Text", "", "[example.com]"],
     );
 }
+
+#[test]
+fn default_margins_at_the_edges_of_cells_follow_the_mode() {
+    for (open, close) in [("", ""), ("<div>", "</div>")] {
+        let html = format!(
+            "<table cellspacing=0 cellpadding=0><tr><td>{open}<p>One</p><p>Two</p>{close}<tr><td> {open}<h4>Title</h4><p>Text</p>{close} </table>"
+        );
+        let blank_between = |html: &str, width| {
+            let lines = shown(html, width);
+            lines
+                .windows(2)
+                .any(|pair| pair[0].is_empty() && pair[1] == "Title")
+        };
+        for width in [40, 80, 120] {
+            let lines = ["One", "", "Two", "Title", "", "Text"];
+            assert_eq!(shown(&html, width), lines, "{html}");
+            assert!(blank_between(&format!("<!doctype html>{html}"), width));
+            let written = html.replace("<p>", "<p style='margin:20px 0'>");
+            assert!(blank_between(&written, width));
+        }
+    }
+}
