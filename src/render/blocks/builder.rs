@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::context::{LayoutContext, is_invisible_text};
 use super::inline::{HostRun, LineBox};
-use super::visibility::{find_layered_elements, is_hidden_box};
+use super::visibility::{clips_only_its_flow, find_layered_elements, is_hidden_box};
 use super::{
     Block, BlockContent, BlockKind, BlockLimit, Column, ColumnGroup, LinePrefix, RuleKind,
 };
@@ -52,6 +52,8 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) host_run: Option<HostRun>,
     /// Number of texts, images and buttons.
     pub(super) piece_count: usize,
+    /// Number of forced line breaks.
+    line_breaks: u32,
     link_targets: Vec<String>,
     link_numbers: HashMap<String, u16>,
 }
@@ -74,6 +76,7 @@ impl<'a> BlockBuilder<'a> {
             list_numbers: HashMap::new(),
             table_count: 0,
             piece_count: 0,
+            line_breaks: 0,
             link_targets: Vec::new(),
             link_numbers: HashMap::new(),
         }
@@ -90,10 +93,12 @@ impl<'a> BlockBuilder<'a> {
         (self.output, self.link_targets)
     }
 
-    pub(super) fn visit_node(&mut self, id: NodeId, context: LayoutContext) {
+    pub(super) fn visit_node(&mut self, id: NodeId, mut context: LayoutContext) {
         if self.is_full() {
             return;
         }
+        // An indent moves the first line of a block only.
+        context.indented_away &= context.line_breaks == self.line_breaks;
         match &self.dom.node(id).data {
             NodeData::Text(text) => self.visit_text(text, id, context),
             NodeData::Element { .. } => self.visit_element(id, context),
@@ -202,9 +207,15 @@ impl<'a> BlockBuilder<'a> {
             if self.dom.tag_name(id) == "img" {
                 self.record_tracker(id);
             }
+            if clips_only_its_flow(style, outer.available_width, self.cursor.y) {
+                self.visit_out_of_flow(id, self.enter(outer, style));
+            }
             return;
         }
-        let mut inner = outer.enter(style);
+        if style.clears_floats {
+            self.float_row = None;
+        }
+        let mut inner = self.enter(outer, style);
         if self.info.is_layered[id.index()] {
             inner.background = None;
         }
@@ -246,6 +257,28 @@ impl<'a> BlockBuilder<'a> {
             | Display::Row
             | Display::Cell
             | Display::Caption => self.layout_block(id, style, inner, content),
+        }
+    }
+
+    /// Returns the context inside an element of this style, which starts here.
+    pub(super) fn enter(&self, outer: LayoutContext, style: &ComputedStyle) -> LayoutContext {
+        let mut inner = outer.enter(style);
+        if style.display != Display::Inline {
+            inner.line_breaks = self.line_breaks;
+        }
+        inner
+    }
+
+    /// Visits the absolutely positioned boxes in a box that clips only what is in its flow.
+    fn visit_out_of_flow(&mut self, id: NodeId, context: LayoutContext) {
+        let (dom, styles) = (self.dom, self.styles);
+        for child in dom.children(id) {
+            let style = &styles[child.index()];
+            if style.out_of_flow {
+                self.visit_node(child, context);
+            } else if style.display != Display::None && !style.relatively_positioned {
+                self.visit_out_of_flow(child, self.enter(context, style));
+            }
         }
     }
 
@@ -345,6 +378,7 @@ impl<'a> BlockBuilder<'a> {
 
     /// Ends the line at a `<br>`; an empty line takes up the height of a line too.
     pub(super) fn break_line(&mut self, context: LayoutContext) {
+        self.line_breaks = self.line_breaks.wrapping_add(1);
         if !self.line.occupied {
             self.cursor.advance(context.strut);
         }

@@ -16,6 +16,8 @@ pub(super) struct LayoutContext {
     pub(super) background: Option<Rgba>,
     /// The first line of the block starts outside of the page.
     pub(super) indented_away: bool,
+    /// The number of line breaks before the block.
+    pub(super) line_breaks: u32,
     /// Width of the containing block in pixels.
     pub(super) available_width: f32,
     pub(super) link: Option<u16>,
@@ -34,6 +36,7 @@ impl LayoutContext {
             opacity: 1.0,
             background: Some(Rgba::WHITE),
             indented_away: false,
+            line_breaks: 0,
             available_width: 800.0,
             link: None,
             button: false,

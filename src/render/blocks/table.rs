@@ -201,7 +201,7 @@ impl BlockBuilder<'_> {
             overflow_clipped: true,
             ..*style
         };
-        let inner = context.enter(style);
+        let inner = self.enter(context, style);
         self.layout_block(id, &inner_style, inner, Self::visit_children);
         self.cursor.apply_margins();
         if let Length::Px(px) = style.height {

@@ -30,10 +30,27 @@ pub(super) fn is_indented_away(style: &ComputedStyle, available_width: f32) -> b
 
 /// True if a box at `y` shows nothing, however large its content is.
 pub(super) fn is_hidden_box(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
-    let px = |length: Length| match length {
+    is_removed(style, available_width, y) || is_shut(style, available_width)
+}
+
+/// True if a hidden box shows the absolutely positioned boxes in it, because it is not the block
+/// that contains them.
+pub(super) fn clips_only_its_flow(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
+    let positioned = style.out_of_flow || style.relatively_positioned;
+    style.display != Display::None && !positioned && !is_removed(style, available_width, y)
+}
+
+/// Returns a length in pixels; `None` for a share of a size that may not be known.
+fn known_px(style: &ComputedStyle, length: Length, available_width: f32) -> Option<f32> {
+    match length {
         Length::Percent(share) if share > 0.0 => None,
         length => style.px(length, available_width),
-    };
+    }
+}
+
+/// True if a box at `y` is outside of the page or clipped or shrunk to nothing.
+fn is_removed(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
+    let px = |length: Length| known_px(style, length, available_width);
     let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
     let positioned = style.out_of_flow || style.relatively_positioned;
     let is_outside = (positioned
@@ -43,12 +60,15 @@ pub(super) fn is_hidden_box(style: &ComputedStyle, available_width: f32, y: f32)
         || below(style.margin[LEFT], MIN_LEFT)
         || below(style.margin[TOP], (-1_000.0_f32).min(-y));
     let is_inline = matches!(style.display, Display::Inline | Display::Contents);
-    if (style.clipped_or_shrunk && !is_inline && !style.animated)
+    (style.clipped_or_shrunk && !is_inline && !style.animated)
         || (style.clipped && style.out_of_flow)
         || is_outside
-    {
-        return true;
-    }
+}
+
+/// True if a box has no height or no width and clips its content.
+fn is_shut(style: &ComputedStyle, available_width: f32) -> bool {
+    let px = |length: Length| known_px(style, length, available_width);
+    let is_inline = matches!(style.display, Display::Inline | Display::Contents);
     let is_table_part = matches!(
         style.display,
         Display::Table | Display::Cell | Display::Row | Display::RowGroup

@@ -289,6 +289,8 @@ computed_style! {
         /// `clip-path` or `transform` leaves nothing.
         clipped_or_shrunk: bool = false,
         floated: bool = false,
+        /// It starts below the floated boxes before it.
+        clears_floats: bool = false,
         /// The items of a flex container are below each other.
         flex_column: bool = false,
     }

@@ -175,6 +175,7 @@ fn parse_value(
             Declaration::Animated(!has_keyword(input, "none"))
         }
         "float" => Declaration::Float(parse_keyword(input)? != "none"),
+        "clear" => Declaration::Clear(parse_keyword(input)? != "none"),
         "flex-direction" | "flex-flow" => {
             Declaration::FlexColumn(parse_keyword(input)?.starts_with("column"))
         }

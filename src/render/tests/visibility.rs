@@ -4,6 +4,11 @@ use super::*;
 
 /// Html whose text `seen` a browser shows.
 const SHOWN: &[&str] = &[
+    // Boxes that clip what is in their flow, and indents of first lines.
+    "<!doctype html><div style='height:0;overflow:hidden'><p style='position:absolute;top:40px'>seen",
+    "<!doctype html><div style='max-height:0;overflow:hidden'><div><p style='position:absolute'>seen",
+    "<div style='text-indent:-9999px'>gone<br>seen",
+    "<div style='text-indent:-9999px'><a href='http://a.example'>gone<br><b>seen</b></a>",
     // Legacy colours.
     "<table><tr><td bgcolor='44CC44'><a href=http://a.example/ style='color:#fff'>seen</a></table>",
     "<table><tr><td bgcolor='000'><font color='#fff'>seen</table>",
@@ -113,6 +118,14 @@ const SHOWN: &[&str] = &[
 
 /// Html whose text `gone` a browser hides.
 const HIDDEN: &[&str] = &[
+    "<!doctype html><div style='height:0;overflow:hidden'>gone<p style='position:relative'>gone",
+    "<!doctype html><div style='height:0;overflow:hidden;position:relative'><p style='position:absolute'>gone",
+    "<!doctype html><div style='height:0;overflow:hidden'><div style='position:relative'><p style='position:absolute'>gone",
+    "<!doctype html><div style='height:0;overflow:hidden'><div style='display:none'><p style='position:absolute'>gone",
+    "<!doctype html><div style='height:0;overflow:hidden;opacity:0'><p style='position:absolute'>gone",
+    "<div style='text-indent:-9999px'>gone <b>gone</b>",
+    "one<br><div style='text-indent:-9999px'>gone",
+    "<table><tr><td>one<br>two<td style='text-indent:-9999px'>gone</table>",
     "<table><tr><td bgcolor='#ffffffff'><font color='white'>gone</table>",
     "<table><tr><td bgcolor='transparent'><font color='white'>gone</table>",
     "<table><tr><td bgcolor=''><font color='white'>gone</table>",
