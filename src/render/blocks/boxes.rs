@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow};
 use super::context::{LayoutContext, contrasts};
-use super::{BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
+use super::{Block, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind, TableCell};
+use crate::render::body::SpanStyle;
 use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
 use crate::render::html::NodeId;
 
@@ -16,6 +17,13 @@ const LIST_LEVEL_PX: f32 = 48.0;
 
 /// More boxes are never laid out beside each other.
 const MAX_COLUMNS: usize = 6;
+
+/// Boxes beside each other with one line of text up to this width, such as the items of a menu,
+/// share a line.
+const MAX_SHORT_LINE_WIDTH: usize = 26;
+
+/// A row of more short lines continues in another row.
+const MAX_ROW_CELLS: usize = 16;
 
 impl BlockBuilder<'_> {
     /// Lays out a box that is not part of the line around it.
@@ -72,7 +80,10 @@ impl BlockBuilder<'_> {
     ) {
         self.cursor.apply_margins();
         let parent = self.dom.node(id).parent;
-        let width = style.used_width(context.available_width, context.available_width);
+        let width = style.used_width(
+            context.available_width,
+            self.shrunk_width(id, context.available_width),
+        );
         let y = self.cursor.y;
         let fits = |row: &FloatRow| {
             row.parent == parent
@@ -94,12 +105,68 @@ impl BlockBuilder<'_> {
         row.bottom = row.bottom.max(self.cursor.y);
         row.width += width;
         self.cursor.y = row.bottom;
-        if row.columns.len() <= MAX_COLUMNS {
+        let is_joined = self.join_short_lines(row.columns.last_mut(), from, width);
+        if !is_joined && row.columns.len() <= MAX_COLUMNS {
             let blocks = from..self.output.blocks.len();
             row.columns.push(Column { blocks, width });
             row.group = self.set_columns(row.group, row.columns.clone());
         }
         self.float_row = Some(row);
+    }
+
+    /// Estimates the width in pixels of a box without a width: that of its content if it is short.
+    fn shrunk_width(&self, id: NodeId, available_width: f32) -> f32 {
+        let letters = self.info.letter_counts[id.index()];
+        if usize::try_from(letters).is_ok_and(|letters| letters > MAX_SHORT_LINE_WIDTH) {
+            return available_width;
+        }
+        let image_width = |image: &NodeId| {
+            let style = &self.styles[image.index()];
+            style
+                .px(style.width, available_width)
+                .unwrap_or(available_width)
+        };
+        let images: f32 = self.images_in(id).iter().map(image_width).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate of widths")]
+        let text = letters as f32 * 9.0;
+        (images + text + 16.0).min(available_width)
+    }
+
+    /// Puts the box from block `from` on in one row with the box before it, if each of them is a
+    /// short line or images; false if it stays apart.
+    fn join_short_lines(&mut self, before: Option<&mut Column>, from: usize, width: f32) -> bool {
+        let is_short = |block: &Block| match &block.kind {
+            BlockKind::Paragraph(line) => {
+                line.images_only || (!line.preformatted && line.width() <= MAX_SHORT_LINE_WIDTH)
+            }
+            BlockKind::TableRow { cells, .. } => {
+                let mut lines = cells.iter().flat_map(|cell| &cell.paragraphs);
+                cells.iter().all(|cell| cell.paragraphs.len() == 1)
+                    && lines.all(|line| line.images_only || line.width() <= MAX_SHORT_LINE_WIDTH)
+            }
+            BlockKind::Rule(_) | BlockKind::Lines(_) => false,
+        };
+        let Some(before) = before.filter(|before| before.blocks == (from.wrapping_sub(1)..from))
+        else {
+            return false;
+        };
+        let [one, next] = &self.output.blocks[from - 1..] else {
+            return false;
+        };
+        let is_row = one.as_row().map_or(1, <[_]>::len) < MAX_ROW_CELLS;
+        if !is_row || one.prefixes != next.prefixes || !is_short(one) || !is_short(next) {
+            return false;
+        }
+        before.width += width;
+        self.table_count += 1;
+        let table = self.table_count;
+        let Some(next) = self.output.blocks.pop() else {
+            return false;
+        };
+        if let Some(one) = self.output.blocks.last_mut() {
+            join_blocks(one, next, table);
+        }
+        true
     }
 
     /// Lays out the items of a flex container below each other, and notes that they were beside
@@ -113,9 +180,17 @@ impl BlockBuilder<'_> {
                 self.end_line(context);
             }
             let from = self.output.blocks.len();
+            let y = self.cursor.y;
             self.visit_node(child, context);
-            if style.is_block() && columns.len() <= MAX_COLUMNS {
-                let width = style.used_width(context.available_width, 0.0);
+            let width = style.used_width(context.available_width, 0.0);
+            if style.is_block() {
+                self.end_line(context);
+            }
+            let fits = |before: &&mut Column| before.width + width <= context.available_width + 1.0;
+            let before = columns.last_mut().filter(fits);
+            if style.is_block() && self.join_short_lines(before, from, width) {
+                self.cursor.y = y;
+            } else if style.is_block() && columns.len() <= MAX_COLUMNS {
                 let blocks = from..self.output.blocks.len();
                 columns.push(Column { blocks, width });
             }
@@ -307,6 +382,43 @@ impl BlockBuilder<'_> {
             _ => format!("{number}. "),
         }
     }
+}
+
+/// Adds the images or the cells of `next` to those of the block on its left.
+fn join_blocks(block: &mut Block, next: Block, table: u32) {
+    block.top = block.top.min(next.top);
+    block.bottom = block.bottom.max(next.bottom);
+    if let (BlockKind::Paragraph(images), BlockKind::Paragraph(more)) =
+        (&mut block.kind, &next.kind)
+        && images.images_only
+        && more.images_only
+    {
+        images.push_run(" ", SpanStyle::default());
+        images.runs.extend(more.runs.iter().cloned());
+        return;
+    }
+    let into_cells = |kind: BlockKind| match kind {
+        BlockKind::Paragraph(line) => vec![TableCell {
+            column: 0,
+            paragraphs: vec![line],
+            align_right: false,
+        }],
+        BlockKind::TableRow { cells, .. } => cells,
+        BlockKind::Rule(_) | BlockKind::Lines(_) => Vec::new(),
+    };
+    let mut cells = into_cells(std::mem::replace(
+        &mut block.kind,
+        BlockKind::Lines(Vec::new()),
+    ));
+    cells.extend(into_cells(next.kind));
+    for (column, cell) in cells.iter_mut().enumerate() {
+        cell.column = column;
+    }
+    block.kind = BlockKind::TableRow {
+        table,
+        cells,
+        padding: [0.0; 2],
+    };
 }
 
 /// Returns the columns by which a word processor indents a list item.

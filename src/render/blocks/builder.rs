@@ -137,6 +137,8 @@ impl<'a> BlockBuilder<'a> {
             // It may have a large line height, as spacers have.
             if text.contains(|c: char| !c.is_ascii_whitespace()) {
                 self.line.extend_height(style);
+            } else if self.is_between_elements(id) {
+                self.line.allow_space();
             }
             return;
         }
@@ -161,6 +163,15 @@ impl<'a> BlockBuilder<'a> {
             }
             self.line.push_text(part, style, span_style, invisible);
         }
+    }
+
+    /// True for a text between two elements, as the source has it between two words or links.
+    fn is_between_elements(&self, id: NodeId) -> bool {
+        let node = self.dom.node(id);
+        let is_element = |id: Option<NodeId>| {
+            id.is_some_and(|id| matches!(self.dom.node(id).data, NodeData::Element { .. }))
+        };
+        is_element(node.previous_sibling) && is_element(node.next_sibling)
     }
 
     pub(super) fn span_style(&self, style: &ComputedStyle, context: LayoutContext) -> SpanStyle {

@@ -156,7 +156,7 @@ impl BlockBuilder<'_> {
         None
     }
 
-    fn images_in(&self, id: NodeId) -> Vec<NodeId> {
+    pub(super) fn images_in(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut stack = vec![id];
         for _ in 0..MAX_SEARCHED_NODES {

@@ -6,6 +6,9 @@ use super::Paragraph;
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
 use crate::render::css::{ComputedStyle, TextTransform, WhiteSpace};
 
+/// The mark between two links that only space parts.
+pub(crate) const LINK_MARK: &str = " · ";
+
 /// A line of text between two line breaks.
 #[derive(Default)]
 pub(super) struct LineBox {
@@ -146,6 +149,9 @@ impl LineBox {
 
     /// Adds a space before text of style `next`; between two styles it has the default style.
     fn push_space(&mut self, next: SpanStyle) {
+        if self.runs.last().is_some_and(|run| run.text.ends_with(' ')) {
+            return;
+        }
         let last = self.runs.last().map(|run| run.style);
         let style = last.filter(|style| *style == next).unwrap_or_default();
         push_span(&mut self.runs, " ", style);
@@ -174,7 +180,7 @@ impl LineBox {
             .find(|run| !run.text.trim().is_empty());
         if let Some(last) = last.filter(|last| is_link(last.style)) {
             last.text.truncate(last.text.trim_end().len());
-            push_span(&mut self.runs, " · ", SpanRole::Rule.into());
+            push_span(&mut self.runs, LINK_MARK, SpanRole::Rule.into());
             self.pending_space = false;
         }
     }

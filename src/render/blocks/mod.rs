@@ -17,6 +17,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use inline::LINK_MARK;
+
 use super::body::{BodyLine, BodySpan, Link, SpanRole, SpanStyle};
 use super::css::ComputedStyle;
 use super::html::{Dom, NodeId};

@@ -385,7 +385,9 @@ fn text_width(blocks: &[Block]) -> Option<usize> {
             .runs
             .iter()
             .any(|run| run.style.role == SpanRole::Button);
-        (!line.images_only && !line.preformatted && !has_button).then(|| line.width())
+        // A button below other lines belongs to a card; a cell of a data table has it alone.
+        let is_value = !has_button || blocks.len() == 1;
+        (!line.images_only && !line.preformatted && is_value).then(|| line.width())
     };
     blocks
         .iter()

@@ -14,15 +14,19 @@ use unicode_width::UnicodeWidthChar as _;
 use super::wrap::{
     self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
 };
-use crate::render::blocks::Paragraph;
-use crate::render::body::{BodyLine, BodySpan, LineEnd, MAX_LINES, SpanStyle, push_span};
+use crate::render::blocks::{LINK_MARK, Paragraph};
+use crate::render::body::{BodyLine, BodySpan, LineEnd, MAX_LINES, SpanRole, SpanStyle, push_span};
 use crate::render::catch_panics;
+use crate::text::width::DisplayWidth as _;
 
 /// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
 /// A paragraph of more runs is wrapped without html2text, which needs kilobytes for each of them.
 const MAX_HTML2TEXT_RUNS: usize = 1_000;
+
+/// Lines do not break inside buttons and items of menus up to this width.
+const MAX_ITEM_WIDTH: usize = 26;
 
 /// Returns the lines of each paragraph at `width` columns.
 pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
@@ -242,11 +246,15 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
             continue;
         }
         let mut breaks = break_opportunities(paragraph, width).into_iter();
+        let is_menu = paragraph.runs.iter().any(|run| run.text == LINK_MARK);
         for run in &paragraph.runs {
+            let is_item =
+                run.style.role == SpanRole::Button || (is_menu && run.style.role == SpanRole::Link);
+            let is_whole = is_item && run.text.width() <= MAX_ITEM_WIDTH.min(width / 2);
             let mut text = String::with_capacity(run.text.len());
             for (c, can_break) in run.text.chars().zip(breaks.by_ref()) {
                 text.extend(can_break.then_some('\u{200B}'));
-                text.push(c);
+                text.push(if is_whole && c == ' ' { '\u{A0}' } else { c });
             }
             if run.text.trim().is_empty() {
                 // html2text drops links without text, and their spaces with them.

@@ -43,14 +43,21 @@ pub(super) fn lay_out_rows(
         .zip(&min_widths)
         .map(|(natural, min)| natural.min(prose.max(*min)))
         .collect();
+    if total_width(&natural) > width
+        && let Some(widths) = narrow_values(rows, &natural, width)
+    {
+        return rows.iter().map(|row| align_cells(row, &widths)).collect();
+    }
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
     let widths = shrink_columns(&natural, &min_widths, width);
     let is_readable = is_data || at_most_one_shrank(&widths, &natural);
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
+    // The items of a menu stay whole, on several lines.
+    let is_menu = matches!(rows, [row] if row.len() >= 3 && are_joinable(row));
     if total_width(&natural) <= width
-        || (total_width(&widths) <= width && is_readable && !only_images)
+        || (total_width(&widths) <= width && is_readable && !only_images && !is_menu)
     {
         return rows.iter().map(|row| align_cells(row, &widths)).collect();
     }
@@ -71,6 +78,17 @@ pub(super) fn lay_out_rows(
         .collect()
 }
 
+/// Returns the widths with the last column narrowed, if it has values on the right, each of which
+/// fits beside its own label.
+fn narrow_values(rows: &[&[TableCell]], natural: &[usize], width: usize) -> Option<Vec<usize>> {
+    let (_, labels) = natural.split_last()?;
+    let rest = width.checked_sub(total_width(labels) + COLUMN_GAP)?;
+    let is_value = |row: &&[TableCell]| {
+        fits_alone(row, width) && matches!(row, [_, value] if value.align_right)
+    };
+    (rest > 0 && rows.iter().all(is_value)).then(|| [labels, &[rest]].concat())
+}
+
 /// Lays out a row whose cells do not fit into the columns of its table.
 fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine> {
     let bare = without_button_brackets(row);
@@ -80,10 +98,8 @@ fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine>
     if fits_alone(&bare, width) {
         return align_cells(&bare, &column_widths(&[&bare]));
     }
-    if row.iter().all(|cell| {
-        cell.paragraphs.len() == 1 && (cell.width() <= MAX_INLINE_CELL_WIDTH || is_image_cell(cell))
-    }) {
-        return cell_lines(&[join_cells(row)], width);
+    if are_joinable(row) {
+        return join_in_lines(row, width);
     }
     // The picture of an item goes above its name, so that the price stays beside the name.
     if let [picture, text @ ..] = row
@@ -100,6 +116,28 @@ fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine>
 fn fits_alone(row: &[TableCell], width: usize) -> bool {
     row.iter().map(TableCell::width).sum::<usize>() + COLUMN_GAP * row.len().saturating_sub(1)
         <= width
+}
+
+/// True for cells of one short line each, which can follow each other on a line.
+fn are_joinable(row: &[TableCell]) -> bool {
+    row.iter().all(|cell| {
+        cell.paragraphs.len() == 1 && (cell.width() <= MAX_INLINE_CELL_WIDTH || is_image_cell(cell))
+    })
+}
+
+/// Puts as many cells on each line as fit, so that no line breaks inside a cell.
+fn join_in_lines(row: &[TableCell], width: usize) -> Vec<BodyLine> {
+    let mut lines = Vec::new();
+    let mut rest = row;
+    while !rest.is_empty() {
+        let fitting = (1..=rest.len())
+            .rev()
+            .find(|count| fits_alone(&rest[..*count], width));
+        let (line, below) = rest.split_at(fitting.unwrap_or(1));
+        lines.extend(cell_lines(&[join_cells(line)], width));
+        rest = below;
+    }
+    lines
 }
 
 /// True if the cell has only images, whose text deserves no column.
@@ -239,21 +277,31 @@ fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<
 fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
     let mut left = Vec::with_capacity(row.len());
     let mut cells: Vec<Vec<BodyLine>> = Vec::with_capacity(row.len());
+    let mut filled = 0;
     for (cell, columns) in cell_columns(row, widths.len()) {
         let before = total_width(&widths[..columns.start]);
         let available = total_width(&widths[columns]).max(1);
-        let lines = cell_lines(&cell.paragraphs, available);
         let start = if before == 0 { 0 } else { before + COLUMN_GAP };
+        // A value on the right extends over the free space beside its label.
+        let extends = cell.align_right
+            && cell.width() > available
+            && filled + COLUMN_GAP + cell.width() <= start + available;
+        let lines = cell_lines(
+            &cell.paragraphs,
+            if extends { cell.width() } else { available },
+        );
         let text_width = lines
             .iter()
             .map(|line| spans_width(&line.spans))
             .max()
             .unwrap_or(0);
-        left.push(if cell.align_right {
-            start + available.saturating_sub(text_width)
+        let at = if cell.align_right {
+            (start + available).saturating_sub(text_width)
         } else {
             start
-        });
+        };
+        filled = at + text_width;
+        left.push(at);
         cells.push(lines);
     }
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);

@@ -4,6 +4,7 @@ mod columns;
 mod findings;
 mod hostile;
 mod marks;
+mod menus;
 mod parts;
 mod properties;
 mod tables;

@@ -1,0 +1,191 @@
+//! Short lines beside each other: rows of icons, menus, buttons, labels with their values.
+
+use super::*;
+
+/// Boxes as editors of emails write them: a small table for each, with `cells` in it.
+fn boxes(cells: impl Iterator<Item = String>) -> String {
+    let boxes = cells.map(|cells| {
+        format!("<table align=center style='float:none;display:inline-table'><tr>{cells}</table> ")
+    });
+    format!(
+        "<table width=600><tr><td style='font-size:0'>{}</table>",
+        boxes.collect::<String>()
+    )
+}
+
+#[test]
+fn icons_beside_each_other_share_a_line() {
+    let icons = ["a", "b", "c"].map(|name| {
+        format!(
+            "<td style='padding:8px'><a href='https://{name}.example/'><img alt='' width=24 height=24 style='display:block'></a>"
+        )
+    });
+    for width in [40, 80, 120] {
+        assert_eq!(
+            shown(&boxes(icons.iter().cloned()), width),
+            ["[a.example] [b.example] [c.example]"],
+            "{width} columns"
+        );
+    }
+}
+
+#[test]
+fn labels_beside_each_other_share_a_line() {
+    let names = ["Facebook", "Mastodon", "Newsroom", "Downloads"];
+    let cells = names.map(|name| {
+        format!("<td style='font-size:14px'><img alt='' width=20><td style='font-size:14px'><a href='https://{name}.example/'>{name}</a>")
+    });
+    let floats = names.map(|name| format!("<div style='float:left;width:25%'>{name}</div>"));
+    let flex = names.map(|name| format!("<div>{name}</div>"));
+    let line = names.join("  ");
+    for html in [
+        boxes(cells.into_iter()),
+        floats.concat(),
+        format!("<div style='display:flex'>{}</div>", flex.concat()),
+    ] {
+        for width in [40, 80, 120] {
+            assert_eq!(shown(&html, width), [&*line], "{width} columns: {html}");
+        }
+        let narrow = ["Facebook  Mastodon", "Newsroom  Downloads"];
+        assert_eq!(shown(&html, 24), narrow, "{html}");
+    }
+}
+
+#[test]
+fn boxes_that_start_new_rows_stay_apart() {
+    let half = |style: &str, text: &str| format!("<div style='float:left;{style}'>{text}</div>");
+    let clear = "<div style='clear:both'></div>";
+    for (html, lines) in [
+        (
+            half("width:40%", "One") + clear + &half("width:40%", "Two"),
+            2,
+        ),
+        (
+            half("width:40%", "One") + &half("width:40%;clear:left", "Two"),
+            2,
+        ),
+        (half("width:60%", "One") + &half("width:60%", "Two"), 2),
+        (half("width:40%", "One") + &half("width:40%", "Two"), 1),
+    ] {
+        for width in [40, 80, 120] {
+            let mut shown = shown(&html, width);
+            shown.retain(|line| !line.is_empty());
+            assert_eq!(shown.len(), lines, "{width} columns: {html}");
+        }
+    }
+}
+
+#[test]
+fn a_box_of_several_lines_stays_below_a_short_one() {
+    let html = "<div style='float:left;width:30%'>Label</div><div style='float:left;width:60%'>First line<br>Second line</div>";
+    for width in [40, 80] {
+        let mut shown = shown(html, width);
+        shown.retain(|line| !line.is_empty());
+        assert_eq!(shown, ["Label", "First line", "Second line"]);
+    }
+}
+
+#[test]
+fn lines_do_not_break_inside_items() {
+    let button = |text: &str| {
+        format!(
+            "<a href='https://a.example/{text}' style='display:inline-block;padding:9px;background:#123;color:#fff'>{text}</a>"
+        )
+    };
+    let buttons = format!(
+        "<p>{} {}</p>",
+        button("Visit the website"),
+        button("Download it")
+    );
+    assert_eq!(
+        shown(&buttons, 80),
+        ["[ Visit the website ] [ Download it ]"]
+    );
+    assert_eq!(
+        shown(&buttons, 32),
+        ["[ Visit the website ]", "[ Download it ]"]
+    );
+    let cell = |text: &str| format!("<td><a href='https://a.example/{text}'>{text}</a>");
+    let menu = format!(
+        "<table><tr>{}{}{}{}</table>",
+        cell("About us"),
+        cell("About the farm"),
+        cell("Concierge service"),
+        cell("Questions")
+    );
+    let lines = ["About us  About the farm", "Concierge service  Questions"];
+    assert_eq!(shown(&menu, 40), lines);
+    for width in [80, 120] {
+        assert_eq!(shown(&menu, width), [lines.join("  ")]);
+    }
+    let link =
+        |text: &str| format!("<a href='https://a.example/{text}' style='padding:9px'> {text} </a>");
+    let links = format!(
+        "<p>{}{}{}</p>",
+        link("Summer deals"),
+        link("Our blog"),
+        link("Follow us")
+    );
+    assert_eq!(shown(&links, 80), ["Summer deals · Our blog · Follow us"]);
+    assert_eq!(
+        shown(&links, 31),
+        ["Summer deals · Our blog ·", "Follow us"]
+    );
+}
+
+#[test]
+fn values_on_the_right_stay_whole_beside_short_labels() {
+    let row =
+        |label: &str, value: &str| format!("<tr><td>{label}<td style='text-align:right'>{value}");
+    let html = format!(
+        "<table>{}{}{}</table>",
+        row("Plan:", "Basic"),
+        row("Amount:", "1,200.00 Swiss francs"),
+        row("Next date of billing:", "2027-03-01")
+    );
+    assert_eq!(
+        shown(&html, 40),
+        [
+            format!("{:35}Basic", "Plan:"),
+            format!("{:19}1,200.00 Swiss francs", "Amount:"),
+            format!("{:30}2027-03-01", "Next date of billing:"),
+        ]
+    );
+    for width in [80, 120] {
+        let lines = shown(&html, width);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[1].ends_with("1,200.00 Swiss francs"), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_button_in_each_row_keeps_the_table() {
+    let row = |name: &str| {
+        format!(
+            "<tr><td>{name}<td>Bangalore<td>10/26<br>to<br>10/30<td>$1,030<td><table><tr><td bgcolor='#0095d3'><a href='https://a.example/{name}' style='color:#fff'>Register</a></table>"
+        )
+    };
+    let html = format!(
+        "<table>{}{}{}</table>",
+        row("First"),
+        row("Second"),
+        row("Third")
+    );
+    for width in [80, 120] {
+        let lines = shown(&html, width);
+        let first = "First   Bangalore  10/26  $1,030  [ Register ]";
+        assert_eq!(lines[0], first, "{lines:?}");
+        assert_eq!(lines[1].trim(), "to");
+    }
+}
+
+#[test]
+fn a_space_between_elements_of_no_size_parts_words() {
+    let html = "<td><div style='font-size:0'><span style='font-size:12px'>from us,</span> <a href='https://a.example/' style='font-size:12px'>unsubscribe</a> <span style='font-size:12px'>here.</span></div>";
+    for width in [40, 80, 120] {
+        assert_eq!(shown(html, width), ["from us, unsubscribe here."]);
+    }
+    let word =
+        "<p>C<span style='font-size:0'> </span>or<span style='font-size:0'>x</span>reios</p>";
+    assert_eq!(shown(word, 40), ["Correios"]);
+}
