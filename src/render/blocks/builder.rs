@@ -142,7 +142,9 @@ impl<'a> BlockBuilder<'a> {
             }
             return;
         }
-        let invisible = is_invisible_text(style, &context);
+        // A space parts words in any colour.
+        let is_space = style.white_space == WhiteSpace::Normal && text.trim_ascii().is_empty();
+        let invisible = !is_space && is_invisible_text(style, &context);
         let clean = sanitize::sanitize(text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;

@@ -180,10 +180,22 @@ fn a_button_in_each_row_keeps_the_table() {
 }
 
 #[test]
-fn a_space_between_elements_of_no_size_parts_words() {
-    let html = "<td><div style='font-size:0'><span style='font-size:12px'>from us,</span> <a href='https://a.example/' style='font-size:12px'>unsubscribe</a> <span style='font-size:12px'>here.</span></div>";
-    for width in [40, 80, 120] {
-        assert_eq!(shown(html, width), ["from us, unsubscribe here."]);
+fn a_space_of_no_size_or_colour_parts_words() {
+    let line = |block: &str, style: &str| {
+        format!(
+            "<div style='{block}'><span style='{style}'>from us,</span> <a href='https://a.example/' style='{style}'>unsubscribe</a> <span style='{style}'>here.</span></div>"
+        )
+    };
+    for (block, style) in [
+        ("font-size:0", "font-size:12px"),
+        ("color:#333;background:#333", "color:#fff"),
+    ] {
+        for width in [40, 80, 120] {
+            assert_eq!(
+                shown(&line(block, style), width),
+                ["from us, unsubscribe here."]
+            );
+        }
     }
     let word =
         "<p>C<span style='font-size:0'> </span>or<span style='font-size:0'>x</span>reios</p>";
