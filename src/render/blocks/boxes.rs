@@ -1,5 +1,6 @@
 //! Lays out boxes: margins, padding, side-by-side boxes, and the prefixes of quotes and lists.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::builder::{BlockBuilder, FloatRow};
@@ -105,7 +106,15 @@ impl BlockBuilder<'_> {
         row.bottom = row.bottom.max(self.cursor.y);
         row.width += width;
         self.cursor.y = row.bottom;
-        let is_joined = self.join_short_lines(row.columns.last_mut(), from, width);
+        let mut is_joined = self.join_short_lines(row.columns.last_mut(), from, width);
+        if let [picture] = &mut row.columns[..]
+            && !is_joined
+            && self.join_picture(picture.blocks.clone(), from)
+        {
+            picture.blocks.end = self.output.blocks.len();
+            picture.width += width;
+            is_joined = true;
+        }
         if !is_joined && row.columns.len() <= MAX_COLUMNS {
             let blocks = from..self.output.blocks.len();
             row.columns.push(Column { blocks, width });
@@ -165,6 +174,41 @@ impl BlockBuilder<'_> {
         };
         if let Some(one) = self.output.blocks.last_mut() {
             join_blocks(one, next, table);
+        }
+        true
+    }
+
+    /// Puts pictures in front of the text on their right, which starts at block `from`; false if
+    /// they stay apart.
+    pub(super) fn join_picture(&mut self, picture: Range<usize>, from: usize) -> bool {
+        let is_last_group = |group: &ColumnGroup| group.blocks().end <= picture.start;
+        let [image, text, ..] = &self.output.blocks[picture.start..] else {
+            return false;
+        };
+        let is_line = |block: &Block| {
+            let line = block.as_paragraph();
+            line.is_some_and(|line| !line.images_only && !line.preformatted)
+        };
+        let fits = image.is_images_only()
+            && image
+                .paragraphs()
+                .all(|line| line.width() <= MAX_SHORT_LINE_WIDTH)
+            && image.prefixes == text.prefixes
+            && is_line(text);
+        if picture != (from.wrapping_sub(1)..from)
+            || !fits
+            || !self.output.column_groups.iter().all(is_last_group)
+        {
+            return false;
+        }
+        let image = self.output.blocks.remove(picture.start);
+        let text = &mut self.output.blocks[picture.start];
+        text.top = text.top.min(image.top);
+        if let (BlockKind::Paragraph(mut image), BlockKind::Paragraph(text)) =
+            (image.kind, &mut text.kind)
+        {
+            image.push_run("\u{A0} ", SpanStyle::default());
+            text.runs.splice(..0, image.runs);
         }
         true
     }

@@ -254,6 +254,11 @@ impl BlockBuilder<'_> {
             .filter(|cell| !cell.blocks.is_empty())
             .collect();
         let ([first, .., last], true) = (&full[..], self.is_tabular_row(&full)) else {
+            if let [picture, text] = &full[..]
+                && self.join_picture(picture.blocks.clone(), text.blocks.start)
+            {
+                return;
+            }
             let column = |cell: &&LaidOutCell| Column {
                 blocks: cell.blocks.clone(),
                 width: cell.width,

@@ -201,3 +201,28 @@ fn a_space_of_no_size_or_colour_parts_words() {
         "<p>C<span style='font-size:0'> </span>or<span style='font-size:0'>x</span>reios</p>";
     assert_eq!(shown(word, 40), ["Correios"]);
 }
+
+#[test]
+fn a_picture_starts_the_first_line_of_the_text_on_its_right() {
+    let text = "<b>Add passwords</b><br>Transfer them.";
+    let picture = |alt: &str| format!("<img alt='{alt}' width=40 height=40>");
+    let cells = |one: &str, other: &str| {
+        format!("<table width=600><tr><td width=80>{one}<td>{other}</table>")
+    };
+    let boxes = format!(
+        "<div style='display:inline-block;width:20%'><div>{}</div></div><div style='display:inline-block;width:80%'>{text}</div>",
+        picture("Install")
+    );
+    for width in [40, 80, 120] {
+        for html in [&cells(&picture("Install"), text), &boxes] {
+            let lines = ["[Install]  Add passwords", "Transfer them."];
+            assert_eq!(shown(html, width), lines, "{width} columns: {html}");
+        }
+        let mut after = shown(&cells(text, &picture("Install")), width);
+        after.retain(|line| !line.is_empty());
+        assert!(after[0].starts_with("Add passwords"), "{after:?}");
+    }
+    let long = "A picture with a long description";
+    let lines = shown(&cells(&picture(long), text), 80);
+    assert_eq!(lines[0], format!("[{long}]"));
+}
