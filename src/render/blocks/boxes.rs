@@ -137,7 +137,7 @@ impl BlockBuilder<'_> {
         };
         let images: f32 = self.images_in(id).iter().map(image_width).sum();
         #[expect(clippy::cast_precision_loss, reason = "an estimate of widths")]
-        let text = letters as f32 * 9.0;
+        let text = letters as f32 * 7.0;
         (images + text + 16.0).min(available_width)
     }
 

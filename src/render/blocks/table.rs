@@ -365,8 +365,12 @@ impl BlockBuilder<'_> {
                 && (1..=MAX_AMOUNT_WIDTH).contains(&widths[1]);
             return has_label || has_amount;
         }
-        // Cells of several lines are values of a data table if one of them is an amount.
-        widths.iter().all(|width| *width <= MAX_VALUE_WIDTH)
+        // Cells of several lines are values of a data table if one of them is an amount. The name of
+        // an item may be longer, if it is the only line of its cell.
+        let is_value = |(cell, width): (&&LaidOutCell, &usize)| {
+            *width <= MAX_VALUE_WIDTH || (cell.blocks.len() == 1 && *width <= MAX_VALUE_WIDTH * 2)
+        };
+        full.iter().zip(&widths).all(is_value)
             && widths
                 .iter()
                 .any(|width| (1..=MAX_AMOUNT_WIDTH).contains(width))

@@ -177,6 +177,16 @@ fn a_button_in_each_row_keeps_the_table() {
         assert_eq!(lines[0], first, "{lines:?}");
         assert_eq!(lines[1].trim(), "to");
     }
+    let name = "A course with a long name that needs more than one line of its column in a table";
+    let long = html.replace(">Second<", &format!(">{name}<"));
+    for width in [80, 120] {
+        let lines = shown(&long, width);
+        let row = lines.iter().find(|line| line.starts_with("A course"));
+        assert!(
+            row.is_some_and(|row| row.ends_with("$1,030  [ Register ]")),
+            "{lines:?}"
+        );
+    }
 }
 
 #[test]
