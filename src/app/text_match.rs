@@ -119,10 +119,9 @@ impl JoinedText {
     /// Adds lines of the same number of parts, part by part; `first` is the first line.
     fn push_lines(&mut self, first: usize, lines: &[BodyLine]) {
         // A phrase that wraps in a quote must be found although `>` is before its second line.
-        let parts: Vec<Vec<Range<usize>>> = lines.iter().map(BodyLine::parts).collect();
-        for part in 0..parts[0].len() {
-            for (nth, line) in lines.iter().enumerate() {
-                self.push_part(first + nth, line, &parts[nth][part]);
+        for part in 0..lines[0].columns.len().max(1) {
+            for (nth, line) in (first..).zip(lines) {
+                self.push_part(nth, line, &line.part(part));
             }
         }
     }

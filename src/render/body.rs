@@ -311,14 +311,11 @@ impl Link {
 }
 
 impl BodyLine {
-    /// Returns the bytes of its parts; each goes on in the same part of the next line.
-    pub(crate) fn parts(&self) -> Vec<Range<usize>> {
-        if self.columns.is_empty() {
-            let len = self.spans.iter().map(|span| span.text.len()).sum();
-            vec![self.prefix.min(len)..len]
-        } else {
-            self.columns.clone()
-        }
+    /// Returns the bytes of its box of this number, or of all its text without boxes.
+    pub(crate) fn part(&self, column: usize) -> Range<usize> {
+        let len = self.spans.iter().map(|span| span.text.len()).sum();
+        let whole = self.prefix.min(len)..len;
+        self.columns.get(column).cloned().unwrap_or(whole)
     }
 
     /// Returns the text without styles.

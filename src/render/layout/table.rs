@@ -6,7 +6,7 @@ use super::paragraphs;
 use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
 use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_span, spans_width};
-use crate::text::width::DisplayWidth as _;
+use crate::text::width::DisplayWidth;
 
 /// Spaces between columns.
 const COLUMN_GAP: usize = 2;
@@ -244,7 +244,7 @@ fn min_column_widths(
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
                 // A URL that works once is masked only if it is on one line.
                 let urls = whole.split(' ').filter(|word| word.contains("://"));
-                let url = urls.map(|url| url.width()).max().unwrap_or(0);
+                let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
                 let word = longest_unbreakable_width(&whole, can_break);
                 widths[last] = widths[last].max(word).max(url);
             }
