@@ -1,5 +1,7 @@
 //! Reference evaluator over one email; the index search must agree with it.
 
+use std::cell::OnceCell;
+
 use jiff::Timestamp;
 
 use crate::mail::{Address, Status, Summary, Tag};
@@ -21,24 +23,48 @@ pub(crate) struct EmailDocument<'a> {
     pub(crate) is_missing_upstream: bool,
 }
 
-/// The bodies of one email as plain text; `None` for a part that it lacks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The bodies of one email; `None` for a part that it lacks.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyTexts<'a> {
     pub(crate) text: Option<&'a str>,
-    /// The visible text of the html part.
     pub(crate) html: Option<&'a str>,
+    /// Returns the visible text of the html part. It is called only if the text part does not match.
+    pub(crate) extract_text: fn(&str) -> String,
 }
+
+/// An email with its texts normalised, each when a term first reads it.
+///
+/// A query of hundreds of terms reads the same few texts for each of them.
+struct NormalizedDocument<'a> {
+    document: &'a EmailDocument<'a>,
+    addresses: [OnceCell<Vec<String>>; ADDRESS_FIELDS.len()],
+    /// The whole addresses of all recipients without names.
+    recipients: OnceCell<Vec<String>>,
+    domains: OnceCell<Vec<String>>,
+    subject: OnceCell<String>,
+    text: OnceCell<String>,
+    html: OnceCell<String>,
+}
+
+/// The fields of one list of addresses each.
+const ADDRESS_FIELDS: [Field; 5] = [
+    Field::To,
+    Field::From,
+    Field::Cc,
+    Field::Bcc,
+    Field::ReplyTo,
+];
 
 /// Checks whether the email matches.
 ///
 /// Returns `None` if that depends on a part that was never fetched: then neither the query nor its
 /// negation matches.
 pub(crate) fn matches(query: &Query, document: &EmailDocument<'_>) -> Option<bool> {
-    eval_node(&query.filter, document)
+    eval_node(&query.filter, &NormalizedDocument::new(document))
 }
 
 /// Applies Kleene's logic: unknown stays unknown unless other operands decide.
-fn eval_node(node: &Node, document: &EmailDocument<'_>) -> Option<bool> {
+fn eval_node(node: &Node, document: &NormalizedDocument<'_>) -> Option<bool> {
     match node {
         Node::And(nodes) => eval_group(false, nodes, document),
         Node::Or(nodes) => eval_group(true, nodes, document),
@@ -47,7 +73,7 @@ fn eval_node(node: &Node, document: &EmailDocument<'_>) -> Option<bool> {
     }
 }
 
-fn eval_group(decisive: bool, nodes: &[Node], document: &EmailDocument<'_>) -> Option<bool> {
+fn eval_group(decisive: bool, nodes: &[Node], document: &NormalizedDocument<'_>) -> Option<bool> {
     let mut result = Some(!decisive);
     for member in nodes {
         match eval_node(member, document) {
@@ -59,21 +85,15 @@ fn eval_group(decisive: bool, nodes: &[Node], document: &EmailDocument<'_>) -> O
     result
 }
 
-fn eval_term(term: &Term, document: &EmailDocument<'_>) -> Option<bool> {
+fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
+    let document = normalized.document;
     let mail = document.summary;
     let created = mail.created.parsed;
-    let is_equal = |search: &SearchText, text: &str| normalize(text) == search.normalized();
     match term {
-        Term::Word(text) => Some(matches_word(text, document)),
-        Term::Text(field, text) => eval_field(*field, text, document),
-        Term::Recipient(text) => {
-            let mut recipients = mail.recipients();
-            Some(recipients.any(|address| is_equal(text, &address.email)))
-        }
-        Term::Domain(text) => {
-            let mut recipients = mail.recipients();
-            Some(recipients.any(|address| is_equal(text, address.domain())))
-        }
+        Term::Word(text) => Some(matches_word(text, normalized)),
+        Term::Text(field, text) => eval_field(*field, text, normalized),
+        Term::Recipient(text) => Some(is_any(text, normalized.recipients())),
+        Term::Domain(text) => Some(is_any(text, normalized.domains())),
         Term::Status(statuses) => {
             let label = normalize(mail.status.label());
             let mut labels = statuses.iter().map(|status| normalize(status.label()));
@@ -84,6 +104,7 @@ fn eval_term(term: &Term, document: &EmailDocument<'_>) -> Option<bool> {
         Term::Is(EmailClass::Gone) => Some(document.is_missing_upstream),
         Term::Has(part) => eval_has(*part, document),
         Term::Tag { name, value } => document.tags.map(|tags| {
+            let is_equal = |search: &SearchText, text: &str| normalize(text) == search.normalized();
             tags.iter().any(|tag| {
                 let has_value = |value| is_equal(value, &tag.value);
                 is_equal(name, &tag.name) && value.as_ref().is_none_or(has_value)
@@ -99,29 +120,32 @@ fn eval_term(term: &Term, document: &EmailDocument<'_>) -> Option<bool> {
     }
 }
 
+/// Checks whether one of the normalised texts is the whole text.
+fn is_any(search: &SearchText, texts: &[String]) -> bool {
+    texts.iter().any(|text| text == search.normalized())
+}
+
 /// Searches every part that is known.
 ///
 /// A part that was never fetched does not match: otherwise `-word` would match nothing until every
 /// body is fetched.
-fn matches_word(text: &SearchText, document: &EmailDocument<'_>) -> bool {
-    let mail = document.summary;
-    matches_addresses(Field::Any, text, mail)
-        || text.is_substring_of(&normalize(&mail.subject))
+fn matches_word(text: &SearchText, document: &NormalizedDocument<'_>) -> bool {
+    let mail = document.document.summary;
+    document.matches_addresses(Field::Any, text)
+        || text.is_substring_of(document.subject())
         || normalize(mail.id.as_str()) == text.normalized()
         || is_message_id(&normalize(&mail.message_id), text)
-        || document
-            .bodies
-            .is_some_and(|bodies| matches_bodies(text, &bodies))
+        || document.matches_bodies(text) == Some(true)
 }
 
-fn eval_field(field: Field, text: &SearchText, document: &EmailDocument<'_>) -> Option<bool> {
-    let mail = document.summary;
+fn eval_field(field: Field, text: &SearchText, document: &NormalizedDocument<'_>) -> Option<bool> {
+    let mail = document.document.summary;
     match field {
         Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any => {
-            Some(matches_addresses(field, text, mail))
+            Some(document.matches_addresses(field, text))
         }
-        Field::Subject => Some(text.is_substring_of(&normalize(&mail.subject))),
-        Field::Body => document.bodies.map(|bodies| matches_bodies(text, &bodies)),
+        Field::Subject => Some(text.is_substring_of(document.subject())),
+        Field::Body => document.matches_bodies(text),
         Field::Id => Some(normalize(mail.id.as_str()).starts_with(text.normalized())),
         Field::MessageId => {
             let id = normalize(&mail.message_id);
@@ -131,10 +155,75 @@ fn eval_field(field: Field, text: &SearchText, document: &EmailDocument<'_>) -> 
     }
 }
 
-fn matches_addresses(field: Field, text: &SearchText, mail: &Summary) -> bool {
-    field
-        .addresses(mail)
-        .any(|address| text.is_substring_of(&normalize(&address.to_string())))
+impl<'a> NormalizedDocument<'a> {
+    fn new(document: &'a EmailDocument<'a>) -> Self {
+        Self {
+            document,
+            addresses: Default::default(),
+            recipients: OnceCell::new(),
+            domains: OnceCell::new(),
+            subject: OnceCell::new(),
+            text: OnceCell::new(),
+            html: OnceCell::new(),
+        }
+    }
+
+    fn subject(&self) -> &str {
+        self.subject
+            .get_or_init(|| normalize(&self.document.summary.subject))
+    }
+
+    fn recipients(&self) -> &[String] {
+        self.recipients.get_or_init(|| {
+            let recipients = self.document.summary.recipients();
+            recipients
+                .map(|address| normalize(&address.email))
+                .collect()
+        })
+    }
+
+    fn domains(&self) -> &[String] {
+        self.domains.get_or_init(|| {
+            let recipients = self.document.summary.recipients();
+            recipients
+                .map(|address| normalize(address.domain()))
+                .collect()
+        })
+    }
+
+    fn matches_addresses(&self, field: Field, text: &SearchText) -> bool {
+        let is_searched = |one: &Field| field == Field::Any || field == *one;
+        ADDRESS_FIELDS
+            .iter()
+            .zip(&self.addresses)
+            .filter(|(one, _)| is_searched(one))
+            .any(|(one, addresses)| {
+                let addresses = addresses.get_or_init(|| {
+                    let addresses = one.addresses(self.document.summary);
+                    addresses
+                        .map(|address| normalize(&address.to_string()))
+                        .collect()
+                });
+                addresses
+                    .iter()
+                    .any(|address| text.is_substring_of(address))
+            })
+    }
+
+    /// Searches the bodies; `None` if they were never fetched.
+    fn matches_bodies(&self, text: &SearchText) -> Option<bool> {
+        let bodies = self.document.bodies?;
+        let is_in_text = bodies
+            .text
+            .is_some_and(|body| text.matches_words_of(self.text.get_or_init(|| normalize(body))));
+        let is_in_html = || {
+            bodies.html.is_some_and(|html| {
+                let visible = || normalize(&(bodies.extract_text)(html));
+                text.matches_words_of(self.html.get_or_init(visible))
+            })
+        };
+        Some(is_in_text || is_in_html())
+    }
 }
 
 impl Field {
@@ -166,13 +255,6 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
         EmailPart::Body => bodies.map(|bodies| bodies.text.is_some() || bodies.html.is_some()),
         EmailPart::Tag => document.tags.map(|tags| !tags.is_empty()),
     }
-}
-
-fn matches_bodies(text: &SearchText, bodies: &BodyTexts<'_>) -> bool {
-    [bodies.text, bodies.html]
-        .into_iter()
-        .flatten()
-        .any(|body| text.matches_words_of(&normalize(body)))
 }
 
 /// Compares message ids, which mail programs copy with or without brackets.

@@ -48,7 +48,9 @@ impl SearchText {
     ///
     /// The last word matches by its start, all others as a whole, as in a full-text index.
     pub(crate) fn matches_words_of(&self, normalized: &str) -> bool {
-        self.word_runs_in(normalized).next().is_some()
+        // Most texts lack one of the words, and need not be split.
+        split_words(&self.normalized).all(|word| normalized.contains(word))
+            && self.word_runs_in(normalized).next().is_some()
     }
 
     /// Finds this text in `normalized` text.

@@ -96,6 +96,7 @@ impl<'a> RowMatcher<'a> {
             document.bodies = Some(BodyTexts {
                 text: Some(&text),
                 html: None,
+                extract_text: str::to_owned,
             });
             return Ok(matches(self.query, &document) == Some(true));
         }

@@ -49,7 +49,7 @@ pub(super) mod flag {
 /// The parts of a retrieved email that are searched.
 pub(super) struct RetrievedTexts<'a> {
     text: Option<&'a str>,
-    html: Option<String>,
+    html: Option<&'a str>,
     pub(super) tags: Vec<Tag>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> RetrievedTexts<'a> {
     pub(super) fn from_email(email: &'a wire::Email) -> Self {
         Self {
             text: email.text.as_deref(),
-            html: email.html.as_deref().map(render::extract_text),
+            html: email.html.as_deref(),
             tags: email.tags.iter().map(Tag::from).collect(),
         }
     }
@@ -65,7 +65,8 @@ impl<'a> RetrievedTexts<'a> {
     pub(super) fn bodies(&self) -> BodyTexts<'_> {
         BodyTexts {
             text: self.text,
-            html: self.html.as_deref(),
+            html: self.html,
+            extract_text: render::extract_text,
         }
     }
 }
@@ -119,10 +120,10 @@ impl TokenBuffer {
     }
 
     pub(super) fn push_retrieved(&mut self, retrieved: &RetrievedTexts<'_>) {
-        let (bodies, tags) = (retrieved.bodies(), &retrieved.tags);
+        let tags = &retrieved.tags;
         self.push_token(flag::FETCHED);
-        self.push_flag_if(bodies.text.is_some(), "text");
-        self.push_flag_if(bodies.html.is_some(), "html");
+        self.push_flag_if(retrieved.text.is_some(), "text");
+        self.push_flag_if(retrieved.html.is_some(), "html");
         self.push_flag_if(!tags.is_empty(), "tag");
         for tag in tags {
             self.push_token(&tag_name_token(&normalize(&tag.name)));
@@ -131,10 +132,14 @@ impl TokenBuffer {
                 &normalize(&tag.value),
             ));
         }
-        let normalized: Vec<String> = [bodies.text, bodies.html]
-            .into_iter()
-            .flatten()
+        let html = retrieved
+            .html
+            .map(|html| normalize(&render::extract_text(html)));
+        let normalized: Vec<String> = retrieved
+            .text
             .map(normalize)
+            .into_iter()
+            .chain(html)
             .collect();
         let mut seen = HashSet::new();
         for body in &normalized {

@@ -155,6 +155,7 @@ impl ArbitraryEmail {
         let bodies = BodyTexts {
             text: self.text.as_deref(),
             html: self.html.as_deref(),
+            extract_text: str::to_owned,
         };
         EmailDocument {
             summary: &self.summary,

@@ -254,6 +254,7 @@ fn each_operator_matches_its_fields() {
     let bodies = BodyTexts {
         text: Some("Hello Ana,\nthe order costs 31.90 Euro."),
         html: None,
+        extract_text: str::to_owned,
     };
     let seen_change = Some("2026-11-20T08:00:00Z".parse().unwrap());
     let listed = EmailDocument {

@@ -125,13 +125,10 @@ fn all(archive: &Archive) -> Vec<EmailRow> {
 fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
     let is_found = |row: &EmailRow| {
         let email = archive.email(&row.summary.id).unwrap();
-        let html = email
-            .as_ref()
-            .and_then(|email| email.html.as_deref())
-            .map(render::extract_text);
         let bodies = email.as_ref().map(|email| BodyTexts {
             text: email.text.as_deref(),
-            html: html.as_deref(),
+            html: email.html.as_deref(),
+            extract_text: render::extract_text,
         });
         let seen_change = row.last_change.as_ref().map(|observation| observation.seen);
         let tags = email.as_ref().map(|email| &*email.tags);
