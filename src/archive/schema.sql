@@ -127,12 +127,16 @@ INSERT INTO row_counts VALUES (0, 0);
 --   Whole values
 --     l  id in `interned` of the sender or of a reply-to address (the first 64 of each; later ones become f/h trigrams)
 --     d  domain of a recipient
+--     r  address of a recipient: the local part from back to front, then @ and the domain, so that the end of a local part
+--        is a prefix. Where it has not exactly one @: @ and the address. Then, and where a name or a reply-to address that
+--        is not interned has an @: what is before each @, from back to front, then @ and a space
 --     s  status                 t  tag name                 v  tag name, NUL, tag value
 --     i  first 12 characters of the id                      n  first 12 of the message id, without < >
 --   Body words, once the email was retrieved (text and visible html)
 --     w  a word, at most 24 characters; scripts written without spaces: each character, and each pair of neighbours
 --     p  the first 2 and the first 3 letters of a word: FTS5 collects all answers of a prefix query such as wre* before the
 --        first one, so short prefixes are tokens of their own
+--     c  words with no space between them, as in ord-0033333, at most 24 characters
 --   Flags
 --     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)
 --     xcc xbcc xreply-to xtext xhtml xtag (the email has that part)

@@ -42,6 +42,8 @@ struct NormalizedDocument<'a> {
     recipients: OnceCell<Vec<String>>,
     domains: OnceCell<Vec<String>>,
     subject: OnceCell<String>,
+    id: OnceCell<String>,
+    message_id: OnceCell<String>,
     text: OnceCell<String>,
     html: OnceCell<String>,
 }
@@ -130,25 +132,23 @@ fn is_any(search: &SearchText, texts: &[String]) -> bool {
 /// A part that was never fetched does not match: otherwise `-word` would match nothing until every
 /// body is fetched.
 fn matches_word(text: &SearchText, document: &NormalizedDocument<'_>) -> bool {
-    let mail = document.document.summary;
     document.matches_addresses(Field::Any, text)
         || text.is_substring_of(document.subject())
-        || normalize(mail.id.as_str()) == text.normalized()
-        || is_message_id(&normalize(&mail.message_id), text)
+        || document.id() == text.normalized()
+        || is_message_id(document.message_id(), text)
         || document.matches_bodies(text) == Some(true)
 }
 
 fn eval_field(field: Field, text: &SearchText, document: &NormalizedDocument<'_>) -> Option<bool> {
-    let mail = document.document.summary;
     match field {
         Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any => {
             Some(document.matches_addresses(field, text))
         }
         Field::Subject => Some(text.is_substring_of(document.subject())),
         Field::Body => document.matches_bodies(text),
-        Field::Id => Some(normalize(mail.id.as_str()).starts_with(text.normalized())),
+        Field::Id => Some(document.id().starts_with(text.normalized())),
         Field::MessageId => {
-            let id = normalize(&mail.message_id);
+            let id = document.message_id();
             let start = text.normalized().trim_start_matches('<');
             Some(!id.is_empty() && id.trim_start_matches('<').starts_with(start))
         }
@@ -163,6 +163,8 @@ impl<'a> NormalizedDocument<'a> {
             recipients: OnceCell::new(),
             domains: OnceCell::new(),
             subject: OnceCell::new(),
+            id: OnceCell::new(),
+            message_id: OnceCell::new(),
             text: OnceCell::new(),
             html: OnceCell::new(),
         }
@@ -171,6 +173,16 @@ impl<'a> NormalizedDocument<'a> {
     fn subject(&self) -> &str {
         self.subject
             .get_or_init(|| normalize(&self.document.summary.subject))
+    }
+
+    fn id(&self) -> &str {
+        self.id
+            .get_or_init(|| normalize(self.document.summary.id.as_str()))
+    }
+
+    fn message_id(&self) -> &str {
+        self.message_id
+            .get_or_init(|| normalize(&self.document.summary.message_id))
     }
 
     fn recipients(&self) -> &[String] {
@@ -259,6 +271,6 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
 
 /// Compares message ids, which mail programs copy with or without brackets.
 fn is_message_id(id: &str, text: &SearchText) -> bool {
-    let trim = |id: &str| id.trim_matches(['<', '>']).to_owned();
-    !id.is_empty() && trim(id) == trim(text.normalized())
+    let brackets = ['<', '>'];
+    !id.is_empty() && id.trim_matches(brackets) == text.normalized().trim_matches(brackets)
 }

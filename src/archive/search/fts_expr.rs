@@ -1,5 +1,7 @@
 //! `FtsExpr`: an expression of the full-text index, and a cheaper superset of it.
 
+use std::collections::HashSet;
+
 use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
 
 /// Candidates to examine where a prefix is so short that it has many matches.
@@ -8,7 +10,7 @@ const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
 /// The same where the prefix is the start of a longer word.
 const EXAMINED_FOR_LONG_PREFIX: usize = 64;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FtsExpr {
     All,
     Nothing,
@@ -50,16 +52,17 @@ impl FtsExpr {
     }
 
     pub(super) fn or(exprs: impl IntoIterator<Item = Self>) -> Self {
+        let mut seen = HashSet::new();
         let mut members = Vec::new();
         for expr in exprs {
-            match expr {
-                Self::Nothing => {}
-                Self::Or(inner) => members.extend(inner),
-                other if members.contains(&other) => {}
-                other => members.push(other),
-            }
+            let inner = match expr {
+                Self::Or(inner) => inner,
+                other => vec![other],
+            };
+            let is_new = |expr: &Self| *expr != Self::Nothing && seen.insert(expr.clone());
+            members.extend(inner.into_iter().filter(is_new));
         }
-        if members.contains(&Self::All) {
+        if seen.contains(&Self::All) {
             return Self::All;
         }
         match members.len() {
@@ -74,20 +77,47 @@ impl FtsExpr {
         match self {
             Self::All => Self::Nothing,
             Self::Nothing => Self::All,
+            Self::Not(inner) => *inner,
             other => Self::Not(Box::new(other)),
         }
     }
 
-    /// Checks whether the index can narrow the candidates.
-    pub(super) fn is_selective(&self) -> bool {
-        !matches!(self, Self::All | Self::Nothing)
-    }
-
-    pub(super) fn count_nodes(&self) -> usize {
+    /// Counts the tokens and prefixes, each of which the index looks up.
+    pub(super) fn count_lookups(&self) -> usize {
         match self {
             Self::All | Self::Nothing | Self::Token(_) | Self::Prefix(_) => 1,
-            Self::And(members) | Self::Or(members) => members.iter().map(Self::count_nodes).sum(),
-            Self::Not(inner) => inner.count_nodes() + 1,
+            Self::And(members) | Self::Or(members) => members.iter().map(Self::count_lookups).sum(),
+            Self::Not(inner) => inner.count_lookups(),
+        }
+    }
+
+    /// Drops conditions until at most `max` look-ups are left, which finds a superset.
+    ///
+    /// An alternative cannot be dropped, so each keeps a share of the look-ups. Of conditions that must
+    /// all be met the first are kept, and small ones before large ones.
+    pub(super) fn widen(self, max: usize) -> Self {
+        if self.count_lookups() <= max {
+            return self;
+        }
+        let (mut members, is_or) = match self {
+            Self::And(members) => (members, false),
+            Self::Or(members) => (members, true),
+            _ => return Self::All,
+        };
+        members.sort_by_cached_key(Self::count_lookups);
+        let (count, mut left) = (members.len(), max);
+        let widened = members.into_iter().enumerate().map(|(index, member)| {
+            let share = if is_or { left / (count - index) } else { left };
+            let member = member.widen(share);
+            if member != Self::All {
+                left -= member.count_lookups();
+            }
+            member
+        });
+        if is_or {
+            Self::or(widened)
+        } else {
+            Self::and(widened)
         }
     }
 
@@ -148,9 +178,21 @@ impl FtsExpr {
         Some(Prefilter { expr, max_examined })
     }
 
-    fn without_costly_prefixes(&self) -> Self {
+    /// Returns a cheap subset of the expression: whole words instead of starts of words.
+    pub(super) fn whole_words(&self) -> Self {
         match self {
-            Self::Prefix(start) if is_costly_prefix(start) && !is_short_prefix(start) => {
+            Self::Prefix(start) if is_costly_prefix(start) => Self::Token(start.clone()),
+            Self::And(members) => Self::and(members.iter().map(Self::whole_words)),
+            Self::Or(members) => Self::or(members.iter().map(Self::whole_words)),
+            Self::Not(inner) if inner.has_prefix(&is_costly_prefix) => Self::Nothing,
+            other => other.clone(),
+        }
+    }
+
+    /// Returns a cheap superset of the expression: first letters instead of starts of words.
+    pub(super) fn without_costly_prefixes(&self) -> Self {
+        match self {
+            Self::Prefix(start) if start.starts_with(prefix::WORD) && !is_short_prefix(start) => {
                 let first_chars = start.chars().skip(1).take(PREFIX_CHARS);
                 Self::Token(encode_token(prefix::WORD_PREFIX, first_chars))
             }
@@ -190,5 +232,5 @@ fn is_short_prefix(start: &str) -> bool {
 }
 
 fn is_costly_prefix(start: &str) -> bool {
-    start.starts_with(prefix::WORD) || is_short_prefix(start)
+    start.starts_with([prefix::WORD, prefix::COMPOUND]) || is_short_prefix(start)
 }

@@ -160,9 +160,13 @@ impl<'a> Index<'a> {
         address: &Address,
     ) -> Result<(), Error> {
         let normalized = normalize(&address.to_string());
-        match self.intern(kind, &normalized)? {
-            Some(id) => self.tokens.push_interned(id),
-            None => self.tokens.push_trigrams(prefix, &normalized),
+        if let Some(id) = self.intern(kind, &normalized)? {
+            self.tokens.push_interned(id);
+        } else {
+            self.tokens.push_trigrams(prefix, &normalized);
+            if prefix == prefix::RECIPIENT {
+                self.tokens.push_local_parts(&normalized);
+            }
         }
         Ok(())
     }
@@ -447,7 +451,12 @@ impl<'a> IndexChecksum<'a> {
 ///
 /// The tokens of an address do, if not all addresses are interned.
 fn is_compared(token: &[u8], all_interned: bool) -> bool {
-    let of_addresses = [prefix::INTERNED, prefix::SENDER, prefix::RECIPIENT];
+    let of_addresses = [
+        prefix::INTERNED,
+        prefix::SENDER,
+        prefix::RECIPIENT,
+        prefix::MAILBOX,
+    ];
     all_interned
         || token
             .first()

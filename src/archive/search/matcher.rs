@@ -10,17 +10,14 @@ use rusqlite::{Connection, params};
 
 use super::fts_expr::FtsExpr;
 use super::plan::{BodyDependency, Plan};
-use super::tokens::{
-    MAX_WORD_CHARS, PREFIX_CHARS, RetrievedTexts, encode_token, prefix, unspaced_char,
-};
+use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
 use crate::api::wire;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::listing::Direction;
 use crate::archive::window::{self, EmailRow};
 use crate::archive::{SortKey, sql};
 use crate::error::Error;
-use crate::query::normalize::split_words;
-use crate::query::{BodyTexts, EmailDocument, Field, Query, SearchText, Term, matches};
+use crate::query::{BodyTexts, EmailDocument, Field, Query, Term, matches};
 
 /// Queries with more words are matched by their bodies.
 const MAX_WORDS: usize = 8;
@@ -28,6 +25,9 @@ const MAX_WORDS: usize = 8;
 /// The bodies to load before a costly FTS prefix query: of one letter, or longer.
 const LOADED_BEFORE_LETTER_QUERY: usize = 64;
 const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
+
+/// The bodies to load before the index is searched for those that need not be loaded.
+const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
 
 /// The rowids to read ahead at first, and at most.
 const FIRST_BATCH: usize = 64;
@@ -48,6 +48,9 @@ pub(super) struct RowMatcher<'a> {
     plan: &'a Plan,
     /// `None` if the query depends on more of bodies than single words.
     body_words: Option<BodyWords<'a>>,
+    /// The matches that the index knows, for a query that depends on more of bodies.
+    certain: Option<ReadAhead<'a>>,
+    bodies_loaded: usize,
 }
 
 impl<'a> RowMatcher<'a> {
@@ -57,12 +60,25 @@ impl<'a> RowMatcher<'a> {
         plan: &'a Plan,
         direction: Direction,
     ) -> Self {
+        let body_words = BodyWords::new(connection, query, direction);
+        let reader = RowidReader {
+            connection,
+            direction,
+        };
+        let has_certain = body_words.is_none() && plan.certain != FtsExpr::Nothing;
         Self {
             connection,
             query,
             plan,
-            body_words: BodyWords::new(connection, query, direction),
+            body_words,
+            certain: has_certain.then(|| ReadAhead::new(reader, &plan.certain)),
+            bodies_loaded: 0,
         }
+    }
+
+    /// Takes all further candidates for emails that the index does not know as matches.
+    pub(super) fn expect_uncertain(&mut self) {
+        self.certain = None;
     }
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
@@ -100,6 +116,14 @@ impl<'a> RowMatcher<'a> {
             });
             return Ok(matches(self.query, &document) == Some(true));
         }
+        if let Some(certain) = &mut self.certain
+            && self.bodies_loaded >= LOADED_BEFORE_CERTAIN_QUERY
+            && let Some(rowid) = find_rowid(self.connection, row.sort_key)?
+            && certain.contains(rowid)?
+        {
+            return Ok(true);
+        }
+        self.bodies_loaded += 1;
         let Some(email) = self.load_email(row.sort_key)? else {
             return Ok(result == Some(true));
         };
@@ -152,8 +176,9 @@ impl<'a> BodyWords<'a> {
 
     /// Returns the words that the body contains; `None` if loading the body is cheaper.
     fn words_in(&mut self, key: SortKey) -> Result<Option<String>, Error> {
-        let rowid = sql::optional_value(self.connection, ROWID_BY_KEY, [key])?;
-        let Some(rowid) = rowid else { return Ok(None) };
+        let Some(rowid) = find_rowid(self.connection, key)? else {
+            return Ok(None);
+        };
         let mut found = String::new();
         for word in &mut self.words {
             let is_contained = match word.lookup_cheaply(rowid)? {
@@ -173,13 +198,8 @@ impl<'a> BodyWords<'a> {
     }
 }
 
-/// Returns the only word of a text, if the index has it uncut.
-fn single_word(text: &SearchText) -> Option<String> {
-    let mut words = split_words(text.normalized());
-    let word = words
-        .next()
-        .filter(|word| word.chars().count() < MAX_WORD_CHARS && unspaced_char(word).is_none())?;
-    words.next().is_none().then(|| word.to_owned())
+fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>, Error> {
+    sql::optional_value(connection, ROWID_BY_KEY, [key])
 }
 
 /// A word with its matches in the index.

@@ -3,12 +3,16 @@
 //! Each condition is translated for the emails that it matches, or below a negation for those that it
 //! does not match. Where the index cannot tell, both are all emails, so a negation never excludes too much.
 
+use std::cmp::Reverse;
+
 use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::interned;
-use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix};
+use super::tokens::{
+    self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
+};
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
@@ -23,9 +27,20 @@ const MAX_TRIGRAMS: usize = 16;
 /// The same for the domain of an address, which many emails share.
 const MAX_SHARED_TRIGRAMS: usize = 3;
 
-/// Groups nested deeper and larger expressions are not given to the index.
+/// Shorter ends of local parts are searched for by trigrams: many addresses have them.
+const MIN_LOCAL_PART: usize = 4;
+
+/// Few domains have a person with a longer local part: the domain hardly narrows the result.
+const RARE_LOCAL_PART: usize = 8;
+
+/// Groups nested deeper are not given to the index.
 const MAX_DEPTH: usize = 40;
-const MAX_EXPR_SIZE: usize = 400;
+
+/// A query of more terms costs more by its look-ups than by its candidates.
+const MANY_TERMS: usize = 16;
+
+/// Tokens of one expression: the index takes 10 to 60 microseconds for each, found or not.
+const MAX_LOOKUPS: usize = 3000;
 
 /// Microseconds from its time from which on an email is out of order.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
@@ -34,6 +49,10 @@ pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) expr: FtsExpr,
+    /// Finds only matches.
+    pub(super) certain: FtsExpr,
+    /// Finds the matches that `certain` does not, and others.
+    pub(super) possible: FtsExpr,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
@@ -41,8 +60,6 @@ pub(super) struct Plan {
     pub(super) times: (i64, i64),
     /// Emails whose status was seen to change since then, as it is stored, are candidates in any case.
     pub(super) changed_since: Option<i64>,
-    /// Whether every candidate matches.
-    pub(super) is_exact: bool,
     pub(super) prefilter: Option<Prefilter>,
     pub(super) body_dependency: BodyDependency,
     /// Whether the service no longer lists any of the matches.
@@ -74,28 +91,35 @@ impl BodyDependency {
 
 impl Plan {
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self, Error> {
-        let translator = Translator { connection };
-        let (filter, changed_since) = query.split_seen_changes();
-        let mut translated = match &filter {
-            Some(filter) => translator.translate_node(filter, true, 0)?,
-            None => Translated::superset(FtsExpr::Nothing),
+        let mut body_dependency = BodyDependency::Never;
+        let mut terms = 0;
+        query.filter.visit_terms(0, &mut |term, negations| {
+            body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
+            terms += 1;
+        });
+        let translator = Translator {
+            connection,
+            has_many_terms: terms > MANY_TERMS,
         };
-        if translated.expr.count_nodes() > MAX_EXPR_SIZE {
-            translated = Translated::superset(FtsExpr::All);
-        }
-        let Translated { expr, is_exact } = translated;
+        let (filter, changed_since) = query.split_seen_changes();
+        let translated = match &filter {
+            Some(filter) => translator.translate_node(filter, true, 0)?,
+            None => Translated::exact(FtsExpr::Nothing),
+        };
+        let Translated {
+            expr,
+            certain,
+            possible,
+        } = translated.widen(MAX_LOOKUPS);
         let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
-        let mut body_dependency = BodyDependency::Never;
-        query.filter.visit_terms(0, &mut |term, negations| {
-            body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
-        });
         Ok(Self {
-            is_exact: is_exact && expr.is_selective() && changed_since.is_none(),
             changed_since: changed_since.map(Timestamp::as_microsecond),
             prefilter: expr.prefilter(),
             expr,
+            certain,
+            possible,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
             }),
@@ -117,31 +141,100 @@ fn requires_missing_upstream(node: &Node) -> bool {
     }
 }
 
-/// An expression for a part of a query.
+/// Expressions for a part of a query.
+///
+/// The matches are among those of `expr`, and among those of `certain` and `possible` together. They
+/// include all of `certain`.
+#[derive(Clone)]
 struct Translated {
     expr: FtsExpr,
-    /// Whether the expression finds the matches only, and not a superset.
-    is_exact: bool,
+    certain: FtsExpr,
+    possible: FtsExpr,
 }
 
 impl Translated {
-    const fn exact(expr: FtsExpr) -> Self {
+    /// Translates what the index knows exactly.
+    fn exact(expr: FtsExpr) -> Self {
         Self {
+            certain: expr.clone(),
+            possible: FtsExpr::Nothing,
             expr,
-            is_exact: true,
         }
     }
 
-    const fn superset(expr: FtsExpr) -> Self {
+    fn superset(expr: FtsExpr) -> Self {
         Self {
+            certain: FtsExpr::Nothing,
+            possible: expr.clone(),
             expr,
-            is_exact: false,
+        }
+    }
+
+    fn new(expr: FtsExpr, is_exact: bool) -> Self {
+        if is_exact {
+            Self::exact(expr)
+        } else {
+            Self::superset(expr)
+        }
+    }
+
+    fn or(members: impl IntoIterator<Item = Self>) -> Self {
+        let members: Vec<Self> = members.into_iter().collect();
+        let all = |part: fn(&Self) -> &FtsExpr| FtsExpr::or(members.iter().map(part).cloned());
+        Self {
+            expr: all(|member| &member.expr),
+            certain: all(|member| &member.certain),
+            possible: all(|member| &member.possible),
+        }
+    }
+
+    fn and(members: impl IntoIterator<Item = Self>) -> Self {
+        let members: Vec<Self> = members.into_iter().collect();
+        let all = |part: fn(&Self) -> &FtsExpr| FtsExpr::and(members.iter().map(part).cloned());
+        let inexact = |member: &&Self| member.possible != FtsExpr::Nothing;
+        let possible = match members.iter().filter(inexact).count() {
+            0 => FtsExpr::Nothing,
+            // The others are certain.
+            1 => all(|member| match member.possible {
+                FtsExpr::Nothing => &member.certain,
+                _ => &member.possible,
+            }),
+            _ => all(|member| &member.expr),
+        };
+        Self {
+            expr: all(|member| &member.expr),
+            certain: all(|member| &member.certain),
+            possible,
+        }
+    }
+
+    /// Returns the expressions for all other emails.
+    fn negated(self) -> Self {
+        let uncertain = self.certain.complement();
+        Self {
+            possible: FtsExpr::and([self.possible, uncertain.clone()]),
+            expr: uncertain,
+            certain: self.expr.complement(),
+        }
+    }
+
+    /// Limits each expression to `max` look-ups.
+    fn widen(self, max: usize) -> Self {
+        let expr = self.expr.widen(max);
+        if self.certain.count_lookups() > max {
+            return Self::superset(expr);
+        }
+        Self {
+            possible: self.possible.widen(max),
+            certain: self.certain,
+            expr,
         }
     }
 }
 
 struct Translator<'a> {
     connection: &'a Connection,
+    has_many_terms: bool,
 }
 
 impl Translator<'_> {
@@ -161,127 +254,191 @@ impl Translator<'_> {
                     .iter()
                     .map(|node| self.translate_node(node, positive, depth + 1))
                     .collect::<Result<_, _>>()?;
-                let is_exact = members.iter().all(|member| member.is_exact);
-                let exprs = members.into_iter().map(|member| member.expr);
-                let expr = if matches!(node, Node::And(_)) == positive {
-                    FtsExpr::and(exprs)
+                Ok(if matches!(node, Node::And(_)) == positive {
+                    Translated::and(members)
                 } else {
-                    FtsExpr::or(exprs)
-                };
-                Ok(Translated { expr, is_exact })
+                    Translated::or(members)
+                })
             }
             Node::Not(inner) => self.translate_node(inner, !positive, depth + 1),
-            Node::Term(term) => self.translate_term(term, positive),
+            Node::Term(term) => {
+                let translated = self.translate_term(term)?;
+                Ok(match (positive, term.is_unknown_until_fetched()) {
+                    (true, _) => translated,
+                    (false, false) => translated.negated(),
+                    (false, true) => {
+                        Translated::and([Translated::exact(fetched()), translated.negated()])
+                    }
+                })
+            }
         }
     }
 
-    fn translate_term(&self, term: &Term, positive: bool) -> Result<Translated, Error> {
-        // What the index knows exactly, what it knows so once the body was fetched, and a superset.
-        let exact =
-            |expr: FtsExpr| Translated::exact(if positive { expr } else { expr.complement() });
-        let exact_if_fetched = |expr: FtsExpr| {
-            Translated::exact(if positive {
-                expr
-            } else {
-                FtsExpr::and([fetched(), expr.complement()])
-            })
-        };
-        let superset =
-            |expr: FtsExpr| Translated::superset(if positive { expr } else { FtsExpr::All });
+    fn translate_term(&self, term: &Term) -> Result<Translated, Error> {
+        use Translated as T;
         Ok(match term {
-            Term::Text(Field::Body, _) if !positive => Translated::superset(fetched()),
-            // Skips the look-up of addresses.
-            Term::Word(_) | Term::Text(..) if !positive => Translated::superset(FtsExpr::All),
-            Term::Word(text) => Translated::superset(FtsExpr::or([
-                self.address_expr(Field::Any, text)?,
-                trigram_expr(prefix::SUBJECT, text),
-                body_expr(text),
-                id_expr(prefix::ID, text.normalized()),
-                id_expr(
+            Term::Word(text) => T::or([
+                self.translate_address(Field::Any, text)?,
+                trigrams(prefix::SUBJECT, text),
+                self.translate_body(text),
+                T::superset(id_expr(prefix::ID, text.normalized())),
+                T::superset(id_expr(
                     prefix::MESSAGE_ID,
                     tokens::trim_angle_brackets(text.normalized()),
-                ),
-            ])),
-            // All trigrams are indexed, so a text of three characters is its trigram.
-            Term::Text(Field::Subject, text) => Translated {
-                expr: trigram_expr(prefix::SUBJECT, text),
-                is_exact: text.normalized().chars().count() == 3,
-            },
-            Term::Text(Field::Body, text) => Translated::superset(body_expr(text)),
+                )),
+            ]),
+            Term::Text(Field::Subject, text) => trigrams(prefix::SUBJECT, text),
+            Term::Text(Field::Body, text) => self.translate_body(text),
             Term::Text(Field::Id, text) => {
-                Translated::superset(id_prefix_expr(prefix::ID, text.normalized()))
+                T::superset(id_prefix_expr(prefix::ID, text.normalized()))
             }
-            Term::Text(Field::MessageId, text) => Translated::superset(id_prefix_expr(
+            Term::Text(Field::MessageId, text) => T::superset(id_prefix_expr(
                 prefix::MESSAGE_ID,
                 tokens::trim_angle_brackets(text.normalized()),
             )),
-            Term::Text(field, text) => Translated::superset(self.address_expr(*field, text)?),
-            Term::Recipient(text) => superset(trigram_expr(prefix::RECIPIENT, text)),
-            Term::Domain(text) => exact(FtsExpr::Token(encode_token(
+            Term::Text(field, text) => self.translate_address(*field, text)?,
+            Term::Recipient(text) => T::new(
+                FtsExpr::Token(tokens::mailbox_token(text.normalized())),
+                text.normalized().chars().count() < MAX_MAILBOX_CHARS,
+            ),
+            Term::Domain(text) => T::exact(FtsExpr::Token(encode_token(
                 prefix::DOMAIN,
                 text.normalized().chars(),
             ))),
-            Term::Status(statuses) => exact(status_expr(statuses)),
+            Term::Status(statuses) => T::exact(status_expr(statuses)),
             Term::Is(EmailClass::Trouble) => {
                 let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
-                superset(status_expr(&problems.collect::<Vec<_>>()))
+                T::superset(status_expr(&problems.collect::<Vec<_>>()))
             }
-            Term::Is(EmailClass::Scheduled) => superset(status_expr(&[Status::Scheduled])),
-            // No token changes when mail leaves the service; an index of the table knows those rows.
-            Term::Is(EmailClass::Gone) => Translated::superset(FtsExpr::All),
-            Term::Has(EmailPart::Body) => exact_if_fetched(FtsExpr::or([
+            Term::Is(EmailClass::Scheduled) => T::superset(status_expr(&[Status::Scheduled])),
+            Term::Has(EmailPart::Body) => T::exact(FtsExpr::or([
                 flag_expr(EmailPart::Text),
                 flag_expr(EmailPart::Html),
             ])),
-            Term::Has(part @ (EmailPart::Text | EmailPart::Html | EmailPart::Tag)) => {
-                exact_if_fetched(flag_expr(*part))
-            }
-            Term::Has(part @ (EmailPart::Cc | EmailPart::Bcc | EmailPart::ReplyTo)) => {
-                exact(flag_expr(*part))
-            }
+            Term::Has(part) => T::exact(flag_expr(*part)),
             Term::Tag { name, value } => {
                 let name = name.normalized();
-                exact_if_fetched(FtsExpr::Token(match value {
+                T::exact(FtsExpr::Token(match value {
                     None => tokens::tag_name_token(name),
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
-            Term::After(_) | Term::Before(_) | Term::On(_) | Term::SeenChange(_) => {
-                Translated::superset(FtsExpr::All)
-            }
+            // No token changes when mail leaves the service; an index of the table knows those rows.
+            Term::Is(EmailClass::Gone)
+            | Term::After(_)
+            | Term::Before(_)
+            | Term::On(_)
+            | Term::SeenChange(_) => T::superset(FtsExpr::All),
         })
+    }
+
+    /// Searches words of a body.
+    ///
+    /// The index knows a single word exactly, and not the order of several, except where no space is
+    /// between them.
+    fn translate_body(&self, text: &SearchText) -> Translated {
+        let normalized = text.normalized();
+        if single_word(text).is_some() {
+            return Translated::exact(body_expr(text));
+        }
+        let expr = if self.has_many_terms {
+            // Hundreds of addresses end in the same word, which may be in every body.
+            body_expr(text).without_costly_prefixes()
+        } else {
+            body_expr(text)
+        };
+        let is_known =
+            tokens::is_compound(normalized) && normalized.chars().count() <= MAX_WORD_CHARS;
+        Translated {
+            certain: if is_known {
+                FtsExpr::Prefix(tokens::compound_token(normalized))
+            } else {
+                FtsExpr::Nothing
+            },
+            ..Translated::superset(expr)
+        }
     }
 
     /// Searches the addresses in a field.
-    fn address_expr(&self, field: Field, text: &SearchText) -> Result<FtsExpr, Error> {
+    fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated, Error> {
+        let sender = trigrams(prefix::SENDER, text);
         Ok(match field {
-            Field::From => self.shared_address_expr(interned::FROM, prefix::SENDER, text)?,
-            Field::ReplyTo => {
-                self.shared_address_expr(interned::REPLY_TO, prefix::RECIPIENT, text)?
-            }
-            Field::Any => FtsExpr::or([
-                trigram_expr(prefix::RECIPIENT, text),
-                self.address_expr(Field::From, text)?,
-                self.address_expr(Field::ReplyTo, text)?,
-            ]),
-            _ => trigram_expr(prefix::RECIPIENT, text),
+            Field::From => self.with_interned(interned::FROM, text, sender)?,
+            Field::ReplyTo => Translated::superset(
+                self.with_interned(interned::REPLY_TO, text, self.translate_recipient(text))?
+                    .expr,
+            ),
+            Field::Any => self.with_interned(
+                interned::REPLY_TO,
+                text,
+                self.with_interned(
+                    interned::FROM,
+                    text,
+                    Translated::or([self.translate_recipient(text), sender]),
+                )?,
+            )?,
+            _ => Translated::superset(self.translate_recipient(text).expr),
         })
     }
 
-    /// Searches interned addresses by id, and the others by trigrams.
-    fn shared_address_expr(
+    /// Searches the addresses that are indexed as recipients.
+    ///
+    /// The end of a local part is one look-up where trigrams are many, but the index collects all its
+    /// matches before it returns the first.
+    fn translate_recipient(&self, text: &SearchText) -> Translated {
+        let by_trigrams = trigrams(prefix::RECIPIENT, text);
+        let normalized = text.normalized();
+        let Some((before, domain)) = normalized.split_once('@') else {
+            return by_trigrams;
+        };
+        let Some(local) = tokens::local_part_before(before)
+            .filter(|local| local.chars().count() >= MIN_LOCAL_PART)
+        else {
+            return by_trigrams;
+        };
+        let expr = if self.has_many_terms {
+            let local_part = FtsExpr::Prefix(tokens::local_part_token(local, ""));
+            if local.chars().count() >= RARE_LOCAL_PART {
+                local_part
+            } else {
+                let domain: Vec<char> = normalized[before.len()..].chars().collect();
+                let domain = domain
+                    .windows(3)
+                    .map(|trigram| encode_token(prefix::RECIPIENT, trigram.iter().copied()));
+                let domain = sample_evenly(domain.collect(), MAX_SHARED_TRIGRAMS);
+                FtsExpr::and([local_part].into_iter().chain(domain))
+            }
+        } else {
+            by_trigrams.expr
+        };
+        // Any address that starts so, with or without a name, has the text in it.
+        let is_start = local == before
+            && !domain.contains(['@', ' ', '>'])
+            && normalized.chars().count() < MAX_MAILBOX_CHARS;
+        Translated {
+            certain: if is_start {
+                FtsExpr::Prefix(tokens::local_part_token(local, &format!("@{domain}")))
+            } else {
+                FtsExpr::Nothing
+            },
+            ..Translated::superset(expr)
+        }
+    }
+
+    /// Adds the interned addresses with this text to the expressions for all others.
+    fn with_interned(
         &self,
         kind: &str,
-        prefix: char,
         text: &SearchText,
-    ) -> Result<FtsExpr, Error> {
+        others: Translated,
+    ) -> Result<Translated, Error> {
         let Some(ids) = interned::ids_containing(self.connection, kind, text)? else {
-            return Ok(FtsExpr::All);
+            return Ok(Translated::superset(FtsExpr::All));
         };
         let ids = ids
             .into_iter()
-            .map(|id| FtsExpr::Token(tokens::interned_token(id)));
-        Ok(FtsExpr::or(ids.chain([trigram_expr(prefix, text)])))
+            .map(|id| Translated::exact(FtsExpr::Token(tokens::interned_token(id))));
+        Ok(Translated::or([others].into_iter().chain(ids)))
     }
 }
 
@@ -298,12 +455,25 @@ fn status_expr(statuses: &[Status]) -> FtsExpr {
     FtsExpr::or(tokens.map(FtsExpr::Token))
 }
 
+/// Searches a part of a text. All trigrams are indexed, so the index knows up to three characters exactly.
+fn trigrams(prefix: char, text: &SearchText) -> Translated {
+    let normalized = text.normalized();
+    // ASCII punctuation is indexed as private characters, which a text may have, too.
+    let is_exact = normalized.chars().count() <= 3 && normalized.chars().all(char::is_alphanumeric);
+    Translated::new(trigram_expr(prefix, text), is_exact)
+}
+
 fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
     let chars: Vec<char> = text.normalized().chars().collect();
     let token = |chars: &[char]| encode_token(prefix, chars.iter().copied());
     match chars.as_slice() {
         [one, other] if !one.is_ascii() && !other.is_ascii() => FtsExpr::Token(token(&chars)),
         [_] | [_, _] => FtsExpr::Prefix(token(&chars)),
+        _ if prefix == prefix::SUBJECT && chars[1..].contains(&'@') => {
+            // Few subjects have an address in them.
+            let around = chars.windows(3).filter(|trigram| trigram.contains(&'@'));
+            FtsExpr::and(sample_evenly(around.map(token).collect(), MAX_TRIGRAMS))
+        }
         _ => {
             // Digits are more selective than letters, and a search takes as long as its most common
             // trigram.
@@ -339,7 +509,8 @@ fn sample_evenly(mut tokens: Vec<String>, most: usize) -> impl Iterator<Item = F
 
 /// Searches words of a body: all of them, the last one by its start.
 fn body_expr(text: &SearchText) -> FtsExpr {
-    let words: Vec<&str> = split_words(text.normalized()).collect();
+    let normalized = text.normalized();
+    let words: Vec<&str> = split_words(normalized).collect();
     let token = |word: &str| encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS));
     let Some((last, whole)) = words.split_last() else {
         return FtsExpr::Nothing;
@@ -354,7 +525,20 @@ fn body_expr(text: &SearchText) -> FtsExpr {
             chars.into_iter(),
         )))
     });
-    let whole = whole.iter().map(|word| FtsExpr::Token(token(word)));
+    // Only the first are kept in a query of many terms: many addresses share a domain, and words with
+    // digits and long words are rare.
+    let local_words = normalized
+        .split('@')
+        .next()
+        .map_or(0, |local| split_words(local).count());
+    let mut whole: Vec<(usize, &str)> = whole.iter().copied().enumerate().collect();
+    whole.sort_by_key(|(index, word)| {
+        let has_digit = word.contains(|c: char| c.is_ascii_digit());
+        (*index >= local_words, !has_digit, Reverse(word.len()))
+    });
+    let whole = whole
+        .into_iter()
+        .map(|(_, word)| FtsExpr::Token(token(word)));
     let last = match last.chars().count() {
         _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(token(last)),
         1 => FtsExpr::Prefix(token(last)),

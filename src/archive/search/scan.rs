@@ -22,6 +22,9 @@ use crate::query::Query;
 /// counted.
 const DENSE_RATIO: usize = 4;
 
+/// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
+const MAX_PREFILTERED_COUNT: u64 = 20_000;
+
 /// Checks the time of an email, unless it is one that cannot be compared here.
 macro_rules! within_times {
     () => {
@@ -165,29 +168,74 @@ impl<'a> Scan<'a> {
     }
 
     /// Counts the matches past `from`, up to `most`.
+    ///
+    /// The index counts what it knows exactly; only other candidates are loaded.
     pub(super) fn count_matches(
         &self,
         direction: Direction,
-        from: SortKey,
+        mut from: SortKey,
         most: u64,
     ) -> Result<u64, Error> {
+        let plan = &self.plan;
         let mut found = 0;
-        if self.plan.is_exact {
-            let (after, before) = match direction {
-                Direction::Older => (rowid_at_or_newer(self.connection, from)?, i64::MAX),
-                Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
-            };
-            let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let params = params![self.plan.expr.to_match_text(), after, before, most];
-            let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
-            found = count.unsigned_abs();
-        } else if most > 0 {
+        if most == 0 {
+            return Ok(0);
+        }
+        if plan.certain == FtsExpr::Nothing || plan.changed_since.is_some() {
             self.for_each_match(direction, from, |_| {
                 found += 1;
                 continue_while(found < most)
             })?;
+            return Ok(found);
+        }
+        let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
+        if let Some(prefilter) = &plan.prefilter
+            && most <= MAX_PREFILTERED_COUNT
+        {
+            if self.count_indexed(&plan.certain.whole_words(), direction, from, most)? == most {
+                return Ok(most);
+            }
+            let mut visit = |_| {
+                found += 1;
+                continue_while(found < most)
+            };
+            match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
+                Prefiltered::Finished => return Ok(found),
+                Prefiltered::TooFewMatches { last } => from = last,
+            }
+        }
+        found += self.count_indexed(&plan.certain, direction, from, most - found)?;
+        if found < most && plan.possible != FtsExpr::Nothing {
+            let uncertain = plan.certain.clone().complement();
+            let expr = FtsExpr::and([plan.possible.clone(), uncertain]);
+            matcher.expect_uncertain();
+            self.for_each_candidate(&expr, direction, from, |key| {
+                found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
+                Ok(continue_while(found < most))
+            })?;
         }
         Ok(found)
+    }
+
+    /// Counts what the index finds past `from`, up to `most`.
+    fn count_indexed(
+        &self,
+        expr: &FtsExpr,
+        direction: Direction,
+        from: SortKey,
+        most: u64,
+    ) -> Result<u64, Error> {
+        if *expr == FtsExpr::Nothing {
+            return Ok(0);
+        }
+        let (after, before) = match direction {
+            Direction::Older => (rowid_at_or_newer(self.connection, from)?, i64::MAX),
+            Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
+        };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let params = params![expr.to_match_text(), after, before, most];
+        let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
+        Ok(count.unsigned_abs())
     }
 
     /// Calls `visit` for each candidate of `expr`, nearest first.

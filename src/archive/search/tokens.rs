@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::api::wire;
 use crate::mail::{Status, Summary, Tag};
-use crate::query::BodyTexts;
 use crate::query::normalize::{is_unspaced_script, normalize, split_words};
+use crate::query::{BodyTexts, SearchText};
 use crate::render;
 
 /// Characters of a body word in its token; more would not distinguish words.
@@ -16,6 +16,9 @@ pub(super) const PREFIX_CHARS: usize = 3;
 
 /// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
+
+/// Characters of an address in its token; the index keeps no longer ones.
+pub(super) const MAX_MAILBOX_CHARS: usize = 320;
 
 /// Bytes of a text from which on repeated trigrams are skipped.
 const DEDUPLICATE_FROM_BYTES: usize = 4096;
@@ -28,9 +31,11 @@ pub(super) mod prefix {
     pub(crate) const RECIPIENT: char = 'h';
     pub(crate) const SENDER: char = 'f';
     pub(crate) const SUBJECT: char = 'u';
+    pub(crate) const MAILBOX: char = 'r';
     pub(crate) const INTERNED: char = 'l';
     pub(crate) const WORD: char = 'w';
     pub(crate) const WORD_PREFIX: char = 'p';
+    pub(crate) const COMPOUND: char = 'c';
     pub(crate) const STATUS: char = 's';
     pub(crate) const DOMAIN: char = 'd';
     pub(crate) const TAG: char = 't';
@@ -93,7 +98,13 @@ impl TokenBuffer {
     /// Adds the tokens of a summary, except those of sender and reply-to addresses.
     pub(super) fn push_summary(&mut self, mail: &Summary) {
         for address in mail.recipients() {
-            self.push_trigrams(prefix::RECIPIENT, &normalize(&address.to_string()));
+            let normalized = normalize(&address.to_string());
+            self.push_trigrams(prefix::RECIPIENT, &normalized);
+            let mailbox = normalize(&address.email);
+            self.push_token(&mailbox_token(&mailbox));
+            if normalized.matches('@').count() > 1 || !has_one_at_sign(&mailbox) {
+                self.push_local_parts(&normalized);
+            }
             let domain = normalize(address.domain());
             if !domain.is_empty() {
                 self.push_token(&encode_token(prefix::DOMAIN, domain.chars()));
@@ -145,10 +156,26 @@ impl TokenBuffer {
         for body in &normalized {
             self.push_words(body, &mut seen);
         }
+        let mut seen = HashSet::new();
+        for compound in normalized.iter().flat_map(|body| compounds(body)) {
+            if seen.insert(compound) {
+                self.push_token(&compound_token(compound));
+            }
+        }
     }
 
     pub(super) fn push_interned(&mut self, id: i64) {
         self.push_token(&interned_token(id));
+    }
+
+    /// Adds the characters before each `@` of a normalised address.
+    pub(super) fn push_local_parts(&mut self, normalized: &str) {
+        for (at, _) in normalized.match_indices('@') {
+            if let Some(local) = local_part_before(&normalized[..at]) {
+                // No whole address has a space there.
+                self.push_token(&local_part_token(local, "@ "));
+            }
+        }
     }
 
     /// Adds the trigrams of normalised text; the last two are shorter.
@@ -255,8 +282,70 @@ pub(super) fn tag_value_token(name: &str, value: &str) -> String {
     )
 }
 
+/// Writes the token of a whole address: its local part from back to front, and its domain.
+///
+/// So a part of an address with the end of its local part is a prefix. Another text than one local part
+/// and one domain is kept as it is, behind an `@`.
+pub(super) fn mailbox_token(address: &str) -> String {
+    match address.split_once('@') {
+        Some((local, domain)) if has_one_at_sign(address) => {
+            local_part_token(local, &format!("@{domain}"))
+        }
+        _ => local_part_token("", &format!("@{address}")),
+    }
+}
+
+/// Writes the start of the tokens of all addresses whose local part ends in `local`.
+pub(super) fn local_part_token(local: &str, rest: &str) -> String {
+    let chars = local.chars().rev().chain(rest.chars());
+    encode_token(prefix::MAILBOX, chars.take(MAX_MAILBOX_CHARS))
+}
+
+/// Returns the characters at the end of a text that may be of a local part; `None` if there are none.
+pub(super) fn local_part_before(text: &str) -> Option<&str> {
+    text.rsplit([' ', '<', '@'])
+        .next()
+        .filter(|local| !local.is_empty())
+}
+
+/// Checks whether an address is a local part and a domain.
+pub(super) fn has_one_at_sign(address: &str) -> bool {
+    !address.starts_with('@') && address.matches('@').count() == 1
+}
+
 pub(super) fn trim_angle_brackets(message_id: &str) -> &str {
     message_id.trim_matches(['<', '>'])
+}
+
+/// Splits normalised text at spaces, and returns the parts of several words from the first word on.
+fn compounds(normalized: &str) -> impl Iterator<Item = &str> {
+    normalized.split(' ').filter_map(|part| {
+        let start = part.find(split_words(part).next()?)?;
+        Some(&part[start..]).filter(|compound| is_compound(compound))
+    })
+}
+
+/// Checks whether a text is several words from its start on with no space between them.
+pub(super) fn is_compound(text: &str) -> bool {
+    let mut words = split_words(text);
+    let starts_with_word = words.next().is_some_and(|word| text.starts_with(word));
+    starts_with_word
+        && words.next().is_some()
+        && !text.contains(' ')
+        && split_words(text).all(|word| unspaced_char(word).is_none())
+}
+
+pub(super) fn compound_token(compound: &str) -> String {
+    encode_token(prefix::COMPOUND, compound.chars().take(MAX_WORD_CHARS))
+}
+
+/// Returns the only word of a text, if the index has it uncut.
+pub(super) fn single_word(text: &SearchText) -> Option<String> {
+    let mut words = split_words(text.normalized());
+    let word = words
+        .next()
+        .filter(|word| word.chars().count() < MAX_WORD_CHARS && unspaced_char(word).is_none())?;
+    words.next().is_none().then(|| word.to_owned())
 }
 
 /// Returns the only character of a word in a script without spaces.

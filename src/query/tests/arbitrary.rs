@@ -180,8 +180,13 @@ impl ArbitraryEmail {
 pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
     let body = || {
         prop::option::of(
-            prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"])
-                .prop_map(str::to_owned),
+            prop::sample::select(vec![
+                "",
+                "Your receipt, Ana López",
+                "ご注文の確認 or -x",
+                "(ana.lopez@example.com) 注文-4821, your-receipt",
+            ])
+            .prop_map(str::to_owned),
         )
     };
     let people = || {
@@ -191,6 +196,9 @@ pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
                 "佐藤 <sato@a.bc>",
                 "or@ab.cd",
                 "broken <",
+                "ana.lopez@example.com",
+                "boss@ab.cd <ana.lopez@example.org>",
+                "x@lopez@example.com",
             ],
             0..3,
         )

@@ -314,6 +314,9 @@ fn body_words_in_index_agree_with_bodies() {
         "Q",
         "quay",
         "re",
+        "(rece-ipt), a rec-1",
+        "x-rece-ipt receipt-1.",
+        "rece ipt",
     ];
     for n in 0..120 {
         let subject = if n % 9 == 0 { "Your receipt" } else { "Hi" };
@@ -340,6 +343,11 @@ fn body_words_in_index_agree_with_bodies() {
         "recital",
         "receiptx",
         "body:receipts",
+        "rece-i",
+        "rece-ipt",
+        "rec-1",
+        "body:receipt-1",
+        "ipt),",
     ];
     let others = [
         "",
@@ -350,6 +358,8 @@ fn body_words_in_index_agree_with_bodies() {
         "sort:oldest",
         "tag:plan",
         "\"two receipts\"",
+        "-\"two receipts\"",
+        "-\"the recital\" -nothing",
     ];
     for word in words {
         for text in others
@@ -372,4 +382,57 @@ fn body_words_in_index_agree_with_bodies() {
             );
         }
     }
+}
+
+#[test]
+fn addresses_beyond_the_interned_ones_are_found() {
+    let archive = memory();
+    let mail = |n: usize| -> Arc<str> {
+        serde_json::json!({"id": format!("m{n:03}"), "subject": format!("For buyer.{n}@example.com"),
+            "from": format!("Shop {n} <shop.{n}@example.com>"), "reply_to": [format!("\"desk@office.{n}\" <help.{n}@example.org>")],
+            "to": [format!("old.{n}@name.example <buyer.{n}@example.net>"), format!("two@at.{n}@example.net"), "plain"],
+            "created_at": "2026-11-02T09:00:00Z"})
+        .to_string()
+        .into()
+    };
+    store_page(&archive, (0..90).map(mail).collect(), at(1_800_000_000));
+    let many: Vec<String> = (0..20)
+        .map(|n| format!("unknown.{n}@example.com"))
+        .collect();
+    let many = many.join(" or ");
+    for text in [
+        "help.80@example.org",
+        "help.8",
+        "reply-to:elp.80@example",
+        "desk@office.80",
+        "shop.80@example.com",
+        "old.80@name",
+        "\"80@name.example <buy\"",
+        "uyer.80@example.net",
+        "buyer.80@example.com",
+        "at.80@example.net",
+        "two@at.80@example.net",
+        "recipient:two@at.80@example.net",
+        "recipient:buyer.80@example.net",
+        "recipient:buyer.80@example.ne",
+        "recipient:at.80@example.net",
+        "recipient:old.80@name.example",
+        "recipient:plain",
+        "recipient:help.80@example.org",
+    ] {
+        for text in [
+            text.to_owned(),
+            format!("{text} or {many}"),
+            format!("-({text}) -({many})"),
+        ] {
+            let query = parsed(&text);
+            let plain = filter_naively(&archive, &query);
+            assert_eq!(all_matches(&archive, &query), plain, "{text}");
+            let counted = MatchCount::Exactly(u64::try_from(plain.len()).unwrap());
+            assert_eq!(count(&archive, &query, u64::MAX), counted, "{text}");
+        }
+    }
+    assert_eq!(ids(&archive, "help.80@example.org"), "m080");
+    assert_eq!(ids(&archive, "recipient:two@at.80@example.net"), "m080");
+    archive.check_integrity(|_| ()).unwrap();
 }

@@ -166,6 +166,13 @@ fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
     search_window(archive, query, &WindowAnchor::Newest, usize::MAX).rows
 }
 
+fn count(archive: &Archive, query: &Query, most: u64) -> MatchCount {
+    archive
+        .count_matches(query, most, &CancellationToken::default())
+        .unwrap()
+        .expect("it is not cancelled")
+}
+
 fn parsed(text: &str) -> Query {
     crate::query::parse(text, &arbitrary::context()).query
 }
@@ -198,6 +205,16 @@ fn part() -> impl Strategy<Value = Term> {
         "é",
         "receipt, an",
         "x",
+        "ana.lopez@example.com",
+        "lopez@example.c",
+        "lopez@",
+        "boss@ab.cd",
+        "<ana.lopez@example.org>",
+        "@lopez@example.com",
+        "x@lopez@example.com",
+        "your-rec",
+        "注文-4",
+        "lopez@example.com)",
     ];
     let text = prop_oneof![
         prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
@@ -212,6 +229,8 @@ fn part() -> impl Strategy<Value = Term> {
         Field::Id,
         Field::MessageId,
         Field::ReplyTo,
+        // Stands for a whole recipient.
+        Field::Cc,
     ];
     (
         prop::option::weighted(0.6, prop::sample::select(fields.to_vec())),
@@ -219,11 +238,25 @@ fn part() -> impl Strategy<Value = Term> {
     )
         .prop_map(|(field, text)| {
             let text = SearchText::new(&text).expect("it has letters");
-            field.map_or_else(
-                || Term::Word(text.clone()),
-                |field| Term::Text(field, text.clone()),
-            )
+            match field {
+                Some(Field::Cc) => Term::Recipient(text),
+                Some(field) => Term::Text(field, text),
+                None => Term::Word(text),
+            }
         })
+}
+
+/// Returns hundreds of alternatives, of which few match anything: more than the index is given whole.
+fn large_or() -> impl Strategy<Value = Node> {
+    let unknown = |number: usize| match number % 4 {
+        0 => format!("customer{number}@example.com"),
+        1 => format!("ORD-{number}"),
+        2 => format!("recipient:name.{number}@example.org"),
+        _ => format!("to:{number}@ab.cd"),
+    };
+    let unknown = (0..2000_usize).prop_map(move |number| parsed(&unknown(number)).filter);
+    let member = prop_oneof![60 => unknown, 1 => part().prop_map(Node::Term)];
+    prop::collection::vec(member, 250..450).prop_map(Node::any)
 }
 
 fn query() -> impl Strategy<Value = Query> {
@@ -248,9 +281,11 @@ proptest! {
         for query in &queries {
             let expected = filter_naively(&archive, query);
             prop_assert_eq!(all_matches(&archive, query), expected.clone(), "{}", query);
-            let count = archive.count_matches(query, 5, &CancellationToken::default()).unwrap().unwrap();
-            let exact = if expected.len() > 5 { MatchCount::MoreThan(5) } else { MatchCount::Exactly(expected.len() as u64) };
-            prop_assert!(count == exact || query.is_match_all(), "{}: {:?}", query, count);
+            for most in [5, u64::MAX] {
+                let count = count(&archive, query, most);
+                let exact = if expected.len() as u64 > most { MatchCount::MoreThan(most) } else { MatchCount::Exactly(expected.len() as u64) };
+                prop_assert!(count == exact || query.is_match_all(), "{}: {:?}", query, count);
+            }
         }
     }
 
@@ -287,6 +322,30 @@ proptest! {
             if from < to {
                 prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end), "{:?} of {}", anchor, query);
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn large_or_agrees_with_reference_evaluator(mails in mailbox(), large in large_or(), other in query()) {
+        let archive = build_archive(&mails);
+        let is_other = other.filter;
+        let filters = [
+            large.clone(),
+            large.clone().negated(),
+            Node::all([large.clone(), is_other.clone()]),
+            Node::all([large.clone().negated(), is_other.clone()]),
+            Node::any([large, is_other.negated()]),
+        ];
+        for filter in filters {
+            let query = Query { filter, sort: SortOrder::Newest };
+            let expected = filter_naively(&archive, &query);
+            prop_assert_eq!(all_matches(&archive, &query), expected.clone(), "{}", query);
+            let exact = MatchCount::Exactly(expected.len() as u64);
+            prop_assert!(count(&archive, &query, u64::MAX) == exact || query.is_match_all(), "{}", query);
         }
     }
 }
