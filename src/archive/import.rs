@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::position;
-use super::{Archive, purge};
+use super::{Archive, purge, search};
 use crate::api::ListedEmail;
 use crate::api::wire::{self, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,6 +19,9 @@ const BATCH: usize = 10_000;
 
 /// The most bytes of text in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// The index is merged if at least one in so many emails is new.
+const MERGE_RATIO: u64 = 4;
 
 /// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
@@ -86,6 +89,13 @@ impl Archive {
         }
         self.import_batch(&mut batch, seen_at, &mut done)?;
         progress(&done);
+        // Each batch wrote a segment of the index. To merge them costs as much as the whole archive.
+        if done.new > 0 && done.new * MERGE_RATIO >= self.query_count()? {
+            let mut has_more = self.write(|tx| search::merge_segments(tx, true))?;
+            while has_more {
+                has_more = self.write(|tx| search::merge_segments(tx, false))?;
+            }
+        }
         Ok(done)
     }
 

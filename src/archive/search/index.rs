@@ -362,6 +362,22 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Merges segments of the index, at most about `MERGED_PAGES`; false if there is nothing left to merge.
+///
+/// Each segment costs a search a few microseconds for each token. `start` takes all segments, and later
+/// calls continue.
+pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool, Error> {
+    /// Other writers wait for about a tenth of a second.
+    const MERGED_PAGES: i64 = 500;
+    let total_changes = || sql::value::<i64>(writer, "SELECT total_changes()", []);
+    let before = total_changes()?;
+    let pages = if start { -MERGED_PAGES } else { MERGED_PAGES };
+    let merge = "INSERT INTO search (search, rank) VALUES ('merge', ?1)";
+    sql::execute(writer, merge, [pages])?;
+    // The statement itself is one change (https://sqlite.org/fts5.html#the_merge_command).
+    Ok(total_changes()? - before >= 2)
+}
+
 /// The sum of a hash of each token with its rowid, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct TokenChecksum {

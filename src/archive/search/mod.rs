@@ -42,7 +42,8 @@ use crate::query::{Query, SortOrder};
 pub use tokio_util::sync::CancellationToken;
 
 pub(super) use index::{
-    Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, reindex_dirty,
+    Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, merge_segments,
+    reindex_dirty,
 };
 pub(super) use interned::{STORED_SENDER, intern};
 

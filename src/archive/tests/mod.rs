@@ -126,6 +126,24 @@ fn page_contradicting_its_cursor_covers_nothing() {
 }
 
 #[test]
+fn import_merges_segments_of_index() {
+    let archive = memory();
+    for numbers in [10..20, 20..30, 30..40] {
+        let lines: Vec<String> = numbers
+            .map(|number| item(number).json.to_string())
+            .collect();
+        archive
+            .import(lines.join("\n").as_bytes(), at(0), |_| ())
+            .unwrap();
+        let segments = archive.read(|conn| {
+            let sql = "SELECT count(DISTINCT segid) FROM search_idx";
+            storage::sql::value::<i64>(conn, sql, [])
+        });
+        assert_eq!(segments.unwrap(), 1);
+    }
+}
+
+#[test]
 fn imported_email_does_not_end_gap() {
     let archive = memory();
     archive
