@@ -19,7 +19,7 @@ const SCREEN: usize = 50;
 const STEP: i64 = 7_776;
 
 /// One query of each class; every tenth email has a body.
-const CLASSES: [(&str, &str); 18] = [
+const CLASSES: [(&str, &str); 20] = [
     ("recipient", "to:customer77@example.com"),
     ("part of an address", "stomer77@"),
     ("common word", "receipt"),
@@ -43,7 +43,40 @@ const CLASSES: [(&str, &str); 18] = [
         "either",
         "zephyrine or (subject:password status:complained)",
     ),
+    ("negated phrase", "-\"is on its way\" -\"order 5000\""),
+    ("part of a number in bodies", "body:\"order 5\""),
     ("nothing", "nobody-has-this-word"),
+];
+
+/// A class of queries of many alternatives, as of a pasted list of customers.
+struct Alternatives {
+    class: &'static str,
+    count: u64,
+    /// Writes one of them by its number.
+    write: fn(u64) -> String,
+}
+
+const ALTERNATIVES: [Alternatives; 4] = [
+    Alternatives {
+        class: "either of 400 recipients",
+        count: 400,
+        write: |number| format!("recipient:customer{}@example.com", number * 79),
+    },
+    Alternatives {
+        class: "either of 400 addresses",
+        count: 400,
+        write: |number| format!("customer{}@example.com", number * 79),
+    },
+    Alternatives {
+        class: "either of 40 unknown words",
+        count: 40,
+        write: |number| format!("w{number}xyz"),
+    },
+    Alternatives {
+        class: "either of 400 unknown words",
+        count: 400,
+        write: |number| format!("w{number}xyz"),
+    },
 ];
 
 fn start() -> Timestamp {
@@ -153,6 +186,45 @@ fn search(c: &mut Criterion) {
                         &query,
                         &WindowAnchor::Newest,
                         SCREEN,
+                        &CancellationToken::default(),
+                    ))
+                });
+            });
+        }
+        for alternatives in ALTERNATIVES {
+            let class = alternatives.class;
+            let terms: Vec<String> = (0..alternatives.count).map(alternatives.write).collect();
+            let query = query(&terms.join(" or "));
+            group.bench_function(BenchmarkId::new(class, emails), |b| {
+                b.iter(|| {
+                    black_box(archive.search(
+                        &query,
+                        &WindowAnchor::Newest,
+                        SCREEN,
+                        &CancellationToken::default(),
+                    ))
+                });
+            });
+            group.bench_function(BenchmarkId::new(format!("count {class}"), emails), |b| {
+                b.iter(|| {
+                    black_box(archive.count_matches(
+                        &query,
+                        u64::MAX,
+                        &CancellationToken::default(),
+                    ))
+                });
+            });
+        }
+        for (name, text) in [
+            ("count all: a word of bodies", "body:thankful"),
+            ("count all: all but a word of bodies", "-thankful"),
+        ] {
+            let query = query(text);
+            group.bench_function(BenchmarkId::new(name, emails), |b| {
+                b.iter(|| {
+                    black_box(archive.count_matches(
+                        &query,
+                        u64::MAX,
                         &CancellationToken::default(),
                     ))
                 });
