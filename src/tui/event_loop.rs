@@ -217,7 +217,9 @@ where
             Message::Resized(size) => match check_size(size) {
                 Ok(()) => {
                     let area = Rect::new(0, 0, size.width, size.height);
-                    // The next frame reports a terminal that cannot be resized.
+                    // The terminal may have moved what it shows. The next frame reports a terminal that
+                    // cannot be cleared or resized.
+                    let _ = self.terminal.backend_mut().clear();
                     let _ = self.terminal.resize(area);
                     Message::Resized(size)
                 }
