@@ -18,7 +18,7 @@ use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
 
 /// Wraps the crossterm backend for slow lines.
 ///
-/// A frame without changed cells writes no byte; others are synchronised updates, which appear at
+/// A frame without changed cells writes no byte; a large one is a synchronised update, which appears at
 /// once. Crossterm does not write the cells: it takes nine bytes for each of the sixteen colours
 /// instead of five, one sequence for each attribute, and an absolute position for each cell.
 ///
@@ -122,27 +122,31 @@ impl<W: Write> CompactBackend<W> {
 
     /// Writes the frame that `screen` has.
     fn write_frame(&mut self, screen: &mut Screen) -> io::Result<()> {
-        self.inner.write_all(b"\x1b[?2026h")?;
+        /// So few bytes reach the terminal in one piece.
+        const MAX_UNMARKED: usize = 1_000;
+        let mut frame = String::new();
         if let Some(scroll) = screen.take_scroll() {
-            self.scroll(&scroll)?;
+            frame.push_str(&self.scroll(&scroll));
         }
         let mut pen = Pen {
-            out: &mut self.inner,
+            out: &mut frame,
             sgr: &mut self.sgr,
             cursor: CursorState::Unknown,
             hyperlink: None,
         };
         for (y, row) in (0..).zip(&screen.rows) {
-            pen.write_row(y, row)?;
+            pen.write_row(y, row);
         }
-        pen.set_hyperlink(None)?;
-        self.inner.write_all(b"\x1b[?2026l")?;
+        pen.set_hyperlink(None);
         screen.finish_frame();
-        Ok(())
+        if frame.len() <= MAX_UNMARKED {
+            return self.inner.write_all(frame.as_bytes());
+        }
+        write!(self.inner, "\x1b[?2026h{frame}\x1b[?2026l")
     }
 
     /// Scrolls by line feeds at the margin of a scroll region: the Linux console has no SU and SD.
-    fn scroll(&mut self, scroll: &Scroll) -> io::Result<()> {
+    fn scroll(&mut self, scroll: &Scroll) -> String {
         let (top, bottom) = (scroll.region.start + 1, scroll.region.end);
         // The rows that appear have the current background.
         let blank = self.sgr.sequence_to(SgrState::DEFAULT);
@@ -153,24 +157,21 @@ impl<W: Write> CompactBackend<W> {
             (top, "\x1bM")
         };
         let steps = step.repeat(scroll.distance);
-        write!(
-            self.inner,
-            "{blank}\x1b[{top};{bottom}r\x1b[{margin}H{steps}\x1b[r"
-        )
+        format!("{blank}\x1b[{top};{bottom}r\x1b[{margin}H{steps}\x1b[r")
     }
 }
 
 /// Writes the cells of one frame.
-struct Pen<'a, W: Write> {
-    out: &'a mut CrosstermBackend<W>,
+struct Pen<'a> {
+    out: &'a mut String,
     sgr: &'a mut SgrState,
     cursor: CursorState,
     /// The sequence that started the open hyperlink.
     hyperlink: Option<&'a str>,
 }
 
-impl<'a, W: Write> Pen<'a, W> {
-    fn write_row(&mut self, y: u16, row: &'a Row) -> io::Result<()> {
+impl<'a> Pen<'a> {
+    fn write_row(&mut self, y: u16, row: &'a Row) {
         /// Fewer spaces cost less than the sequence.
         const MIN_ERASED: usize = 4;
         let blank_start = row.blank_start();
@@ -180,66 +181,63 @@ impl<'a, W: Write> Pen<'a, W> {
             if is_erased && x >= blank_start {
                 break;
             }
-            self.write_cell(Position::new(x as u16, y), cell, row)?;
+            self.write_cell(Position::new(x as u16, y), cell, row);
         }
         if let Some((x, _)) = blanks().next().filter(|_| is_erased) {
-            self.set_hyperlink(None)?;
+            self.set_hyperlink(None);
             let is_there = self.cursor.position().is_some_and(|at| {
                 at.y == y && usize::from(at.x) >= blank_start && usize::from(at.x) <= x
             });
             if !is_there {
-                self.move_cursor(Position::new(x as u16, y), row)?;
+                self.move_cursor(Position::new(x as u16, y), row);
             }
             if !self.sgr.is_blank() {
-                self.set_sgr(SgrState::DEFAULT)?;
+                self.set_sgr(SgrState::DEFAULT);
             }
-            self.out.write_all(b"\x1b[K")?;
+            self.out.push_str("\x1b[K");
         }
-        Ok(())
     }
 
-    fn write_cell(&mut self, at: Position, cell: &'a Cell, row: &Row) -> io::Result<()> {
+    fn write_cell(&mut self, at: Position, cell: &'a Cell, row: &Row) {
         let (hyperlink, text) = split_hyperlink(cell.symbol());
         if hyperlink.is_none() {
             // A gap is no part of a hyperlink.
-            self.set_hyperlink(None)?;
+            self.set_hyperlink(None);
         }
-        self.move_cursor(at, row)?;
-        self.set_hyperlink(hyperlink)?;
+        self.move_cursor(at, row);
+        self.set_hyperlink(hyperlink);
         let sgr = SgrState::from_cell(cell);
         if !self.sgr.shows_alike(sgr, text) {
-            self.set_sgr(sgr)?;
+            self.set_sgr(sgr);
         }
         let columns = symbol_width(cell);
-        if columns > 1 && SymbolWidth::of(text) == SymbolWidth::Disputed {
+        if columns > 1 && text.chars().nth(1).is_some() {
             // A terminal that gives it one column would leave what was in the other one.
-            write!(self.out, "{:columns$}\x1b[{}G", "", at.x + 1)?;
+            let blank = format!("{:columns$}\x1b[{}G", "", at.x + 1);
+            self.out.push_str(&blank);
         }
-        self.out.write_all(text.as_bytes())?;
+        self.out.push_str(text);
         self.cursor = self.cursor.after_write(text, at);
-        Ok(())
     }
 
-    fn set_sgr(&mut self, to: SgrState) -> io::Result<()> {
+    fn set_sgr(&mut self, to: SgrState) {
         let before = std::mem::replace(self.sgr, to);
-        self.out.write_all(before.sequence_to(to).as_bytes())
+        self.out.push_str(&before.sequence_to(to));
     }
 
-    fn set_hyperlink(&mut self, hyperlink: Option<&'a str>) -> io::Result<()> {
+    fn set_hyperlink(&mut self, hyperlink: Option<&'a str>) {
         if hyperlink == self.hyperlink {
-            return Ok(());
+            return;
         }
         self.hyperlink = hyperlink;
-        if let Some(sequence) = hyperlink {
-            return self.out.write_all(sequence.as_bytes());
-        }
-        write!(self.out, "{HYPERLINK_START}{HYPERLINK_MIDDLE}")
+        let end = [HYPERLINK_START, HYPERLINK_MIDDLE].concat();
+        self.out.push_str(hyperlink.unwrap_or(&end));
     }
 
     /// Moves the cursor to a cell of `row` with the fewest bytes.
-    fn move_cursor(&mut self, to: Position, row: &Row) -> io::Result<()> {
+    fn move_cursor(&mut self, to: Position, row: &Row) {
         if self.cursor.position() == Some(to) {
-            return Ok(());
+            return;
         }
         let column = format!("\x1b[{}G", to.x + 1);
         let mut moves = vec![format!("\x1b[{};{}H", to.y + 1, to.x + 1)];
@@ -258,6 +256,11 @@ impl<'a, W: Write> Pen<'a, W> {
                 let across = self.gap(0, to.x, row).into_iter();
                 let across = across.chain([forward(to.x)]);
                 moves.extend(across.map(|across| format!("\r{down}{across}")));
+                if let CursorState::Cell(from) = self.cursor
+                    && from.x == to.x
+                {
+                    moves.push(down.clone());
+                }
                 moves.push(down + &column);
             }
             _ => {}
@@ -270,7 +273,7 @@ impl<'a, W: Write> Pen<'a, W> {
             _ => CursorState::Cell(to),
         };
         let sequence = gap.as_ref().unwrap_or(shortest);
-        self.out.write_all(sequence.as_bytes())
+        self.out.push_str(sequence);
     }
 
     /// Returns the cells of a gap as text, if writing it again moves the cursor by its columns.

@@ -60,7 +60,7 @@ impl Screen {
     /// Finds rows that the terminal can move, and takes them as moved; the rows that appear at the
     /// edge of the region are blank until they are written.
     pub(super) fn take_scroll(&mut self) -> Option<Scroll> {
-        /// About as many bytes as the sequences have.
+        /// About as many bytes as the sequences have without the steps.
         const COST: usize = 20;
         /// Fewer are not worth the search.
         const MIN_CHANGED_ROWS: usize = 3;
@@ -95,9 +95,9 @@ impl Screen {
                             (start - distance..y, start - distance..start)
                         };
                         let rows = self.rows[region.clone()].iter();
-                        let saved: usize = rows.map(Row::changed_len).sum();
+                        let saved: usize = rows.map(Row::change_cost).sum();
                         let cost: usize = self.rows[appearing].iter().map(Row::text_len).sum();
-                        let gain = saved.saturating_sub(cost + COST);
+                        let gain = saved.saturating_sub(cost + COST + 2 * distance);
                         if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
                             let scroll = Scroll {
                                 region,
@@ -127,6 +127,15 @@ impl Screen {
 impl Row {
     fn set_cell(&mut self, x: usize, cell: &Cell) {
         let end = x + symbol_width(cell);
+        let is_forced = cell.diff_option == CellDiffOption::AlwaysUpdate;
+        let is_shown_alike = |shown: &Cell| {
+            let style = SgrState::from_cell(shown);
+            shown.symbol() == cell.symbol()
+                && style.shows_alike(SgrState::from_cell(cell), cell.symbol())
+        };
+        if !is_forced && self.cells.get(x).is_some_and(is_shown_alike) {
+            return;
+        }
         // What is overwritten may be half of a wide character: terminals differ about the style of the
         // other half.
         let overwritten = self.cells_from(x).take_while(|(x, _)| *x < end);
@@ -138,7 +147,7 @@ impl Row {
         self.changed[x..reached].fill(true);
         self.cells[x] = cell.clone();
         self.cells[x + 1..end].fill(Cell::EMPTY);
-        self.is_forced |= cell.diff_option == CellDiffOption::AlwaysUpdate;
+        self.is_forced |= is_forced;
     }
 
     fn is_changed(&self) -> bool {
@@ -167,8 +176,13 @@ impl Row {
         text.last().map_or(0, |(x, cell)| x + symbol_width(cell))
     }
 
-    fn changed_len(&self) -> usize {
-        self.changed_cells().count()
+    /// About as many bytes as the changed cells take.
+    fn change_cost(&self) -> usize {
+        /// The sequence that erases the end of the row.
+        const MAX_BLANK: usize = 4;
+        let end = self.blank_start();
+        let blanks = self.changed_cells().filter(|(x, _)| *x >= end).count();
+        self.changed_cells().count() - blanks + blanks.min(MAX_BLANK)
     }
 
     /// The number of cells that are not blank.
@@ -194,7 +208,9 @@ impl Row {
         }
         let mut hasher = DefaultHasher::new();
         for (x, cell) in self.cells_from(0).take_while(|(x, _)| *x < end) {
-            (x, cell.symbol(), cell.fg, cell.bg, cell.modifier).hash(&mut hasher);
+            // Blank cells look alike in every style.
+            let style = (!is_blank(cell)).then_some((cell.fg, cell.bg, cell.modifier));
+            (x, cell.symbol(), style).hash(&mut hasher);
         }
         hasher.finish()
     }

@@ -61,7 +61,8 @@ impl SgrState {
         let from = if to.modifier.contains(self.modifier) {
             self
         } else {
-            codes.push("0".to_owned());
+            // No number is 0.
+            codes.push(String::new());
             Self::DEFAULT
         };
         let added = to.modifier - from.modifier;
