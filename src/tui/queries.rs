@@ -328,15 +328,6 @@ pub(super) async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// Runs work on a thread that ends with it. glibc gives the next such thread the same heap: on a pool's
-/// threads, large layouts would leave their memory in the heap of each.
-pub(super) fn on_new_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    match std::thread::scope(|scope| scope.spawn(work).join()) {
-        Ok(done) => done,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
 pub(super) fn to_sync_update(report: SyncReport) -> SyncUpdate {
     SyncUpdate {
         unfinished: report.stop_reason == StopReason::PageLimit,

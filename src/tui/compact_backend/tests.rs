@@ -87,8 +87,8 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn apply(change: Change, buffer: &mut Buffer) {
-    match change {
+fn apply(change: &Change, buffer: &mut Buffer) {
+    match *change {
         Change::Text(x, y, text, style) => {
             let columns = usize::from(AREA.width - x);
             // What a wide character covers is no longer there if its half is overwritten.
@@ -119,7 +119,7 @@ fn frames() -> impl Strategy<Value = Vec<Buffer>> {
     prop::collection::vec(changes, 1..6).prop_map(|frames| {
         let mut buffer = Buffer::empty(AREA);
         let next = |changes: Vec<Change>| {
-            for change in changes {
+            for change in &changes {
                 apply(change, &mut buffer);
             }
             buffer.clone()

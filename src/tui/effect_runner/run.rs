@@ -14,7 +14,7 @@ use crate::tui::queries::{
     CancellableSource, cancelled_error, collect_ids, confirm_statuses, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
-    on_new_thread, refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
+    refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use crate::tui::state_files::not_kept_error;
 
@@ -258,7 +258,7 @@ impl<S: EmailApi> EffectRunner<S> {
                     }
                     let body = off_loop(move || {
                         FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                        on_new_thread(|| cache.get_or_render(&email, view, options, masked))
+                        cache.get_or_render(&email, view, options, masked)
                     });
                     Message::BodyRendered(request, Ok(body.await))
                 });

@@ -138,14 +138,14 @@ async fn browsing_writes_little_more_than_the_new_text() {
             ends.push(it.program.recording.1.len());
         }
         // Without a report of the background, there are attributes only; colours have longer codes.
-        for (base, most) in [(ThemeBase::Auto, 150.0), (ThemeBase::Dark, 250.0)] {
+        for (base, most) in [(ThemeBase::Auto, 150), (ThemeBase::Dark, 250)] {
             let recording = *it.program.recording.clone();
             let steps = measure_steps(recording, &ends, base);
             let excess = steps[1..]
                 .iter()
-                .map(|(bytes, text)| *bytes as f64 - 1.6 * *text as f64);
-            let mut excess: Vec<f64> = excess.collect();
-            excess.sort_by(f64::total_cmp);
+                .map(|(bytes, text)| bytes.saturating_sub(text * 16 / 10));
+            let mut excess: Vec<usize> = excess.collect();
+            excess.sort_unstable();
             assert!(excess[12] <= most, "{width}x{height}, {base:?}: {steps:?}");
         }
     }
