@@ -135,14 +135,36 @@ impl Model {
     /// Shows a loaded email. If it was not stored, the service has answered, so a failed refresh is
     /// tried again.
     pub(super) fn apply_email(&mut self, request: RequestId, result: Result<OpenedEmail, Error>) {
-        let fetched = result.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
+        let fetched = result.is_ok();
         self.outbox.extend(self.reader.apply_email(request, result));
-        if fetched {
+        if fetched && self.reload_fetched_row() {
             self.outbox.extend(self.service.refresh_if_failing());
-            // The email came with its status, which the rows and the recipient card show too.
+        }
+    }
+
+    /// Shows an email of the archive, if it is there.
+    pub(super) fn apply_stored_email(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<OpenedEmail>, Error>,
+    ) {
+        let found = matches!(result, Ok(Some(_)));
+        self.outbox
+            .extend(self.reader.apply_stored_email(request, result));
+        if found {
+            self.reload_fetched_row();
+        }
+    }
+
+    /// Loads the rows again if the selected one is from before its body was fetched: the email came with
+    /// its status, which the rows and the recipient card show too. Returns whether it is.
+    fn reload_fetched_row(&mut self) -> bool {
+        let is_older = self.list.selected().is_some_and(|row| !row.has_body);
+        if is_older {
             self.outbox.extend(self.list.reload());
             self.request_recipient_summary();
         }
+        is_older
     }
 
     /// Schedules backfill, prefetch and the countdown.
@@ -152,6 +174,7 @@ impl Model {
         let id = self.list.selected().map(|row| row.summary.id.clone());
         match id.filter(|_| {
             self.user_acted
+                && !self.reader.is_debouncing()
                 && matches!(self.reader_state(), ReaderState::Ready(..))
                 && self.service.error.as_ref().is_none()
         }) {

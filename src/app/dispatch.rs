@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use super::chooser::{Leave, Question};
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
+use super::email_load::LoadTime;
 use super::keymap::{Key, KeyMatch, format_sequence};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::message::{ClickTarget, MouseInput};
@@ -303,7 +304,7 @@ impl Model {
         let id = row.summary.id.clone();
         self.list.clear_anchor();
         self.outbox
-            .extend(self.reader.select_email(Some(&id), true));
+            .extend(self.reader.select_email(Some(&id), LoadTime::AtOnce));
     }
 
     pub(super) fn step_email(&mut self, motion: Motion) {
@@ -313,16 +314,13 @@ impl Model {
         let before = selected(self);
         self.outbox
             .extend(self.list.move_selection(motion, &viewport));
-        let after = selected(self);
-        if before == after {
+        if before == selected(self) {
             self.notify(if motion == Motion::Up {
                 "this is the newest email"
             } else {
                 "this is the oldest email here"
             });
         }
-        self.outbox
-            .extend(self.reader.select_email(after.as_ref(), false));
     }
 
     pub(super) fn show_view(&mut self, view: BodyView) {

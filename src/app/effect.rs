@@ -92,6 +92,8 @@ pub enum Effect {
         id: EmailId,
         priority: Priority,
     },
+    /// Load an email with its body from the archive alone.
+    LoadStoredEmail { request: RequestId, id: EmailId },
     /// Fetch an email that may be read next, if the rate budget allows it.
     PrefetchEmail(RequestId, EmailId),
     /// Confirm the statuses of these emails, by page or by id.
@@ -243,6 +245,10 @@ pub enum RequestKind {
 pub enum TimerKind {
     /// The selection has not moved for long enough to load its email.
     Selection,
+    /// The previous email has been on the screen for as long as it may.
+    PreviousEmail,
+    /// The width of the reader has not changed for long enough to lay out the body.
+    Resize,
     /// The next refresh is due.
     Refresh,
     /// Older mail may be requested again after an error.

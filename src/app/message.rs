@@ -59,6 +59,8 @@ pub enum Message {
     /// With the file that the view was written to; `None` without a configuration file.
     ViewSaved(RequestId, Result<Option<String>, Error>),
     EmailLoaded(RequestId, Result<OpenedEmail, Error>),
+    /// `None` if the archive has no body of the email.
+    StoredEmailLoaded(RequestId, Result<Option<OpenedEmail>, Error>),
     BodyRendered(RequestId, Result<Arc<Body>, Error>),
     /// From the top to the bottom.
     MatchesFound(RequestId, Vec<TextMatch>),

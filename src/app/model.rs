@@ -24,6 +24,7 @@ use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
 use super::marks::Marks;
 use super::message::Message;
+use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
 use super::recipient::RecipientSummary;
@@ -46,6 +47,7 @@ pub struct Model {
     pub session: SessionInfo,
     pub list: List,
     pub reader: Reader,
+    pub(super) previous_email: PreviousEmail,
     pub service: ServiceStatus,
     /// The line that is being typed.
     pub prompt: Option<Prompt>,
@@ -268,6 +270,7 @@ impl Model {
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::SuggestionsLoaded(request, offers) => self.apply_suggestions(request, offers),
             Message::EmailLoaded(request, result) => self.apply_email(request, result),
+            Message::StoredEmailLoaded(request, result) => self.apply_stored_email(request, result),
             Message::EmailPrefetched(request) => {
                 self.prefetch.request.finish(request);
                 if self.list.with_tags {
@@ -382,6 +385,8 @@ impl Model {
                     self.outbox
                         .extend(self.reader.debounce_elapsed(request, priority));
                 }
+                TimerKind::PreviousEmail => self.previous_email_timer_fired(request),
+                TimerKind::Resize => self.outbox.extend(self.reader.resize_timer_fired(request)),
                 TimerKind::Refresh => self
                     .outbox
                     .extend(self.service.refresh_timer_fired(request)),
@@ -428,8 +433,7 @@ impl Model {
         );
         let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
-            self.outbox
-                .extend(self.reader.select_email(selected.as_ref(), false));
+            self.update_reader_email(&layout);
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
                 self.changes.note_viewed(id);

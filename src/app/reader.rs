@@ -1,13 +1,14 @@
 //! The reader: the selected email as lines that can be scrolled.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::commands::{Direction, Motion};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane};
+use super::email_load::{EmailLoad, LoadTime};
 use super::message::OpenedEmail;
+use super::scroll_history::{ScrollHistory, ScrollKey};
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
@@ -17,9 +18,8 @@ use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 use crate::text::secrets;
 
-/// The selection rests for this time before its email is requested, so that a held key costs one
-/// request and not one for each row.
-const DEBOUNCE: Duration = Duration::from_millis(80);
+/// The width of the pane rests for this time before the body is laid out at it, after the first change.
+const RESIZE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The widths of prose that a key steps through, in columns; zero is the width of the pane.
 const PROSE_WIDTHS: [u16; 4] = [72, 90, 120, 0];
@@ -30,18 +30,14 @@ pub const MARGIN: u16 = 1;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
     pub id: Option<EmailId>,
-    debounce: Pending<()>,
-    email: Pending<OpenedEmail>,
-    /// Whether the loading email is only a preview.
-    is_preview: bool,
+    load: EmailLoad,
     body: Pending<Arc<Body>>,
     pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
     /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// Where the latest emails were left, each in a view at a width.
-    left_at: VecDeque<(EmailId, BodyView, u16, usize)>,
+    left_at: ScrollHistory,
     header_detail: HeaderDetail,
     /// Whether the tabs of the views are drawn in the divider above the pane, and not in the header.
     pub has_tabs_above: bool,
@@ -66,6 +62,9 @@ pub struct Reader {
     pub pan: u16,
     width: u16,
     height: u16,
+    resize_pause: Pending<()>,
+    /// Whether the body is laid out after the pause.
+    is_layout_due: bool,
 }
 
 /// A search for text in the email.
@@ -100,74 +99,48 @@ impl Reader {
         if self.id.as_ref() != Some(selected) {
             return ReaderState::Debouncing;
         }
-        if let Some(error) = self.email.error().or(self.body.error()) {
+        if let Some(error) = self.load.email.error().or(self.body.error()) {
             return ReaderState::Failed(error);
         }
-        match self.email.value() {
+        match self.load.email.value() {
             Some(opened) if opened.email.summary.id == *selected => {
                 ReaderState::Ready(opened, self.body.value().map(|body| &**body))
             }
-            _ if self.email.is_pending() => ReaderState::Loading,
+            _ if self.load.is_loading() => ReaderState::Loading,
             _ => ReaderState::Debouncing,
         }
     }
 
-    /// Loads the selected email: at once if the user opens it, else after a pause.
-    pub fn select_email(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
-        let same = self.id.as_ref() == id;
-        if !same {
+    /// Loads the selected email.
+    pub fn select_email(&mut self, id: Option<&EmailId>, time: LoadTime) -> Vec<Effect> {
+        let is_first = self.id.as_ref() != id && !self.load.is_debouncing();
+        if self.id.as_ref() != id {
             self.remember_scroll();
             self.id = id.cloned();
-            self.email.reset();
+            self.load.reset();
             self.body.reset();
-            self.debounce.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.view_scrolls.clear();
             self.reveals_secrets = self.always_reveals;
             self.reset_match();
         }
-        id?;
-        // Opening it raises the priority of the preview, and retries after an error.
-        let is_urgent = at_once
-            && ((self.is_preview && self.email.is_pending()) || self.email.error().is_some());
-        let is_missing = self.email.value().is_none()
-            && !self.email.is_pending()
-            && self.email.error().is_none();
-        if !is_missing && !is_urgent {
-            return None;
-        }
-        if at_once {
-            self.debounce.reset();
-            self.is_preview = false;
-            return self.reload();
-        }
-        (!self.debounce.is_pending()).then(|| Effect::Timer {
-            request: self.debounce.start(),
-            kind: TimerKind::Selection,
-            pause: DEBOUNCE,
-        })
+        id.map_or_else(Vec::new, |id| self.load.start(id, time, is_first))
     }
 
-    /// Loads the email after the pause of the selection.
+    /// Whether the selection has moved a moment ago.
+    pub const fn is_debouncing(&self) -> bool {
+        self.load.is_debouncing()
+    }
+
+    /// Loads the email after the pause of the selection, unless the archive has it.
     pub fn debounce_elapsed(&mut self, request: RequestId, priority: Priority) -> Option<Effect> {
-        let is_current = self.debounce.finish(request);
-        let id = self.id.clone().filter(|_| is_current)?;
-        self.is_preview = priority.is_background();
-        Some(Effect::LoadEmail {
-            request: self.email.start(),
-            id,
-            priority,
-        })
+        let id = self.id.as_ref()?;
+        self.load.debounce_elapsed(request, id, priority)
     }
 
     /// Loads the email again: after an error, or because its status changed.
     pub fn reload(&mut self) -> Option<Effect> {
-        let id = self.id.clone()?;
-        Some(Effect::LoadEmail {
-            request: self.email.start(),
-            id,
-            priority: Priority::Interactive,
-        })
+        Some(self.load.request(self.id.as_ref()?, Priority::Interactive))
     }
 
     /// Whether the body is in layout, so that the one shown is that of another view or width.
@@ -177,12 +150,12 @@ impl Reader {
 
     /// Whether this request is the running one.
     pub const fn is_email_current(&self, request: RequestId) -> bool {
-        self.email.is_current(request)
+        self.load.email.is_current(request)
     }
 
     /// Whether the email could not be loaded.
     pub fn has_failed(&self) -> bool {
-        self.email.error().is_some() || self.body.error().is_some()
+        self.load.email.error().is_some() || self.body.error().is_some()
     }
 
     /// Stores the email and starts the layout of its body.
@@ -191,10 +164,22 @@ impl Reader {
         request: RequestId,
         result: Result<OpenedEmail, Error>,
     ) -> Option<Effect> {
-        if !self.email.resolve(request, result) {
+        if !self.load.email.resolve(request, result) {
             return None;
         }
         self.render_body()
+    }
+
+    /// Stores the email if the archive has it, and starts the layout of its body.
+    pub fn apply_stored_email(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<OpenedEmail>, Error>,
+    ) -> Option<Effect> {
+        if self.load.apply_stored(request, result) {
+            return self.render_body();
+        }
+        self.load.take_due_request(self.id.as_ref()?)
     }
 
     /// Stores the laid-out body.
@@ -234,8 +219,9 @@ impl Reader {
         self.clamp_scroll(row);
     }
 
-    /// Sets the size of the pane; lays out the body again if the width changed.
-    pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Option<Effect> {
+    /// Sets the size of the pane. If the width changed, lays out the body again: at once after the first
+    /// change, and after a pause if more follow.
+    pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Vec<Effect> {
         let width = width.saturating_sub(2 * MARGIN);
         if width != self.width {
             self.remember_scroll();
@@ -244,34 +230,45 @@ impl Reader {
         self.height = height;
         self.clamp_scroll(row);
         if before == self.width {
-            return None;
+            return Vec::new();
         }
         self.pending_scroll = self.remembered_scroll().or(self.pending_scroll);
-        self.render_body()
+        let mut effects = Vec::new();
+        if self.resize_pause.is_pending() {
+            self.is_layout_due = true;
+        } else {
+            effects.extend(self.render_body());
+        }
+        if self.load.email.value().is_some() {
+            effects.push(Effect::Timer {
+                request: self.resize_pause.start(),
+                kind: TimerKind::Resize,
+                pause: RESIZE_PAUSE,
+            });
+        }
+        effects
+    }
+
+    /// Lays out the body at the width that the pane has had for a while.
+    pub fn resize_timer_fired(&mut self, request: RequestId) -> Option<Effect> {
+        let is_due = self.resize_pause.finish(request) && self.is_layout_due;
+        is_due.then(|| self.render_body()).flatten()
     }
 
     /// Remembers the scroll position of the email in this view at this width.
     fn remember_scroll(&mut self) {
-        /// More emails than a user goes back and forth between.
-        const MAX_EMAILS: usize = 100;
-        let Some(id) = self.id.clone().filter(|_| self.body.value().is_some()) else {
-            return;
-        };
-        let (view, width) = (self.view, self.width);
-        self.left_at
-            .retain(|(other, in_view, at, _)| (other, *in_view, *at) != (&id, view, width));
-        if self.scroll > 0 {
-            self.left_at.truncate(MAX_EMAILS - 1);
-            self.left_at.push_front((id, view, width, self.scroll));
+        if let Some(key) = self.scroll_key().filter(|_| self.body.value().is_some()) {
+            self.left_at.remember(key, self.scroll);
         }
     }
 
     /// Where the email was left in this view at this width.
     fn remembered_scroll(&self) -> Option<usize> {
-        let key = (self.id.as_ref()?, self.view, self.width);
-        let mut left_at = self.left_at.iter();
-        let found = left_at.find(|(id, view, width, _)| (id, *view, *width) == key);
-        found.map(|(.., scroll)| *scroll)
+        self.left_at.scroll_of(&self.scroll_key()?)
+    }
+
+    fn scroll_key(&self) -> Option<ScrollKey> {
+        Some((self.id.clone()?, self.view, self.width))
     }
 
     /// The columns at which the body is laid out.
@@ -308,6 +305,7 @@ impl Reader {
     /// The lines of the header, of which the last one are the tabs of the views.
     pub fn header_with_tabs(&self, row: &EmailRow) -> Vec<HeaderLine> {
         let opened = self
+            .load
             .email
             .value()
             .filter(|opened| opened.email.summary.id == row.summary.id);
@@ -346,10 +344,11 @@ impl Reader {
     }
 
     fn render_body(&mut self) -> Option<Effect> {
-        let email = self.email.value()?.email.clone();
+        let email = self.load.email.value()?.email.clone();
         if self.width == 0 {
             return None;
         }
+        self.is_layout_due = false;
         Some(Effect::RenderBody {
             request: self.body.start(),
             email,
@@ -380,7 +379,7 @@ impl Reader {
             (_, next) => next.copied().unwrap_or(0),
         };
         // The other emails have other lines now.
-        self.left_at.clear();
+        self.left_at = ScrollHistory::default();
         self.pending_scroll = Some(self.scroll);
         self.render_body()
     }

@@ -325,6 +325,16 @@ impl BodyLine {
 }
 
 impl Body {
+    /// Returns about how much memory it takes.
+    pub(crate) fn byte_size(&self) -> usize {
+        let span_size = |span: &BodySpan| size_of::<BodySpan>() + span.text.len();
+        let line_size = |line: &BodyLine| {
+            size_of::<BodyLine>() + line.spans.iter().map(span_size).sum::<usize>()
+        };
+        let stacked = self.stacked_text.as_ref().map_or(0, |text| text.len());
+        stacked + self.lines.iter().map(line_size).sum::<usize>()
+    }
+
     /// Returns the text of all lines without trailing spaces, each ended by a newline.
     #[cfg(test)]
     pub(crate) fn text(&self) -> String {

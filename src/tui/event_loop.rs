@@ -26,6 +26,9 @@ use crate::view::{self, RenderCtx};
 /// The shortest time between two frames that no key causes.
 const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 
+/// The shortest time between two frames of a terminal that is being resized.
+const MIN_RESIZE_TIME: Duration = Duration::from_millis(50);
+
 /// The running program: a model, the runner of its effects, and the terminal.
 pub struct EventLoop<S: EmailApi, B: Backend, E> {
     model: Model,
@@ -40,6 +43,10 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     awaiting_response: bool,
     has_drawn: bool,
     disputed_rows: DisputedRows,
+    /// The size of the next frame, if it has changed.
+    resized_to: Option<Rect>,
+    /// When the last frame of another size was drawn.
+    last_resize: Option<Instant>,
     /// When the next frame without a key is due.
     frame_due: Option<Instant>,
     /// Why the loop returns after the next frame, one reason after the other.
@@ -103,6 +110,8 @@ where
             awaiting_response: true,
             has_drawn: false,
             disputed_rows: DisputedRows::default(),
+            resized_to: None,
+            last_resize: None,
             frame_due,
             pending_exits: VecDeque::new(),
             #[cfg(test)]
@@ -156,7 +165,7 @@ where
             biased;
             message = self.input.next() => match message {
                 Some(message) => {
-                    by_user = true;
+                    by_user |= !matches!(message, Message::Resized(_));
                     self.handle_message(message)?;
                 }
                 None => return Ok(Some(LoopExit::TerminalGone)),
@@ -165,7 +174,7 @@ where
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
         while let Some(message) = self.input.try_next().await {
-            by_user = true;
+            by_user |= !matches!(message, Message::Resized(_));
             self.handle_message(message)?;
         }
         while let Some(message) = self.effects.try_next() {
@@ -216,9 +225,7 @@ where
         let message = match message {
             Message::Resized(size) => match check_size(size) {
                 Ok(()) => {
-                    let area = Rect::new(0, 0, size.width, size.height);
-                    // The next frame reports a terminal that cannot be resized.
-                    let _ = self.terminal.resize(area);
+                    self.resized_to = Some(Rect::new(0, 0, size.width, size.height));
                     Message::Resized(size)
                 }
                 Err(error) => Message::Fatal(error),
@@ -270,7 +277,8 @@ where
         Ok(())
     }
 
-    /// Draws at once for input and its complete result; otherwise at most once a [`MIN_FRAME_TIME`].
+    /// Draws at once for input and its complete result; otherwise at most once a [`MIN_FRAME_TIME`], and
+    /// at most once a [`MIN_RESIZE_TIME`] for another size.
     fn draw_when_due(&mut self, by_user: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.has_drawn
@@ -282,9 +290,17 @@ where
         let next = self
             .last_background_frame
             .map_or(now, |drawn| drawn + MIN_FRAME_TIME);
-        if by_user {
+        let resized = self
+            .last_resize
+            .map_or(now, |drawn| drawn + MIN_RESIZE_TIME);
+        let is_resized = self.resized_to.is_some();
+        if by_user || (is_resized && resized <= now) {
             self.awaiting_response = true;
             return self.draw();
+        }
+        if is_resized {
+            self.frame_due = Some(resized);
+            return Ok(());
         }
         if self.awaiting_response && self.effects.is_interactive_idle() {
             self.awaiting_response = false;
@@ -302,6 +318,12 @@ where
         self.ctx.now = self.model.now.timestamp();
         if let Some(background) = self.model.background {
             self.ctx.theme.set_background(background);
+        }
+        if let Some(area) = self.resized_to.take() {
+            self.last_resize = Some(Instant::now());
+            // The terminal may have moved what it shows.
+            self.terminal.backend_mut().clear()?;
+            self.terminal.resize(area)?;
         }
         let (model, ctx, rows) = (&self.model, &self.ctx, &mut self.disputed_rows);
         self.terminal.draw(|frame| {

@@ -1,7 +1,7 @@
 //! Work off the event loop: emails, counts, recipient summaries, suggestions, laid-out bodies.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 use tokio::task::JoinError;
@@ -219,6 +219,19 @@ pub(super) async fn load_email_and_history<S: EmailApi>(
     Ok(OpenedEmail { email, history })
 }
 
+/// Loads the email and its observed statuses from the archive, if its body is there.
+pub(super) fn load_stored_email(
+    archive: &Archive,
+    id: &EmailId,
+) -> Result<Option<OpenedEmail>, Error> {
+    let Some(email) = archive.email(id)? else {
+        return Ok(None);
+    };
+    let history = archive.history(id)?;
+    let email = Arc::new(email);
+    Ok(Some(OpenedEmail { email, history }))
+}
+
 /// Loads the email from the archive, or else from the service.
 pub(super) async fn load_email<S: EmailApi>(
     archive: &Archive,
@@ -308,7 +321,7 @@ pub(super) async fn export_batch<S: EmailApi>(
 }
 
 /// Runs blocking work on a thread of its own; a panic in it is one of this task.
-async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -407,12 +420,20 @@ pub(super) fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
 
 /// The most bodies in the cache: a screenful of neighbours in one view.
 const MAX_BODIES: usize = 24;
-/// The most lines in the cache. An ordinary email has a hundred, a hostile one fifty thousand.
-const MAX_TOTAL_LINES: usize = 20_000;
+/// The most bytes in the cache. An ordinary email has fifty thousand, a hostile one many million: it is laid
+/// out each time.
+const MAX_CACHE_BYTES: usize = 8 << 20;
 
 /// The most recently used laid-out bodies, newest first.
 #[derive(Debug, Default)]
-pub struct RenderCache(VecDeque<(CacheKey, Arc<Body>)>);
+pub struct RenderCache(VecDeque<CachedBody>);
+
+#[derive(Debug)]
+struct CachedBody {
+    key: CacheKey,
+    body: Arc<Body>,
+    bytes: usize,
+}
 
 /// What a laid-out body depends on. The JSON identifies the content: an email that is fetched again
 /// has a new one.
@@ -426,9 +447,9 @@ struct CacheKey {
 }
 
 impl RenderCache {
-    /// Returns the body, rendered now if it is not cached. Blocks, without holding the lock.
+    /// Returns the body, rendered now if it is not cached. Blocks.
     pub fn get_or_render(
-        bodies: &Mutex<Self>,
+        &mut self,
         email: &Email,
         view: BodyView,
         options: LayoutOptions,
@@ -441,8 +462,7 @@ impl RenderCache {
             options,
             masked,
         };
-        let lock = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(body) = lock().get(&key) {
+        if let Some(body) = self.get(&key) {
             return body;
         }
         let body = Arc::new(if masked {
@@ -450,23 +470,26 @@ impl RenderCache {
         } else {
             render::lay_out(email, view, options)
         });
-        lock().insert(key, body.clone());
+        self.insert(key, body.clone());
         body
     }
 
     fn get(&mut self, key: &CacheKey) -> Option<Arc<Body>> {
-        let at = self.0.iter().position(|(cached, _)| cached == key)?;
+        let at = self.0.iter().position(|cached| cached.key == *key)?;
         let entry = self.0.remove(at)?;
-        let body = entry.1.clone();
+        let body = entry.body.clone();
         self.0.push_front(entry);
         Some(body)
     }
 
     fn insert(&mut self, key: CacheKey, body: Arc<Body>) {
-        self.0.push_front((key, body));
+        let bytes = key.json.len() + body.byte_size();
+        if bytes > MAX_CACHE_BYTES {
+            return;
+        }
+        self.0.push_front(CachedBody { key, body, bytes });
         self.0.truncate(MAX_BODIES);
-        let lines = |(_, body): &(CacheKey, Arc<Body>)| body.lines.len();
-        while self.0.len() > 1 && self.0.iter().map(lines).sum::<usize>() > MAX_TOTAL_LINES {
+        while self.0.iter().map(|cached| cached.bytes).sum::<usize>() > MAX_CACHE_BYTES {
             self.0.pop_back();
         }
     }

@@ -74,6 +74,8 @@ pub fn system_timer() -> TimerFn {
         let pause = match kind {
             TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
             TimerKind::Selection
+            | TimerKind::PreviousEmail
+            | TimerKind::Resize
             | TimerKind::AutomaticSearch
             | TimerKind::Countdown
             | TimerKind::Freshness => pause,

@@ -9,8 +9,8 @@ use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::style::ResetColor;
 use crossterm::terminal::{
-    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
+    DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{Command, execute, queue};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -53,10 +53,14 @@ impl TerminalGuard {
     }
 
     /// Takes the screen after [`Self::acquire_keys`].
+    ///
+    /// A row that the terminal draws wider than expected must not continue on the next one, so lines do
+    /// not wrap.
     pub fn enter_screen(self, mouse: bool) -> io::Result<Self> {
         execute!(
             TerminalWriter,
             EnterAlternateScreen,
+            DisableLineWrap,
             EnableBracketedPaste,
             Hide
         )?;
@@ -84,6 +88,7 @@ pub fn restore() {
             DisableBracketedPaste,
             Show,
             ResetColor,
+            EnableLineWrap,
             LeaveAlternateScreen
         );
         if matches!(wait_until_writable(FINAL_POLLS), Ok(false)) {

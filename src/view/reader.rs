@@ -15,7 +15,7 @@ use super::theme::Theme;
 use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{ClickTarget, Command, Layout, MARGIN, Model, ReaderState, line_width};
+use crate::app::{ClickTarget, Command, Layout, MARGIN, Model, Reader, ReaderState, line_width};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
@@ -30,38 +30,38 @@ const TO_WIDTH: u16 = 3;
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) {
     let pane = layout.reader;
-    let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else {
+    let Some((row, reader)) = model.shown_email().filter(|_| !pane.is_empty()) else {
         return;
     };
     let area = inset(pane, MARGIN, MARGIN);
-    let state = model.reader_state();
+    let state = reader.state(&row.summary.id);
     let body = match state {
         ReaderState::Empty | ReaderState::Debouncing => return,
         ReaderState::Loading | ReaderState::Failed(_) => None,
         ReaderState::Ready(_, body) => body,
     };
-    let header = model.reader.header(row);
-    let (width, scroll) = (usize::from(area.width), model.reader.scroll);
+    let header = reader.header(row);
+    let (width, scroll) = (usize::from(area.width), reader.scroll);
     let mut lines: Vec<Line> = header
         .iter()
         .skip(scroll)
         .map(|line| build_header_line(line, row, model, width, ctx))
         .collect();
     if let Some(body) = body {
-        let pan = usize::from(model.reader.pan);
+        let pan = usize::from(reader.pan);
         let skipped = scroll.saturating_sub(header.len());
         let visible = body.lines.iter().skip(skipped).take(area.height.into());
         lines.extend(visible.map(|line| build_body_line(line, pan, width, ctx)));
-    } else if state == ReaderState::Loading {
+    } else if matches!(state, ReaderState::Loading | ReaderState::Ready(..)) {
         let note = format!("loading this email{}", ctx.glyphs.ellipsis);
         lines.push(Line::styled(note, ctx.theme.chrome()));
     }
     draw_lines(&lines, area, frame);
-    if model.reader.find_text().is_none() {
-        highlight_header(model, &header, area, frame);
+    if reader.find_text().is_none() {
+        highlight_header(model, reader, &header, area, frame);
     }
     if let Some(body) = body {
-        highlight_body(model, body, header.len(), area, frame);
+        highlight_body(reader, body, header.len(), area, frame);
     }
     if let ReaderState::Failed(error) = state {
         let used = u16::try_from(header.len())
@@ -88,9 +88,8 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
 /// Draws the tabs of the views between list and reader.
 pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let tabs = model
-        .list
-        .selected()
-        .map(|row| model.reader.header_with_tabs(row));
+        .shown_email()
+        .map(|(row, reader)| reader.header_with_tabs(row));
     let hidden = match tabs.as_deref() {
         Some([.., HeaderLine::ViewBar(hidden)]) => *hidden,
         _ => 0,
@@ -99,8 +98,12 @@ pub fn draw_tabs_above(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut F
     draw_lines([&tabs], area, frame);
 }
 
-/// Returns what is at this position of the reader or of the divider: a tab or a link.
+/// Returns what is at this position of the reader or of the divider: a tab or a link. Those of the
+/// previous email are none.
 pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTarget> {
+    if model.shows_previous_email() {
+        return None;
+    }
     let tab = |column: u16| {
         let mut end = 1;
         let commands = [
@@ -140,18 +143,19 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
 /// Returns the body, and where parts of its links are on the screen.
 fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec<(Rect, u16)>)> {
     let area = inset(layout.reader, MARGIN, MARGIN);
-    let ReaderState::Ready(_, Some(body)) = model.reader_state() else {
+    let (row, reader) = model.shown_email()?;
+    let ReaderState::Ready(_, Some(body)) = reader.state(&row.summary.id) else {
         return None;
     };
-    let header = model.reader.header(model.list.selected()?).len();
-    let skipped = model.reader.scroll.saturating_sub(header);
+    let header = reader.header(row).len();
+    let skipped = reader.scroll.saturating_sub(header);
     let lines = body.lines.iter().enumerate().skip(skipped);
     let mut links = Vec::new();
     for (index, line) in lines.take(area.height.into()) {
-        let Some(row) = visible_row(header + index, model, area) else {
+        let Some(row) = visible_row(header + index, reader, area) else {
             break;
         };
-        let pan = if line.wide { model.reader.pan } else { 0 };
+        let pan = if line.wide { reader.pan } else { 0 };
         let column = |column: usize| {
             let column = column.saturating_sub(pan.into()).min(area.width.into());
             u16::try_from(column).unwrap_or(u16::MAX)
@@ -204,8 +208,8 @@ pub fn add_hyperlinks(model: &Model, layout: &Layout, buffer: &mut Buffer) {
 }
 
 /// Returns the screen row of a line of the email, if it is visible.
-fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
-    let y = u16::try_from(line.checked_sub(model.reader.scroll)?).ok()?;
+fn visible_row(line: usize, reader: &Reader, area: Rect) -> Option<Rect> {
+    let y = u16::try_from(line.checked_sub(reader.scroll)?).ok()?;
     (y < area.height).then(|| Rect {
         y: area.y + y,
         height: 1,
@@ -214,15 +218,15 @@ fn visible_row(line: usize, model: &Model, area: Rect) -> Option<Rect> {
 }
 
 /// Underlines the matches of a search in the visible lines of the body.
-fn highlight_body(model: &Model, body: &Body, header: usize, area: Rect, frame: &mut Frame) {
-    for (nth, found) in model.reader.matches().iter().enumerate() {
-        let style = Theme::highlight(model.reader.current_match == Some(nth));
+fn highlight_body(reader: &Reader, body: &Body, header: usize, area: Rect, frame: &mut Frame) {
+    for (nth, found) in reader.matches().iter().enumerate() {
+        let style = Theme::highlight(reader.current_match == Some(nth));
         for (index, range) in &found.parts {
-            let row = visible_row(header + index, model, area);
+            let row = visible_row(header + index, reader, area);
             let (Some(row), Some(line)) = (row, body.lines.get(*index)) else {
                 continue;
             };
-            let pan = if line.wide { model.reader.pan } else { 0 };
+            let pan = if line.wide { reader.pan } else { 0 };
             let ranges = std::slice::from_ref(range);
             style_ranges(&line.text(), ranges, pan.into(), style, row, frame);
         }
@@ -230,7 +234,13 @@ fn highlight_body(model: &Model, body: &Body, header: usize, area: Rect, frame: 
 }
 
 /// Underlines the matches of the filter in the subject and the addresses.
-fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mut Frame) {
+fn highlight_header(
+    model: &Model,
+    reader: &Reader,
+    header: &[HeaderLine],
+    area: Rect,
+    frame: &mut Frame,
+) {
     let mut label = "";
     for (nth, line) in header.iter().enumerate() {
         let (text, fields, indent): (&str, &[Field], u16) = match line {
@@ -251,7 +261,7 @@ fn highlight_header(model: &Model, header: &[HeaderLine], area: Rect, frame: &mu
             | HeaderLine::MoreFields(_)
             | HeaderLine::ViewBar(_) => continue,
         };
-        if let Some(row) = visible_row(nth, model, area) {
+        if let Some(row) = visible_row(nth, reader, area) {
             let query = model.list.filter.query();
             highlight_matches(text, fields, query, inset(row, indent, 0), frame);
         }
@@ -397,8 +407,9 @@ pub fn build_view_tabs<'a>(
         .key_for(Focus::Reader, Command::FoldHeader)
         .filter(|_| hidden > 0)
         .map(|key| format!("{key} {} more", group_digits(hidden as u64, ' ')));
-    let body = match model.reader_state() {
-        ReaderState::Ready(_, Some(body)) => describe_body(body),
+    let shown = model.shown_email();
+    let body = match shown.map(|(row, reader)| reader.state(&row.summary.id)) {
+        Some(ReaderState::Ready(_, Some(body))) => describe_body(body),
         _ => Vec::new(),
     };
     let rest = width.saturating_sub(used);

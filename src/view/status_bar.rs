@@ -12,7 +12,7 @@ use crate::app::keymap::format_sequence;
 use crate::app::keymap::key_hints;
 use crate::app::{
     CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
-    ReaderState, ServiceState,
+    Reader, ReaderState, ServiceState,
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
@@ -365,20 +365,22 @@ fn push_key_hints(model: &Model, ctx: &RenderCtx, spans: &mut Vec<Span>, width: 
 
 /// Builds the position among the matches, if it fits, and the scroll position.
 fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec<Span<'a>> {
-    let (ReaderState::Ready(_, Some(_)), Some(row)) = (model.reader_state(), model.list.selected())
-    else {
+    let Some((row, reader)) = model.shown_email() else {
         return Vec::new();
     };
-    if model.focus() != Focus::Reader {
+    let is_shown = matches!(
+        reader.state(&row.summary.id),
+        ReaderState::Ready(_, Some(_))
+    );
+    if !is_shown || model.focus() != Focus::Reader {
         return Vec::new();
     }
     let mut parts = Vec::new();
-    if let (Some(current), count @ 1..) = (model.reader.current_match, model.reader.matches().len())
-    {
+    if let (Some(current), count @ 1..) = (reader.current_match, reader.matches().len()) {
         parts.push(format!("{}/{count}", current + 1));
     }
     // Always of one width, so that the keys beside it do not move while scrolling.
-    parts.push(format!("{:>4}", format_scroll_position(model, row)));
+    parts.push(format!("{:>4}", format_scroll_position(model, row, reader)));
     let separator = format!(" {} ", ctx.glyphs.separator);
     loop {
         let text = Span::raw(format!(" {} ", parts.join(&separator)));
@@ -390,10 +392,10 @@ fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec
 }
 
 /// Formats how much of the email was scrolled through: `all`, `end` or `40%`.
-fn format_scroll_position(model: &Model, row: &EmailRow) -> String {
-    let lines = model.reader.line_count(row);
+fn format_scroll_position(model: &Model, row: &EmailRow, reader: &Reader) -> String {
+    let lines = reader.line_count(row);
     let height = usize::from(model.layout().reader.height);
-    let end = (model.reader.scroll + height).min(lines);
+    let end = (reader.scroll + height).min(lines);
     if lines <= height {
         "all".to_owned()
     } else if end == lines {

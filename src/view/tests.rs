@@ -278,7 +278,7 @@ fn export_shows_its_progress() {
 fn watched_rows_are_marked_and_listed() {
     for (name, width, height) in [("wide", 160, 45), ("small", 80, 24), ("narrow", 40, 12)] {
         let mut world = World::at_rest(width, height, varied());
-        world.press("j j .").settle().press("g g");
+        world.press("j j .").settle().press("g g").settle();
         insta::assert_snapshot!(format!("watched_row_{name}"), screen(&world));
         world.press("g w");
         insta::assert_snapshot!(format!("watched_list_{name}"), screen(&world));

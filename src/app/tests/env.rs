@@ -175,6 +175,14 @@ impl Mailbox {
                 text,
                 cursor,
             } => Message::SuggestionsLoaded(*request, complete(text, *cursor, &())),
+            Effect::LoadStoredEmail { request, id } => {
+                let is_stored = self
+                    .rows
+                    .iter()
+                    .any(|row| row.summary.id == *id && row.has_body);
+                let opened = is_stored.then(|| self.opened(id));
+                Message::StoredEmailLoaded(*request, Ok(opened))
+            }
             Effect::PrefetchEmail(request, _) => Message::EmailPrefetched(*request),
             Effect::LoadEmail { request, id, .. } => {
                 Message::EmailLoaded(*request, Ok(self.opened(id)))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World, row, session};
-use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState};
+use crate::app::{Command, Effect, Focus, Message, MouseInput, ReaderState, TimerKind};
 use crate::archive::WindowAnchor;
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
@@ -193,6 +193,22 @@ fn event() -> impl Strategy<Value = Event> {
 /// What is wrong with the reader, if anything.
 fn defect(world: &World) -> Option<String> {
     let selected = world.model.list.selected()?;
+    let (shown, _) = world.model.shown_email()?;
+    let is_timed = world.pending.iter().any(|effect| {
+        matches!(
+            effect,
+            Effect::Timer {
+                kind: TimerKind::PreviousEmail,
+                ..
+            }
+        )
+    });
+    if shown.summary.id != selected.summary.id && !is_timed {
+        return Some(format!(
+            "{:?} stays on the screen, {:?} is selected",
+            shown.summary.id, selected.summary.id
+        ));
+    }
     let ReaderState::Ready(opened, body) = world.model.reader_state() else {
         return None;
     };
@@ -217,6 +233,9 @@ proptest! {
     ) {
         let mut mailbox = Mailbox::of(count);
         mailbox.older_pages = 2;
+        for row in mailbox.rows.iter_mut().step_by(2) {
+            row.has_body = true;
+        }
         let mut world = World::start((120, 40), session(), mailbox);
         for event in events {
             let before = world.model.list.selected().map(|row| row.summary.id.clone());

@@ -2,7 +2,7 @@
 
 use super::recipient::mailbox;
 use crate::app::tests::env::{Mailbox, World};
-use crate::app::{Effect, Focus, Message};
+use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
 use crate::render::BodyView;
 use ratatui::layout::Size;
 
@@ -285,4 +285,114 @@ fn prose_width_steps_through_presets_and_lays_out_again() {
         world.model.notice.as_deref(),
         Some("prose is at most 72 columns wide")
     );
+}
+
+/// A mailbox whose newer emails are stored with their bodies.
+fn stored_mailbox() -> Mailbox {
+    let mut mailbox = Mailbox::of(30);
+    for row in mailbox.rows.iter_mut().take(10) {
+        row.has_body = true;
+    }
+    mailbox
+}
+
+/// Answers the first pending effect of this kind.
+fn answer_first(world: &mut World, is_wanted: impl Fn(&Effect) -> bool) {
+    let found = world.pending.iter().position(is_wanted);
+    world.answer(found.expect("the effect is pending"));
+}
+
+fn is_timer(kind: TimerKind) -> impl Fn(&Effect) -> bool {
+    move |effect| matches!(effect, Effect::Timer { kind: other, .. } if *other == kind)
+}
+
+fn is_stored_load(effect: &Effect) -> bool {
+    matches!(effect, Effect::LoadStoredEmail { .. })
+}
+
+fn is_layout(effect: &Effect) -> bool {
+    matches!(effect, Effect::RenderBody { .. })
+}
+
+/// The number of the email in the reader's pane.
+fn shown(world: &World) -> i64 {
+    let (row, _) = world.model.shown_email().unwrap();
+    row.sort_key.micros()
+}
+
+#[test]
+fn stored_email_replaces_the_previous_one_at_once() {
+    let mut world = World::at_rest(120, 40, stored_mailbox());
+    let loads = world.email_loads();
+    world.press("j");
+    assert_eq!((shown(&world), world.selected()), (29, 28));
+    answer_first(&mut world, is_stored_load);
+    assert_eq!(shown(&world), 29, "until the body is there too");
+    answer_first(&mut world, is_layout);
+    assert_eq!(shown(&world), 28);
+    assert!(matches!(
+        world.model.reader_state(),
+        ReaderState::Ready(_, Some(_))
+    ));
+    world.settle();
+    assert_eq!(world.email_loads(), loads, "nothing else is loaded");
+}
+
+#[test]
+fn previous_email_goes_after_its_time() {
+    let mut world = World::at_rest(120, 40, stored_mailbox());
+    world.press("j");
+    answer_first(&mut world, is_stored_load);
+    answer_first(&mut world, is_timer(TimerKind::PreviousEmail));
+    assert_eq!(shown(&world), 28);
+    let screen = crate::view::tests::screen(&world);
+    assert!(screen.contains("loading this email"), "{screen}");
+    world.settle().press("j");
+    world.happen(Message::Resized(Size::new(100, 40)));
+    assert_eq!(shown(&world), 27, "in another pane it cannot stay");
+}
+
+#[test]
+fn missing_email_is_requested_after_the_pause() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(30));
+    let loads = world.email_loads();
+    world.press("j");
+    answer_first(&mut world, is_stored_load);
+    assert_eq!(world.model.reader_state(), ReaderState::Loading);
+    assert_eq!(
+        (shown(&world), world.email_loads()),
+        (28, loads),
+        "the header is shown, and nothing requested"
+    );
+    answer_first(&mut world, is_timer(TimerKind::Selection));
+    assert_eq!(world.email_loads(), loads + 1);
+}
+
+#[test]
+fn held_key_loads_its_first_and_its_last_email() {
+    let mut world = World::at_rest(120, 40, stored_mailbox());
+    let (loads, stored) = (world.email_loads(), world.count(is_stored_load));
+    world.press("j j j j j");
+    assert_eq!(world.count(is_stored_load), stored + 1);
+    assert_eq!(world.email_loads(), loads);
+    world.settle();
+    assert_eq!(world.email_loads(), loads + 1);
+    assert_eq!((shown(&world), world.selected()), (24, 24));
+}
+
+#[test]
+fn first_and_last_width_are_laid_out() {
+    let mut world = World::at_rest(120, 40, stored_mailbox());
+    let before = world.count(is_layout);
+    for width in 101..=110 {
+        world.happen(Message::Resized(Size::new(width, 40)));
+    }
+    assert_eq!(world.count(is_layout), before + 1);
+    world.settle();
+    assert_eq!(world.count(is_layout), before + 2);
+    let last = world.asked.iter().rev().find_map(|effect| match effect {
+        Effect::RenderBody { options, .. } => Some(options.width),
+        _ => None,
+    });
+    assert_eq!(last, Some(world.model.reader.width()));
 }

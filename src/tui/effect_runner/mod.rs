@@ -5,9 +5,10 @@
 mod run;
 
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
@@ -31,6 +32,8 @@ pub struct EffectRunner<S: EmailApi> {
     env: Arc<Environment<S>>,
     session: Session<S>,
     render_cache: Arc<Mutex<RenderCache>>,
+    // Cancels a layout that has not begun.
+    render_guard: Option<DropGuard>,
     // Guards of the running searches: a newer search, or the end of the session, cancels them.
     window_guard: Option<DropGuard>,
     count_guard: Option<DropGuard>,
@@ -78,6 +81,7 @@ impl<S: EmailApi> EffectRunner<S> {
             env,
             session,
             render_cache: Arc::default(),
+            render_guard: None,
             window_guard: None,
             count_guard: None,
             recipient_guard: None,

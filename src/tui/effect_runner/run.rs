@@ -11,10 +11,10 @@ use crate::export;
 use crate::query::{Query, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
-    CancellableSource, RenderCache, cancelled_error, collect_ids, confirm_statuses, count_changes,
+    CancellableSource, cancelled_error, collect_ids, confirm_statuses, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
-    load_email_and_history, load_recipient_summary, load_statistics, refresh, renew,
-    to_backfill_update, to_status_check_step, to_sync_update,
+    load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
+    refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use crate::tui::state_files::not_kept_error;
 
@@ -141,6 +141,9 @@ impl<S: EmailApi> EffectRunner<S> {
                 },
                 Message::EmailLoaded,
             ),
+            Effect::LoadStoredEmail { request, id } => self.spawn_blocking(move || {
+                Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
+            }),
             Effect::PrefetchEmail(request, id) => self.request_service(
                 RequestKind::Prefetch,
                 request,
@@ -245,11 +248,19 @@ impl<S: EmailApi> EffectRunner<S> {
                 options,
                 masked,
             } => {
+                let cancel = renew(&mut self.render_guard);
                 let cache = self.render_cache.clone();
-                self.spawn_blocking(move || {
-                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    let body = RenderCache::get_or_render(&cache, &email, view, options, masked);
-                    Message::BodyRendered(request, Ok(body))
+                self.interactive.spawn(async move {
+                    // One layout at a time: each may take much memory.
+                    let mut cache = cache.lock_owned().await;
+                    if cancel.is_cancelled() {
+                        return Message::BodyRendered(request, Err(cancelled_error()));
+                    }
+                    let body = off_loop(move || {
+                        FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+                        cache.get_or_render(&email, view, options, masked)
+                    });
+                    Message::BodyRendered(request, Ok(body.await))
                 });
             }
             Effect::FindMatches {

@@ -386,18 +386,19 @@ pub fn client(base: &str, retry: RetryPolicy, clock: Clock) -> Client {
     )
 }
 
-/// The selection rests at once; a refresh when the test says so.
+/// The selection and the size rest at once; a refresh when the test says so.
 pub fn test_timer(refresh: Arc<Notify>) -> TimerFn {
     Arc::new(move |what, _| {
         let refresh = refresh.clone();
         match what {
-            TimerKind::Selection => Box::pin(std::future::ready(())),
+            TimerKind::Selection | TimerKind::Resize => Box::pin(std::future::ready(())),
             TimerKind::Refresh | TimerKind::LoadOlder => {
                 Box::pin(async move { refresh.notified().await })
             }
-            TimerKind::AutomaticSearch | TimerKind::Countdown | TimerKind::Freshness => {
-                Box::pin(std::future::pending())
-            }
+            TimerKind::PreviousEmail
+            | TimerKind::AutomaticSearch
+            | TimerKind::Countdown
+            | TimerKind::Freshness => Box::pin(std::future::pending()),
         }
     })
 }

@@ -1,15 +1,18 @@
 //! The bytes that a screen writes, which users on a slow line notice first.
 
 use std::io::{self, Write};
+use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex};
 
+use crate::app::{Message, Model};
 use crate::config::{ColourDepth, ThemeBase};
 use crate::tui::CompactBackend;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use jiff::tz::TimeZone;
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
+use super::harness::TuiHarness;
 use crate::app::tests::env::{Mailbox, NOW, World};
 
 /// A line that remembers what went over it.
@@ -24,6 +27,17 @@ impl Write for Line {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+fn render_ctx(base: ThemeBase) -> RenderCtx {
+    RenderCtx {
+        // A slow line is one of SSH, which passes TERM on and not COLORTERM.
+        theme: Theme::fixed(base, ColourDepth::Indexed256),
+        glyphs: Glyphs::UNICODE,
+        hyperlinks: false,
+        now: NOW.parse().unwrap(),
+        zone: TimeZone::UTC,
     }
 }
 
@@ -53,18 +67,87 @@ impl Screen {
 
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
-        let ctx = RenderCtx {
-            // A slow line is one of SSH, which passes TERM on and not COLORTERM.
-            theme: Theme::fixed(ThemeBase::Dark, ColourDepth::Indexed256),
-            glyphs: Glyphs::UNICODE,
-            hyperlinks: false,
-            now: NOW.parse().unwrap(),
-            zone: TimeZone::UTC,
-        };
+        let ctx = render_ctx(ThemeBase::Dark);
         self.terminal
             .draw(|frame| draw(&self.world.model, &ctx, frame))
             .unwrap();
         std::mem::take(&mut *self.line.0.lock().unwrap()).len()
+    }
+}
+
+/// Draws the messages of a run, and compares for each step the bytes with the characters that changed on the
+/// screen; blanks do not count. A step ends after as many messages as `ends` has.
+fn measure_steps(
+    (mut model, messages): (Model, Vec<Message>),
+    ends: &[usize],
+    base: ThemeBase,
+) -> Vec<(usize, usize)> {
+    let line = Line::default();
+    let Size { width, height } = model.size;
+    let area = Rect::new(0, 0, width, height);
+    let backend = CompactBackend::new(line.clone());
+    let viewport = Viewport::Fixed(area);
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+    let cells = |count| NonZeroU16::new(count).unwrap();
+    let mut emulator = vt100::Parser::new(cells(height), cells(width), 0);
+    let text = |emulator: &vt100::Parser| -> Vec<String> {
+        let cell = |at: Position| {
+            emulator
+                .screen()
+                .cell(at.y, at.x)
+                .unwrap()
+                .contents()
+                .trim()
+                .to_owned()
+        };
+        area.positions().map(cell).collect()
+    };
+    let (mut steps, mut bytes, mut before) = (Vec::new(), 0, text(&emulator));
+    for (nth, message) in (1..).zip(messages) {
+        model.update(message);
+        let ctx = render_ctx(base);
+        terminal.draw(|frame| draw(&model, &ctx, frame)).unwrap();
+        let written = std::mem::take(&mut *line.0.lock().unwrap());
+        emulator.process(&written);
+        bytes += written.len();
+        if ends.contains(&nth) {
+            let after = text(&emulator);
+            let changed = before
+                .iter()
+                .zip(&after)
+                .filter(|(before, after)| before != after);
+            steps.push((bytes, changed.map(|(_, after)| after.len()).sum()));
+            (bytes, before) = (0, after);
+        }
+    }
+    steps
+}
+
+#[tokio::test]
+async fn browsing_writes_little_more_than_the_new_text() {
+    for (width, height) in [(80, 24), (120, 40), (160, 45)] {
+        let mut it = TuiHarness::start(Size::new(width, height), 300).await;
+        // The first time, bodies are fetched.
+        for _ in 0..25 {
+            it.press("j").await;
+        }
+        it.press("Home").await;
+        let mut ends = vec![it.program.recording.1.len()];
+        for _ in 0..25 {
+            it.press("j").await;
+            ends.push(it.program.recording.1.len());
+        }
+        // Without a report of the background, there are attributes only; colours have longer codes.
+        for (base, most) in [(ThemeBase::Auto, 150), (ThemeBase::Dark, 250)] {
+            let recording = *it.program.recording.clone();
+            let steps = measure_steps(recording, &ends, base);
+            let excess = steps[1..]
+                .iter()
+                .map(|(bytes, text)| bytes.saturating_sub(text * 16 / 10));
+            let mut excess: Vec<usize> = excess.collect();
+            excess.sort_unstable();
+            assert!(excess[12] <= most, "{width}x{height}, {base:?}: {steps:?}");
+        }
     }
 }
 

@@ -1,0 +1,142 @@
+//! `EmailLoad`: when the selected email is loaded, from the archive or from the service.
+//!
+//! The first key press after a pause loads it from the archive at once. A held key loads nothing before it
+//! rests, and a request to the service always waits for the rest, unless the user opens the email.
+
+use std::time::Duration;
+
+use super::effect::{Effect, Pending, RequestId, TimerKind};
+use super::message::OpenedEmail;
+use crate::api::Priority;
+use crate::error::Error;
+use crate::mail::EmailId;
+
+/// The selection rests for this time before its email is requested, so that a held key costs one
+/// request and not one for each row.
+const DEBOUNCE: Duration = Duration::from_millis(80);
+
+/// When an email is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadTime {
+    /// The user opens it.
+    AtOnce,
+    /// The user moves to it: at once if the archive has it and no key is held.
+    StoredAtOnce,
+    AfterPause,
+}
+
+/// The loading of the selected email.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct EmailLoad {
+    debounce: Pending<()>,
+    /// Whether the archive has the email.
+    stored: Pending<bool>,
+    /// The priority of the request that follows if it has not, after the pause.
+    due_request: Option<Priority>,
+    pub(super) email: Pending<OpenedEmail>,
+    /// Whether the loading email is only a preview.
+    is_preview: bool,
+}
+
+impl EmailLoad {
+    /// Forgets the email, for another one.
+    pub(super) fn reset(&mut self) {
+        self.debounce.reset();
+        self.stored.reset();
+        self.due_request = None;
+        self.email.reset();
+    }
+
+    /// Whether the selection has moved a moment ago.
+    pub(super) const fn is_debouncing(&self) -> bool {
+        self.debounce.is_pending()
+    }
+
+    /// Whether the email is requested, or will be as soon as the selection rests.
+    pub(super) fn is_loading(&self) -> bool {
+        self.email.is_pending() || self.stored.value() == Some(&false)
+    }
+
+    /// Loads the email `id`; `is_first` if the selection has moved to it after a pause.
+    pub(super) fn start(&mut self, id: &EmailId, time: LoadTime, is_first: bool) -> Vec<Effect> {
+        let is_new = self.email.value().is_none() && self.email.error().is_none();
+        let is_missing = is_new && !self.email.is_pending() && self.due_request.is_none();
+        if time == LoadTime::AtOnce {
+            // Opening it raises the priority of the preview, and retries after an error.
+            let is_urgent = (self.is_preview && self.email.is_pending())
+                || self.due_request.is_some()
+                || self.email.error().is_some();
+            if !is_missing && !is_urgent {
+                return Vec::new();
+            }
+            self.debounce.reset();
+            self.due_request = None;
+            return vec![self.request(id, Priority::Interactive)];
+        }
+        let mut effects = Vec::new();
+        if is_missing && !self.debounce.is_pending() {
+            effects.push(Effect::Timer {
+                request: self.debounce.start(),
+                kind: TimerKind::Selection,
+                pause: DEBOUNCE,
+            });
+        }
+        if is_missing && is_first && time == LoadTime::StoredAtOnce {
+            effects.push(Effect::LoadStoredEmail {
+                request: self.stored.start(),
+                id: id.clone(),
+            });
+        }
+        effects
+    }
+
+    /// Loads the email after the pause, unless the archive has it.
+    pub(super) fn debounce_elapsed(
+        &mut self,
+        request: RequestId,
+        id: &EmailId,
+        priority: Priority,
+    ) -> Option<Effect> {
+        let is_missing = self.debounce.finish(request) && self.email.value().is_none();
+        if is_missing && self.stored.is_pending() {
+            self.due_request = Some(priority);
+            return None;
+        }
+        is_missing.then(|| self.request(id, priority))
+    }
+
+    /// Loads the email from the archive or the service.
+    pub(super) fn request(&mut self, id: &EmailId, priority: Priority) -> Effect {
+        self.is_preview = priority.is_background();
+        Effect::LoadEmail {
+            request: self.email.start(),
+            id: id.clone(),
+            priority,
+        }
+    }
+
+    /// Stores the email if the archive has it; returns whether it does. Otherwise, also if it is damaged, it
+    /// is requested after the pause.
+    pub(super) fn apply_stored(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<OpenedEmail>, Error>,
+    ) -> bool {
+        let found = result.ok().flatten();
+        if !self.stored.resolve(request, Ok(found.is_some())) || self.email.value().is_some() {
+            return false;
+        }
+        let Some(opened) = found else {
+            return false;
+        };
+        self.due_request = None;
+        let request = self.email.start();
+        self.email.resolve(request, Ok(opened))
+    }
+
+    /// Returns the request that has waited for the archive.
+    pub(super) fn take_due_request(&mut self, id: &EmailId) -> Option<Effect> {
+        let priority = self.due_request.take_if(|_| !self.stored.is_pending())?;
+        Some(self.request(id, priority))
+    }
+}

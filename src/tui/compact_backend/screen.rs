@@ -1,0 +1,250 @@
+//! `Screen`: the cells that the terminal shows, and those of the frame that is being written.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use ratatui::buffer::{Cell, CellDiffOption, CellWidth as _};
+
+use super::sgr::SgrState;
+use crate::render::{HYPERLINK_MIDDLE, HYPERLINK_START};
+
+/// The rows of a screen. It grows with the cells that are drawn; all others are blank.
+#[derive(Debug, Default)]
+pub(super) struct Screen {
+    pub(super) rows: Vec<Row>,
+}
+
+/// One row of the screen.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    cells: Vec<Cell>,
+    /// The columns that must be written.
+    changed: Vec<bool>,
+    /// Whether a cell must be written although it is the same.
+    is_forced: bool,
+    /// The hash of what the terminal shows.
+    shown_hash: u64,
+}
+
+/// A move of rows by the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Scroll {
+    /// The rows of the scroll region.
+    pub(super) region: Range<usize>,
+    /// How many rows their content moves.
+    pub(super) distance: usize,
+    pub(super) is_up: bool,
+}
+
+impl Screen {
+    /// Changes a cell of the frame.
+    pub(super) fn set_cell(&mut self, x: u16, y: u16, cell: &Cell) {
+        let (x, y) = (usize::from(x), usize::from(y));
+        if self.rows.len() <= y {
+            self.rows.resize_with(y + 1, Row::default);
+        }
+        self.rows[y].set_cell(x, cell);
+    }
+
+    /// Ends the frame: the terminal shows it.
+    pub(super) fn finish_frame(&mut self) {
+        for row in &mut self.rows {
+            if row.is_changed() {
+                row.shown_hash = row.hash();
+                row.changed.fill(false);
+            }
+            row.is_forced = false;
+        }
+    }
+
+    /// Finds rows that the terminal can move, and takes them as moved; the rows that appear at the
+    /// edge of the region are blank until they are written.
+    pub(super) fn take_scroll(&mut self) -> Option<Scroll> {
+        /// About as many bytes as the sequences have without the steps.
+        const COST: usize = 20;
+        /// Fewer are not worth the search.
+        const MIN_CHANGED_ROWS: usize = 3;
+        if self.rows.iter().filter(|row| row.is_changed()).count() < MIN_CHANGED_ROWS {
+            return None;
+        }
+        let hashes: Vec<Option<u64>> = self.rows.iter().map(Row::new_hash).collect();
+        let height = self.rows.len();
+        let mut best: Option<(usize, Scroll)> = None;
+        for distance in 1..height {
+            for is_up in [true, false] {
+                let source = |y: usize| {
+                    if is_up {
+                        Some(y + distance).filter(|y| *y < height)
+                    } else {
+                        y.checked_sub(distance)
+                    }
+                };
+                let is_moved = |y: usize| {
+                    source(y).is_some_and(|from| hashes[y] == Some(self.rows[from].shown_hash))
+                };
+                let mut y = 0;
+                while y < height {
+                    let start = y;
+                    while y < height && is_moved(y) {
+                        y += 1;
+                    }
+                    if y > start {
+                        let (region, appearing) = if is_up {
+                            (start..y + distance, y..y + distance)
+                        } else {
+                            (start - distance..y, start - distance..start)
+                        };
+                        let rows = self.rows[region.clone()].iter();
+                        let saved: usize = rows.map(Row::change_cost).sum();
+                        let cost: usize = self.rows[appearing].iter().map(Row::text_len).sum();
+                        let gain = saved.saturating_sub(cost + COST + 2 * distance);
+                        if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
+                            let scroll = Scroll {
+                                region,
+                                distance,
+                                is_up,
+                            };
+                            best = Some((gain, scroll));
+                        }
+                    }
+                    y += 1;
+                }
+            }
+        }
+        let (_, scroll) = best?;
+        for y in scroll.region.clone() {
+            let appears = if scroll.is_up {
+                y + scroll.distance >= scroll.region.end
+            } else {
+                y < scroll.region.start + scroll.distance
+            };
+            self.rows[y].take_moved(appears);
+        }
+        Some(scroll)
+    }
+}
+
+impl Row {
+    fn set_cell(&mut self, x: usize, cell: &Cell) {
+        let end = x + symbol_width(cell);
+        let is_forced = cell.diff_option == CellDiffOption::AlwaysUpdate;
+        let is_shown_alike = |shown: &Cell| {
+            let style = SgrState::from_cell(shown);
+            shown.symbol() == cell.symbol()
+                && style.shows_alike(SgrState::from_cell(cell), cell.symbol())
+        };
+        if !is_forced && self.cells.get(x).is_some_and(is_shown_alike) {
+            return;
+        }
+        // What is overwritten may be half of a wide character: terminals differ about the style of the
+        // other half.
+        let overwritten = self.cells_from(x).take_while(|(x, _)| *x < end);
+        let reached = overwritten.map(|(x, cell)| x + symbol_width(cell)).last();
+        let reached = reached.unwrap_or(end).max(end);
+        let len = self.cells.len().max(reached);
+        self.cells.resize(len, Cell::EMPTY);
+        self.changed.resize(len, false);
+        self.changed[x..reached].fill(true);
+        self.cells[x] = cell.clone();
+        self.cells[x + 1..end].fill(Cell::EMPTY);
+        self.is_forced |= is_forced;
+    }
+
+    fn is_changed(&self) -> bool {
+        self.changed.contains(&true)
+    }
+
+    /// Returns the visible cells with their columns.
+    pub(super) fn cells_from(&self, start: usize) -> impl Iterator<Item = (usize, &Cell)> {
+        let mut next = start;
+        std::iter::from_fn(move || {
+            let x = next;
+            let cell = self.cells.get(x)?;
+            next += symbol_width(cell);
+            Some((x, cell))
+        })
+    }
+
+    /// Returns the cells that must be written, from the left to the right.
+    pub(super) fn changed_cells(&self) -> impl Iterator<Item = (usize, &Cell)> {
+        self.cells_from(0).filter(|(x, _)| self.changed[*x])
+    }
+
+    /// Returns the column from which on the row is blank.
+    pub(super) fn blank_start(&self) -> usize {
+        let text = self.cells_from(0).filter(|(_, cell)| !is_blank(cell));
+        text.last().map_or(0, |(x, cell)| x + symbol_width(cell))
+    }
+
+    /// About as many bytes as the changed cells take.
+    fn change_cost(&self) -> usize {
+        /// The sequence that erases the end of the row.
+        const MAX_BLANK: usize = 4;
+        let end = self.blank_start();
+        let blanks = self.changed_cells().filter(|(x, _)| *x >= end).count();
+        self.changed_cells().count() - blanks + blanks.min(MAX_BLANK)
+    }
+
+    /// The number of cells that are not blank.
+    fn text_len(&self) -> usize {
+        let text = self.cells_from(0).filter(|(_, cell)| !is_blank(cell));
+        text.count()
+    }
+
+    /// The hash of the frame's row; `None` if all of it must be written.
+    fn new_hash(&self) -> Option<u64> {
+        match (self.is_forced, self.is_changed()) {
+            (true, _) => None,
+            (false, true) => Some(self.hash()),
+            (false, false) => Some(self.shown_hash),
+        }
+    }
+
+    /// A hash of the text and its style; 0 for a blank row.
+    fn hash(&self) -> u64 {
+        let end = self.blank_start();
+        if end == 0 {
+            return 0;
+        }
+        let mut hasher = DefaultHasher::new();
+        for (x, cell) in self.cells_from(0).take_while(|(x, _)| *x < end) {
+            // Blank cells look alike in every style.
+            let style = (!is_blank(cell)).then_some((cell.fg, cell.bg, cell.modifier));
+            (x, cell.symbol(), style).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Takes the row as moved here by the terminal, or as blank if it appears.
+    fn take_moved(&mut self, appears: bool) {
+        for (cell, changed) in self.cells.iter().zip(&mut self.changed) {
+            *changed = appears && !is_blank(cell);
+        }
+        self.shown_hash = self.hash();
+    }
+}
+
+/// Whether the cell is as a terminal erases it.
+fn is_blank(cell: &Cell) -> bool {
+    cell.symbol() == " " && SgrState::from_cell(cell).is_blank()
+}
+
+/// The columns of a cell.
+pub(super) fn symbol_width(cell: &Cell) -> usize {
+    usize::from(cell.cell_width().max(1))
+}
+
+/// Splits the symbol of a cell into the sequence that starts its hyperlink and the text.
+pub(super) fn split_hyperlink(symbol: &str) -> (Option<&str>, &str) {
+    let end = symbol
+        .strip_prefix(HYPERLINK_START)
+        .and_then(|rest| rest.find(HYPERLINK_MIDDLE));
+    match end {
+        Some(end) => {
+            let (sequence, text) =
+                symbol.split_at(HYPERLINK_START.len() + end + HYPERLINK_MIDDLE.len());
+            (Some(sequence), text)
+        }
+        None => (None, symbol),
+    }
+}

@@ -1,0 +1,239 @@
+//! The written bytes on an emulated terminal.
+
+use super::*;
+use proptest::prelude::*;
+use ratatui::buffer::{Buffer, CellDiffOption};
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use std::num::NonZeroU16;
+
+const AREA: Rect = Rect::new(0, 0, 24, 9);
+
+/// The bytes of these frames.
+fn written(frames: &[Buffer]) -> String {
+    let mut bytes = Vec::new();
+    let mut backend = CompactBackend::new(&mut bytes);
+    let mut before = Buffer::empty(AREA);
+    for frame in frames {
+        backend.draw(before.diff(frame).into_iter()).unwrap();
+        before = frame.clone();
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The terminal after the bytes of these frames.
+fn shown(frames: &[Buffer]) -> vt100::Parser {
+    let cells = |count| NonZeroU16::new(count).unwrap();
+    let mut terminal = vt100::Parser::new(cells(AREA.height), cells(AREA.width), 0);
+    terminal.process(written(frames).as_bytes());
+    terminal
+}
+
+fn frame(lines: &[&str]) -> Buffer {
+    let mut buffer = Buffer::empty(AREA);
+    for (y, line) in (0..).zip(lines) {
+        buffer.set_string(0, y, line, Style::new());
+    }
+    buffer
+}
+
+/// A change of a frame to the next one.
+#[derive(Debug, Clone)]
+enum Change {
+    /// Text at a position.
+    Text(u16, u16, &'static str, Style),
+    /// Rows below the first one, and above the last, move.
+    Scroll(i16),
+    Clear,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let text = prop::sample::select(vec![
+        "plain",
+        "é…│",
+        "ご注",
+        "✓ ok",
+        " ",
+        "     ",
+        "a b",
+        "👩x",
+        "──────",
+        "•=•",
+        "ñ a",
+        "is a line of a text that is cut",
+    ]);
+    let colour = prop::sample::select(vec![
+        Color::Reset,
+        Color::Reset,
+        Color::Green,
+        Color::LightRed,
+        Color::Indexed(99),
+        Color::Rgb(1, 2, 3),
+    ]);
+    let modifier = prop::sample::select(vec![
+        Modifier::empty(),
+        Modifier::BOLD,
+        Modifier::REVERSED | Modifier::UNDERLINED,
+        Modifier::ITALIC,
+    ]);
+    let style = (colour.clone(), colour, modifier)
+        .prop_map(|(fg, bg, modifier)| Style::new().fg(fg).bg(bg).add_modifier(modifier));
+    let written = (0..AREA.width, 0..AREA.height, text, style)
+        .prop_map(|(x, y, text, style)| Change::Text(x, y, text, style));
+    prop_oneof![
+        12 => written,
+        2 => (-3..=3_i16).prop_map(Change::Scroll),
+        1 => Just(Change::Clear),
+    ]
+}
+
+fn apply(change: &Change, buffer: &mut Buffer) {
+    match *change {
+        Change::Text(x, y, text, style) => {
+            let columns = usize::from(AREA.width - x);
+            // What a wide character covers is no longer there if its half is overwritten.
+            if x > 0 && buffer[(x - 1, y)].symbol().width() == 2 {
+                buffer[(x - 1, y)].reset();
+            }
+            buffer.set_stringn(x, y, text, columns, style);
+        }
+        Change::Scroll(by) => {
+            let before = buffer.clone();
+            for y in 1..AREA.height - 1 {
+                let from = y.saturating_add_signed(by);
+                for x in 0..AREA.width {
+                    buffer[(x, y)] = if (1..AREA.height - 1).contains(&from) {
+                        before[(x, from)].clone()
+                    } else {
+                        Cell::EMPTY
+                    };
+                }
+            }
+        }
+        Change::Clear => *buffer = Buffer::empty(AREA),
+    }
+}
+
+fn frames() -> impl Strategy<Value = Vec<Buffer>> {
+    let changes = prop::collection::vec(change(), 1..14);
+    prop::collection::vec(changes, 1..6).prop_map(|frames| {
+        let mut buffer = Buffer::empty(AREA);
+        let next = |changes: Vec<Change>| {
+            for change in &changes {
+                apply(change, &mut buffer);
+            }
+            buffer.clone()
+        };
+        frames.into_iter().map(next).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn terminal_shows_drawn_cells(frames in frames()) {
+        let terminal = shown(&frames);
+        let last = frames.last().unwrap();
+        for y in 0..AREA.height {
+            let mut x = 0;
+            while x < AREA.width {
+                let wanted = &last[(x, y)];
+                let cell = terminal.screen().cell(y, x).unwrap();
+                let text = if cell.contents().is_empty() { " " } else { cell.contents() };
+                prop_assert_eq!(text, wanted.symbol(), "{},{}", x, y);
+                prop_assert_eq!(cell.bgcolor(), emulated(wanted.bg), "{},{}", x, y);
+                prop_assert_eq!(cell.inverse(), wanted.modifier.contains(Modifier::REVERSED));
+                prop_assert_eq!(cell.underline(), wanted.modifier.contains(Modifier::UNDERLINED));
+                if text != " " {
+                    prop_assert_eq!(cell.bold(), wanted.modifier.contains(Modifier::BOLD));
+                    prop_assert_eq!(cell.italic(), wanted.modifier.contains(Modifier::ITALIC));
+                    prop_assert_eq!(cell.fgcolor(), emulated(wanted.fg));
+                }
+                x += u16::try_from(wanted.symbol().width()).unwrap().max(1);
+            }
+        }
+    }
+}
+
+#[test]
+fn hyperlink_is_written_once_for_a_run_of_cells() {
+    let mut next = frame(&["see a ok here"]);
+    for x in 4..8 {
+        let symbol = format!("\x1b]8;;https://example.com\x1b\\{}", next[(x, 0)].symbol());
+        next[(x, 0)]
+            .set_symbol(&symbol)
+            .set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
+    }
+    assert_eq!(
+        written(&[next]),
+        "\x1b[1;1Hsee \x1b]8;;https://example.com\x1b\\a ok\x1b]8;;\x1b\\ here"
+    );
+}
+
+/// Returns the bytes of the last frame without the marks of a synchronised update.
+fn last_written(frames: &[&[&str]]) -> String {
+    let frames: Vec<Buffer> = frames.iter().map(|lines| frame(lines)).collect();
+    let before = written(&frames[..frames.len() - 1]);
+    let bytes = written(&frames).split_off(before.len());
+    bytes.replace("\x1b[?2026h", "").replace("\x1b[?2026l", "")
+}
+
+#[test]
+fn short_gap_is_written_and_blank_end_erased() {
+    assert_eq!(last_written(&[&["one two"], &["six two"]]), "\x1b[1;1Hsix");
+    assert_eq!(
+        last_written(&[&["one a two"], &["six a ten"]]),
+        "\x1b[1;1Hsix a ten"
+    );
+    assert_eq!(
+        last_written(&[&["one and two", "x"], &["one", "y"]]),
+        "\x1b[1;5H\x1b[K\r\ny"
+    );
+    assert_eq!(
+        last_written(&[&["", "", "───"], &["", "─", "─x─x─x"]]),
+        "\x1b[2;1H─\r\n\x1b[Cx\x1b[Cx─x"
+    );
+}
+
+#[test]
+fn moved_rows_are_scrolled_by_the_terminal() {
+    let lines = [
+        "the first line",
+        "the second line",
+        "a third line",
+        "and the fourth one",
+        "a fifth",
+        "the last but two",
+        "the last but one",
+        "the last line",
+        "status",
+    ];
+    let scrolled = |from: usize| {
+        let mut shown = lines[from..from + 5].to_vec();
+        shown.insert(0, "title");
+        shown.push("status");
+        shown
+    };
+    assert_eq!(
+        last_written(&[&scrolled(0), &scrolled(1)]),
+        "\x1b[2;6r\x1b[6H\n\x1b[r\x1b[6;1Hthe last but two"
+    );
+    assert_eq!(
+        last_written(&[&scrolled(2), &scrolled(0)]),
+        "\x1b[2;6r\x1b[2H\x1bM\x1bM\x1b[r\x1b[2;1Hthe first line\r\nthe second line"
+    );
+}
+
+#[test]
+fn cluster_is_drawn_on_blank_cells() {
+    assert_eq!(last_written(&[&["abc"], &["👩🏽c"]]), "\x1b[1;1H  \x1b[1G👩🏽");
+}
+
+fn emulated(colour: Color) -> vt100::Color {
+    match colour {
+        Color::Green => vt100::Color::Idx(2),
+        Color::LightRed => vt100::Color::Idx(9),
+        Color::Indexed(index) => vt100::Color::Idx(index),
+        Color::Rgb(red, green, blue) => vt100::Color::Rgb(red, green, blue),
+        _ => vt100::Color::Default,
+    }
+}
