@@ -5,10 +5,8 @@ use std::ops::Range;
 use linkify::{LinkFinder, LinkKind as FoundKind};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::body::{Body, BodyLine, BodyView, LineEnd, Link, LinkFlag};
-use super::document::LayoutOptions;
+use super::body::{Body, BodyLine, LineEnd, Link, LinkFlag};
 use super::links;
-use crate::mail::Email;
 use crate::text::secrets;
 
 /// Replaces each character of a code, and of a single-use URL behind its host, by a mark;
@@ -44,29 +42,9 @@ pub(super) fn mask_body(body: &mut Body) {
     }
 }
 
-/// Lays out a view of an email with its secrets masked.
-///
-/// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one, and source and
-/// JSON may split a code.
-pub(crate) fn lay_out_masked(
-    email: &Email,
-    view: BodyView,
-    options: impl Into<LayoutOptions>,
-) -> Body {
-    let options = options.into();
-    let mut body = super::lay_out_with(email, view, options, mask_body);
-    // Secrets are found where no line is cut and nothing is beside another text.
-    let whole = LayoutOptions {
-        for_screen: false,
-        ..options.stacked()
-    };
-    let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
-    body.has_secrets = body.has_secrets
-        || others.any(|other| {
-            let body = (other != view).then(|| super::lay_out(email, other, whole));
-            body.is_some_and(|body| is_secret(&body, &find_secrets(&body)))
-        });
-    body
+/// Whether the text or a link of a body is secret.
+pub(super) fn has_secrets(body: &Body) -> bool {
+    is_secret(body, &find_secrets(body))
 }
 
 fn is_secret(body: &Body, secrets: &[Range<usize>]) -> bool {

@@ -9,6 +9,7 @@ mod body;
 mod code_view;
 mod css;
 mod document;
+mod email_views;
 mod html;
 mod layout;
 mod links;
@@ -24,8 +25,8 @@ pub(crate) use body::{
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::{Document, LayoutOptions};
+pub(crate) use email_views::EmailViews;
 pub(crate) use html::{decode_html, extract_text, without_requests};
-pub(crate) use mask::lay_out_masked;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,29 +37,16 @@ use crate::mail::Email;
 ///
 /// It never panics, but it may take tens of milliseconds: call it off the event loop.
 pub(crate) fn lay_out(email: &Email, view: BodyView, options: impl Into<LayoutOptions>) -> Body {
-    lay_out_with(email, view, options.into(), |_| ())
+    EmailViews::default().lay_out(email, view, options.into())
 }
 
-/// Lays out one view of an email; `mask` masks its secrets and notes whether there are some.
-fn lay_out_with(
+/// Lays out one view of an email with its secrets masked; see [`EmailViews::lay_out_masked`].
+pub(crate) fn lay_out_masked(
     email: &Email,
     view: BodyView,
-    options: LayoutOptions,
-    mask: impl FnOnce(&mut Body),
+    options: impl Into<LayoutOptions>,
 ) -> Body {
-    let document = Document::from_email(email, view);
-    let mut body = document.lay_out(options.stacked());
-    mask(&mut body);
-    // With text beside it, a code or a URL of two lines would not be found and masked.
-    if document.has_columns(options) && !body.has_secrets {
-        let text = body.unwrapped_text();
-        body = document.lay_out(options);
-        body.stacked_text = options.for_screen.then(|| text.into());
-    }
-    if options.for_screen && matches!(view, BodyView::Rendered | BodyView::Text) {
-        long_urls::cut_long_urls(&mut body);
-    }
-    body
+    EmailViews::default().lay_out_masked(email, view, options.into())
 }
 
 /// Lays out html that belongs to no email, as a mail reader's filter does.

@@ -21,7 +21,7 @@ use crate::mail::{Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
-use crate::render::{self, Body, BodyView, LayoutOptions};
+use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
 use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
@@ -424,9 +424,17 @@ const MAX_BODIES: usize = 24;
 /// out each time.
 const MAX_CACHE_BYTES: usize = 8 << 20;
 
-/// The most recently used laid-out bodies, newest first.
+/// The views of a larger email are parsed each time.
+const MAX_KEPT_JSON: usize = 1 << 20;
+
+/// The most recently used laid-out bodies, newest first, and the parsed views of the latest email: another
+/// width or view of it costs the layout alone.
 #[derive(Debug, Default)]
-pub struct RenderCache(VecDeque<CachedBody>);
+pub struct RenderCache {
+    bodies: VecDeque<CachedBody>,
+    /// With the JSON of the email.
+    views: Option<(Arc<str>, EmailViews)>,
+}
 
 #[derive(Debug)]
 struct CachedBody {
@@ -465,20 +473,25 @@ impl RenderCache {
         if let Some(body) = self.get(&key) {
             return body;
         }
+        let views = self.views.take().filter(|(json, _)| *json == email.json);
+        let mut views = views.map(|(_, views)| views).unwrap_or_default();
         let body = Arc::new(if masked {
-            render::lay_out_masked(email, view, options)
+            views.lay_out_masked(email, view, options)
         } else {
-            render::lay_out(email, view, options)
+            views.lay_out(email, view, options)
         });
+        if email.json.len() <= MAX_KEPT_JSON {
+            self.views = Some((email.json.clone(), views));
+        }
         self.insert(key, body.clone());
         body
     }
 
     fn get(&mut self, key: &CacheKey) -> Option<Arc<Body>> {
-        let at = self.0.iter().position(|cached| cached.key == *key)?;
-        let entry = self.0.remove(at)?;
+        let at = self.bodies.iter().position(|cached| cached.key == *key)?;
+        let entry = self.bodies.remove(at)?;
         let body = entry.body.clone();
-        self.0.push_front(entry);
+        self.bodies.push_front(entry);
         Some(body)
     }
 
@@ -487,10 +500,10 @@ impl RenderCache {
         if bytes > MAX_CACHE_BYTES {
             return;
         }
-        self.0.push_front(CachedBody { key, body, bytes });
-        self.0.truncate(MAX_BODIES);
-        while self.0.iter().map(|cached| cached.bytes).sum::<usize>() > MAX_CACHE_BYTES {
-            self.0.pop_back();
+        self.bodies.push_front(CachedBody { key, body, bytes });
+        self.bodies.truncate(MAX_BODIES);
+        while self.bodies.iter().map(|cached| cached.bytes).sum::<usize>() > MAX_CACHE_BYTES {
+            self.bodies.pop_back();
         }
     }
 }

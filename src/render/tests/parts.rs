@@ -175,3 +175,29 @@ fn code_is_masked_before_boxes_are_beside_each_other() {
         shown("on its way")
     );
 }
+
+#[test]
+fn kept_views_give_the_same_bodies() {
+    let html = "<table width=600><tr><td width=300>Billing<br>Ana Example<td width=300>Shipping<br>Bo Example</table>\
+                <p>See <a href='https://acme.example/reset?token=a1b2c3d4e5f6'>this</a>.";
+    for html in [html.to_owned(), html.replace("reset?token", "help?page")] {
+        let email = email(Some(&html), Some("See https://acme.example/help"));
+        let mut views = EmailViews::default();
+        for width in [120, 40, 80, 120] {
+            for view in BodyView::ALL {
+                let options = LayoutOptions {
+                    for_screen: true,
+                    ..width.into()
+                };
+                assert_eq!(
+                    views.lay_out_masked(&email, view, options),
+                    lay_out_masked(&email, view, options)
+                );
+                assert_eq!(
+                    views.lay_out(&email, view, options),
+                    lay_out(&email, view, options)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `EmailViews`: the views of one email, parsed once and laid out at any width.
+
+use super::body::{Body, BodyView};
+use super::document::{Document, LayoutOptions};
+use super::{long_urls, mask};
+use crate::mail::Email;
+
+/// The parsed views of one email. To parse and style html takes most of the time of a layout.
+///
+/// All calls must be about the same email: what was parsed is not compared with it.
+#[derive(Debug, Default)]
+pub(crate) struct EmailViews {
+    documents: [Option<Document>; BodyView::ALL.len()],
+    /// Whether a view has secrets, once another view was masked.
+    have_secrets: [Option<bool>; BodyView::ALL.len()],
+}
+
+impl EmailViews {
+    /// Lays out one view.
+    pub(crate) fn lay_out(
+        &mut self,
+        email: &Email,
+        view: BodyView,
+        options: LayoutOptions,
+    ) -> Body {
+        self.lay_out_with(email, view, options, |_| ())
+    }
+
+    /// Lays out one view with its secrets masked.
+    ///
+    /// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one, and source
+    /// and JSON may split a code.
+    pub(crate) fn lay_out_masked(
+        &mut self,
+        email: &Email,
+        view: BodyView,
+        options: LayoutOptions,
+    ) -> Body {
+        let mut body = self.lay_out_with(email, view, options, mask::mask_body);
+        let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
+        body.has_secrets = body.has_secrets
+            || others.any(|other| other != view && self.has_secrets(email, other, options));
+        body
+    }
+
+    /// Lays out one view; `mask` masks its secrets and notes whether there are some.
+    fn lay_out_with(
+        &mut self,
+        email: &Email,
+        view: BodyView,
+        options: LayoutOptions,
+        mask: impl FnOnce(&mut Body),
+    ) -> Body {
+        let document = self.document(email, view);
+        let mut body = document.lay_out(options.stacked());
+        mask(&mut body);
+        // With text beside it, a code or a URL of two lines would not be found and masked.
+        if document.has_columns(options) && !body.has_secrets {
+            let text = body.unwrapped_text();
+            body = document.lay_out(options);
+            body.stacked_text = options.for_screen.then(|| text.into());
+        }
+        if options.for_screen && matches!(view, BodyView::Rendered | BodyView::Text) {
+            long_urls::cut_long_urls(&mut body);
+        }
+        body
+    }
+
+    fn has_secrets(&mut self, email: &Email, view: BodyView, options: LayoutOptions) -> bool {
+        if let Some(known) = self.have_secrets[view as usize] {
+            return known;
+        }
+        // Secrets are found where no line is cut and nothing is beside another text.
+        let whole = LayoutOptions {
+            for_screen: false,
+            ..options.stacked()
+        };
+        let body = self.lay_out(email, view, whole);
+        *self.have_secrets[view as usize].insert(mask::has_secrets(&body))
+    }
+
+    fn document(&mut self, email: &Email, view: BodyView) -> &Document {
+        self.documents[view as usize].get_or_insert_with(|| Document::from_email(email, view))
+    }
+}
