@@ -229,7 +229,7 @@ fn part() -> impl Strategy<Value = Term> {
         Field::Id,
         Field::MessageId,
         Field::ReplyTo,
-        // Stands for a whole recipient.
+        // It becomes the term of a whole recipient.
         Field::Cc,
     ];
     (
