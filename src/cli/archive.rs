@@ -32,6 +32,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
         ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
     if on_mismatch != OnMismatch::Ask {
+        ctx.settings.credentials.key.clone()?;
         check_mismatch_exists(on_mismatch, &ctx.settings)?;
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
@@ -318,11 +319,15 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     };
     let count = |count| group_digits(count, ' ');
     let path = path.map(|path| path.display().to_string());
+    let key_line = match report.key.as_str() {
+        "" => "not known here".to_owned(),
+        key => format!("fingerprint {key}"),
+    };
     let lines = [
         ("path", path.unwrap_or_default()),
         ("size", format_bytes(report.bytes)),
         ("service", report.service.clone()),
-        ("key", format!("fingerprint {}", report.key)),
+        ("key", key_line),
         ("emails", count(emails)),
         ("bodies", count(bodies)),
         (

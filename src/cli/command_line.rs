@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
@@ -32,7 +32,8 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         .iter()
         .any(|word| word == "--json" || word == "--jsonl");
     let is_query = words.iter().any(|word| word == "--");
-    if words.len() == 3 && words[1] == "help" && words[2] == "query" {
+    let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
+    if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {
         return ParsedArgs::Print(query_manual());
     }
     match Args::try_parse_from(&words) {
@@ -130,9 +131,24 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
 
 /// Returns the command that the words name, with its full name.
 fn find_command(words: &[OsString]) -> (String, Command) {
-    let mut found = ("sentbox".to_owned(), Args::command());
-    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
-        if let Some(command) = found.1.find_subcommand(word) {
+    let program = Args::command();
+    let mut found = ("sentbox".to_owned(), program.clone());
+    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        let is_word = |flag: &Arg| {
+            let long = flag
+                .get_long()
+                .is_some_and(|long| word.strip_prefix("--") == Some(long));
+            let short = flag.get_short().map(|short| format!("-{short}"));
+            long || short.as_deref() == Some(word)
+        };
+        let takes_value = |flag: &Arg| is_word(flag) && flag.get_action().takes_values();
+        let has_value = [&program, &found.1]
+            .into_iter()
+            .any(|command| command.get_arguments().any(takes_value));
+        if has_value {
+            words.next();
+        } else if let Some(command) = found.1.find_subcommand(word) {
             found = (format!("{} {word}", found.0), command.clone());
         }
     }
@@ -269,6 +285,8 @@ mod tests {
         let (message, hint) = error_of("sentbox archive purge --older soon");
         assert!(message.contains("expected a number of hours"), "{message}");
         assert!(hint.ends_with("see sentbox archive purge --help"), "{hint}");
+        let (_, hint) = error_of("sentbox --profile archive list --limit none");
+        assert_eq!(hint, "see sentbox list --help");
         let (message, _) = error_of("sentbox --rate abc list");
         assert!(
             message.contains("a number of requests a second"),
@@ -283,7 +301,7 @@ mod tests {
 
     #[test]
     fn query_language_has_a_page_of_its_own() {
-        let words = ["sentbox", "help", "query"].map(OsString::from);
+        let words = ["sentbox", "-q", "help", "query"].map(OsString::from);
         let ParsedArgs::Print(page) = parse_args(words) else {
             panic!("it is a page");
         };

@@ -48,7 +48,14 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     } else {
         open_archive::open_or_note(ctx)
     };
-    let id = find_id(&show.id, archive.as_ref(), ctx.out)?;
+    let typed = EmailId::new(show.id.trim());
+    let id = match find_id(&typed, archive.as_ref(), ctx.out) {
+        // The service is asked all the same.
+        Err(CommandExit::Failed(error)) if !show.offline && error.kind == ErrorKind::Archive => {
+            typed
+        }
+        found => found?,
+    };
     let (now, zone) = (ctx.now(), ctx.settings.zone.clone());
     let (zone, load_copy) = (&zone, |archive: &Archive| {
         load_copy(archive, &id, now, &zone)
@@ -100,19 +107,17 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
 /// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
 /// with it.
 fn find_id(
-    typed: &str,
+    typed: &EmailId,
     archive: Option<&Archive>,
     out: &mut Output,
 ) -> Result<EmailId, CommandExit> {
-    let typed = typed.trim();
-    let id = EmailId::new(typed);
-    let (Some(archive), Some(start)) = (archive, SearchText::new(typed)) else {
-        return Ok(id);
+    let (Some(archive), Some(start)) = (archive, SearchText::new(typed.as_str())) else {
+        return Ok(typed.clone());
     };
-    if archive.row(&id)?.is_some() {
-        return Ok(id);
+    if archive.row(typed)?.is_some() {
+        return Ok(typed.clone());
     }
-    let field = if typed.contains('@') {
+    let field = if typed.as_str().contains('@') {
         Field::MessageId
     } else {
         Field::Id
@@ -127,7 +132,7 @@ fn find_id(
         found.len() < 2
     })?;
     match found.as_slice() {
-        [] => Ok(id),
+        [] => Ok(typed.clone()),
         [one] => {
             out.note(&format!("this is {}", one.to_safe_text()));
             Ok(one.clone())

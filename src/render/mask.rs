@@ -64,13 +64,15 @@ fn find_secrets(body: &Body) -> Vec<Range<usize>> {
 }
 
 /// Returns the text of the lines as it was before wrapping, with every span.
+/// The text of the lines, byte for byte, with a line end for one of several spaces: they are between
+/// the cells of a row, whose words say nothing about each other.
 fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
     for line in lines {
         line.spans.iter().for_each(|span| text.push_str(&span.text));
         text.push_str(separator(line.end));
     }
-    text
+    text.replace("  ", " \n")
 }
 
 const fn separator(end: LineEnd) -> &'static str {
@@ -155,6 +157,20 @@ mod tests {
                 text.contains("••••••") && !text.contains("f6a1"),
                 "{width}\n{text}"
             );
+        }
+    }
+
+    #[test]
+    fn code_beside_another_cell_is_masked() {
+        for (row, cell) in [("display:flex", ""), ("", "float:left;width:90px")] {
+            let cell = |text: &str| format!("<div style='{cell}'>{text}</div>");
+            let html = format!(
+                "<p>Your verification code:</p><div style='{row}'>{}{}</div>",
+                cell("482913"),
+                cell("Order 4711")
+            );
+            let text = masked(&html, 80);
+            assert!(text.contains("••••••  Order 4711"), "{html}\n{text}");
         }
     }
 
