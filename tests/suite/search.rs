@@ -216,6 +216,8 @@ fn archive_is_searched_without_a_key() {
         "search --back 1d x",
         "search --fresh receipt",
         "list",
+        "archive begin",
+        "archive adopt",
     ] {
         assert_eq!(sentbox.run(needs_key).status.code(), Some(3), "{needs_key}");
     }
