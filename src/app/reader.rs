@@ -255,9 +255,12 @@ impl Reader {
         is_due.then(|| self.render_body()).flatten()
     }
 
-    /// Remembers the scroll position of the email in this view at this width.
+    /// Remembers the scroll position of the email in this view at this width, unless the body that is
+    /// shown is that of another width.
     fn remember_scroll(&mut self) {
-        if let Some(key) = self.scroll_key().filter(|_| self.body.value().is_some()) {
+        let is_laid_out =
+            self.body.value().is_some() && !self.body.is_pending() && !self.is_layout_due;
+        if let Some(key) = self.scroll_key().filter(|_| is_laid_out) {
             self.left_at.remember(key, self.scroll);
         }
     }

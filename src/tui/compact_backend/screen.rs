@@ -69,6 +69,10 @@ impl Screen {
         }
         let hashes: Vec<Option<u64>> = self.rows.iter().map(Row::new_hash).collect();
         let height = self.rows.len();
+        // Equal rows, such as blank ones, make many runs: each is compared by sums that are known.
+        let costs = running_sums(self.rows.iter().map(Row::change_cost));
+        let lens = running_sums(self.rows.iter().map(Row::text_len));
+        let sum = |sums: &[usize], rows: &Range<usize>| sums[rows.end] - sums[rows.start];
         let mut best: Option<(usize, Scroll)> = None;
         for distance in 1..height {
             for is_up in [true, false] {
@@ -94,9 +98,8 @@ impl Screen {
                         } else {
                             (start - distance..y, start - distance..start)
                         };
-                        let rows = self.rows[region.clone()].iter();
-                        let saved: usize = rows.map(Row::change_cost).sum();
-                        let cost: usize = self.rows[appearing].iter().map(Row::text_len).sum();
+                        let saved = sum(&costs, &region);
+                        let cost = sum(&lens, &appearing);
                         let gain = saved.saturating_sub(cost + COST + 2 * distance);
                         if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
                             let scroll = Scroll {
@@ -222,6 +225,15 @@ impl Row {
         }
         self.shown_hash = self.hash();
     }
+}
+
+/// Returns the sums of the numbers before each of them, and of all.
+fn running_sums(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut sums = vec![0];
+    for number in numbers {
+        sums.push(sums[sums.len() - 1] + number);
+    }
+    sums
 }
 
 /// Whether the cell is as a terminal erases it.
