@@ -160,8 +160,6 @@ pub(super) struct Planner {
     is_searching: bool,
     /// Whether a cursor gave an empty page: nothing is below it, or the service does not know it.
     saw_empty_page: bool,
-    /// Whether the service refuses unknown cursors, so that an empty page means the end.
-    rejects_unknown_cursors: bool,
     saw_unreadable: bool,
     /// Whether the latest page has no `has_more`.
     lacks_has_more: bool,
@@ -313,7 +311,6 @@ impl Planner {
             }
             PageOutcome::UnknownCursor => {
                 if let PageRequest::Below { range, offset, .. } = request {
-                    self.rejects_unknown_cursors = true;
                     self.cursor_search.mark_unknown(*offset);
                     return self.continue_search(range);
                 }
@@ -373,11 +370,6 @@ impl Planner {
         }
     }
 
-    /// Whether the service refuses unknown cursors, so that an empty page means the end.
-    pub(super) const fn rejects_unknown_cursors(&self) -> bool {
-        self.rejects_unknown_cursors
-    }
-
     fn handle_first_page(
         &mut self,
         page: &PageFacts,
@@ -418,10 +410,7 @@ impl Planner {
         coverage: &CoverageState,
     ) -> Option<Conclusion> {
         if page.is_empty_end() {
-            if self.rejects_unknown_cursors {
-                return self.conclude(Conclusion::End(*range));
-            }
-            // The end, or an unknown cursor: a row further up tells which.
+            // The end, an unknown cursor, or a fault of the service: a row further up tells which.
             self.saw_empty_page = true;
             self.cursor_search.mark_unknown(offset);
             return self.continue_search(range);

@@ -183,7 +183,7 @@ impl SyncRun {
         };
         match conclusion {
             Conclusion::End(range) => {
-                let last = self.last_listed(outcome);
+                let last = last_listed(outcome);
                 self.archive.record_end(range.bottom, last, sent_at)?;
             }
             Conclusion::Top(range) => self.archive.record_top(range.top, sent_at)?,
@@ -191,14 +191,13 @@ impl SyncRun {
         self.coverage = self.archive.coverage_state()?;
         Ok(())
     }
+}
 
-    /// Returns the oldest email of the listing, after an outcome that proves its end.
-    fn last_listed<'a>(&'a self, outcome: &'a PageOutcome) -> Option<&'a EmailId> {
-        match outcome {
-            PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
-            PageOutcome::Page(_) if self.planner.rejects_unknown_cursors() => self.cursor.as_ref(),
-            _ => None,
-        }
+/// Returns the oldest email of the listing, after an outcome that proves its end. An empty page names none.
+fn last_listed(outcome: &PageOutcome) -> Option<&EmailId> {
+    match outcome {
+        PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
+        _ => None,
     }
 }
 

@@ -72,6 +72,17 @@ fn full_sync_after_the_oldest_expired_is_complete() {
     env.check_whole().unwrap();
 }
 
+#[test]
+fn refused_cursor_and_empty_page_are_no_end() {
+    let env = SyncEnv::new(Dates::Distinct, 101);
+    let faults = [None, Some(ServiceFault::Gone), Some(ServiceFault::Empty)];
+    env.sim.state().faults.extend(faults);
+    env.load_older();
+    env.check_ranges().unwrap();
+    assert_eq!(env.full_sync().coverage, Coverage::Complete);
+    env.check_whole().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
