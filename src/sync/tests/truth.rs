@@ -106,7 +106,7 @@ proptest! {
                 Action::Arrive(count) => env.sim.state().arrive(count),
                 Action::Expire(count) => env.sim.state().expire(count),
                 // Where new mail alone is given for older mail, nothing but the times of many can tell.
-                Action::Fault(ServiceFault::FirstPage) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
+                Action::Fault(ServiceFault::FirstPage | ServiceFault::Repeat) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
                 Action::Fault(fault) => env.sim.state().faults.push_back(Some(fault)),
                 Action::Fine => env.sim.state().faults.push_back(None),
                 Action::Import(from) => {
