@@ -1,15 +1,15 @@
-//! Imports JSON lines: emails that were exported, or listed by another program.
+//! Imports emails in JSON that were exported, or listed by another program.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use jiff::Timestamp;
 
 use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::position;
-use super::{Archive, purge, search};
+use super::{Archive, json_stream, purge, search};
 use crate::api::ListedEmail;
 use crate::api::wire::{self, OrderedObject};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,74 +29,71 @@ const MAX_REPORTED: usize = 100;
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// How many lines were read, without blank ones.
+    /// How many emails were read, with what is none; blank lines are not counted.
     pub(crate) lines: u64,
     /// How many emails were new.
     pub(crate) new: u64,
     /// How many emails were purged before or are older than the retention.
     pub(crate) skipped: u64,
-    /// How many lines were not an email.
+    /// How many of them were not an email.
     pub(crate) invalid: u64,
-    /// The first hundred invalid lines (numbered from 1), and why they are invalid.
-    pub(crate) invalid_lines: Vec<(u64, String)>,
+    /// The first hundred of those, each with its place and why it is invalid.
+    pub(crate) invalid_lines: Vec<String>,
 }
 
 impl Archive {
-    /// Imports emails in the form of the list or of the retrieve operation, one on each line.
+    /// Imports emails in the form of the list or of the retrieve operation: one on each line, or in one
+    /// document.
     ///
-    /// A line that is not an email is skipped and reported. An email that the archive already has gains the
+    /// What is not an email is skipped and reported. An email that the archive already has gains the
     /// bodies that it lacked, and otherwise stays as it is: the file may be older. `progress` is called after
     /// each batch. An interrupted import keeps what it committed, and can be repeated.
     ///
     /// # Errors
     ///
-    /// If the lines cannot be read, or the archive cannot be written.
+    /// If the input cannot be read, a document is no JSON, or the archive cannot be written.
     pub fn import(
         &self,
-        lines: impl BufRead,
+        mut input: impl BufRead,
         seen_at: Timestamp,
-        mut progress: impl FnMut(&ImportReport),
+        progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport> {
-        let mut done = ImportReport::default();
-        let mut batch = Vec::with_capacity(BATCH);
-        let mut bytes = 0;
-        for (number, line) in (1..).zip(lines.split(b'\n')) {
-            let line = line.map_err(|error| {
-                Error::new(
-                    ErrorKind::Io,
-                    format!("line {number} cannot be read: {error}"),
-                )
-            })?;
-            if line.trim_ascii().is_empty() {
-                continue;
+        let mut import = Import {
+            archive: self,
+            seen_at,
+            batch: Vec::with_capacity(BATCH),
+            bytes: 0,
+            report: ImportReport::default(),
+            progress,
+        };
+        let start = input.fill_buf().map_err(|error| read_error(1, &error))?;
+        if json_stream::is_document(start) {
+            let mut number = 0;
+            let read = json_stream::for_each_email(input, |json| {
+                number += 1;
+                import.add(json.len(), || format!("email {number}"), parse_json(json))
+            });
+            if let Err(error) = read {
+                import.store()?;
+                return Err(error);
             }
-            done.lines += 1;
-            match parse_line(&line) {
-                Ok(email) => batch.push(IncomingEmail::new(email, seen_at)),
-                Err(why) => {
-                    done.invalid += 1;
-                    if done.invalid_lines.len() < MAX_REPORTED {
-                        done.invalid_lines.push((number, why));
-                    }
+        } else {
+            for (number, line) in (1..).zip(input.split(b'\n')) {
+                let line = line.map_err(|error| read_error(number, &error))?;
+                if !line.trim_ascii().is_empty() {
+                    import.add(line.len(), || format!("line {number}"), parse_line(&line))?;
                 }
             }
-            bytes += line.len();
-            if batch.len() == BATCH || bytes > BATCH_BYTES {
-                bytes = 0;
-                self.import_batch(&mut batch, seen_at, &mut done)?;
-                progress(&done);
-            }
         }
-        self.import_batch(&mut batch, seen_at, &mut done)?;
-        progress(&done);
+        let report = import.finish()?;
         // Each batch wrote a segment of the index. To merge them costs as much as the whole archive.
-        if done.new > 0 && done.new * MERGE_RATIO >= self.query_count()? {
+        if report.new > 0 && report.new * MERGE_RATIO >= self.query_count()? {
             let mut has_more = self.write(|tx| search::merge_segments(tx, true))?;
             while has_more {
                 has_more = self.write(|tx| search::merge_segments(tx, false))?;
             }
         }
-        Ok(done)
+        Ok(report)
     }
 
     /// Stores the batch and empties it.
@@ -126,10 +123,69 @@ impl Archive {
     }
 }
 
+/// An import that is running.
+struct Import<'a, P> {
+    archive: &'a Archive,
+    seen_at: Timestamp,
+    batch: Vec<IncomingEmail>,
+    /// Bytes of text in the batch.
+    bytes: usize,
+    report: ImportReport,
+    progress: P,
+}
+
+impl<P: FnMut(&ImportReport)> Import<'_, P> {
+    fn add(
+        &mut self,
+        bytes: usize,
+        place: impl FnOnce() -> String,
+        parsed: Result<ListedEmail, String>,
+    ) -> Result<()> {
+        self.report.lines += 1;
+        match parsed {
+            Ok(email) => self.batch.push(IncomingEmail::new(email, self.seen_at)),
+            Err(why) => {
+                self.report.invalid += 1;
+                if self.report.invalid_lines.len() < MAX_REPORTED {
+                    let reason = format!("{}: {why}", place());
+                    self.report.invalid_lines.push(reason);
+                }
+            }
+        }
+        self.bytes += bytes;
+        if self.batch.len() == BATCH || self.bytes > BATCH_BYTES {
+            self.store()?;
+        }
+        Ok(())
+    }
+
+    fn store(&mut self) -> Result<()> {
+        self.bytes = 0;
+        self.archive
+            .import_batch(&mut self.batch, self.seen_at, &mut self.report)?;
+        (self.progress)(&self.report);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<ImportReport> {
+        self.store()?;
+        Ok(self.report)
+    }
+}
+
+fn read_error(line: u64, error: &io::Error) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        format!("line {line} cannot be read: {error}"),
+    )
+}
+
 fn parse_line(line: &[u8]) -> Result<ListedEmail, String> {
-    let text = std::str::from_utf8(line)
-        .map_err(|error| error.to_string())?
-        .trim();
+    parse_json(std::str::from_utf8(line).map_err(|error| error.to_string())?)
+}
+
+fn parse_json(text: &str) -> Result<ListedEmail, String> {
+    let text = text.trim();
     let json = strip_annotations(text).map_or(Cow::Borrowed(text), Cow::Owned);
     let email = ListedEmail::parse(&json)
         .map_err(|error| format!("an email that cannot be read: {error}"))?;

@@ -12,6 +12,7 @@ mod identity;
 mod import;
 mod incoming;
 mod integrity;
+mod json_stream;
 mod listing;
 mod purge;
 mod repair;

@@ -155,6 +155,14 @@ impl Archive {
         self.read(|conn| load_row(conn, id))
     }
 
+    /// Returns the id of the email at this position.
+    pub(crate) fn id_at(&self, key: SortKey) -> Result<Option<EmailId>> {
+        self.read(|conn| {
+            let query = "SELECT id FROM mail WHERE sort_key = ?1";
+            sql::optional(conn, query, [key], |row| row.get(0))
+        })
+    }
+
     /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {

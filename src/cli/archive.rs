@@ -56,19 +56,19 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
 
 #[derive(Serialize)]
 struct ImportJson {
-    /// Lines that were read.
+    /// Emails that were read, with what is none.
     lines: u64,
     /// Emails that the archive did not have.
     new: u64,
     /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
-    /// Lines that are no email.
+    /// Those of them that are no email.
     bad: u64,
 }
 
-/// `import`: adds emails from JSON lines.
+/// `import`: adds emails from JSON.
 ///
-/// Lines without an email are reported at the end.
+/// What is no email is reported at the end.
 pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let archive = open_for_writing(ctx)?;
     let path = args.file.as_path();
@@ -85,9 +85,7 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     });
     ctx.out.show_progress("");
     let imported = imported?;
-    for (line, error) in &imported.invalid_lines {
-        ctx.out.note(&format!("line {line}: {error}"));
-    }
+    ctx.out.notes(&imported.invalid_lines);
     let report = ImportJson {
         lines: imported.lines,
         new: imported.new,
@@ -105,7 +103,11 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     ctx.out
         .report(&report, format!("{emails} read, {new} of them new"))?;
     if report.bad > 0 {
-        let message = format!("{} of {} lines are no email", report.bad, report.lines);
+        let message = format!(
+            "{} of {} are no email",
+            report.bad,
+            plural(report.lines, "item")
+        );
         return Err(Error::new(ErrorKind::Io, message).into());
     }
     Ok(())

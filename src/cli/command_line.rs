@@ -73,7 +73,7 @@ const SYNONYMS: [(&str, &str); 12] = [
 ];
 
 /// Commands that people expect of such a program, and that it does not have.
-const MISSING: [&str; 5] = ["stats", "export", "watch", "wait", "attachment"];
+const MISSING: [&str; 4] = ["stats", "watch", "wait", "attachment"];
 
 /// Returns an error if the first word is probably meant as a command; words after `--` are a query.
 fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {

@@ -6,6 +6,7 @@ mod command_line;
 mod config;
 mod doctor;
 mod escape;
+mod export;
 mod format;
 mod freshness;
 mod list;
@@ -18,6 +19,7 @@ mod serve;
 mod show;
 mod sync;
 mod table;
+mod typed_query;
 
 use std::future::Future;
 
@@ -109,6 +111,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Sync(args) => sync::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
         CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
+        CliCommand::Export(args) => export::run(args, &mut context.with_profile()?),
         CliCommand::Render(args) => show::render(args, context.out),
         CliCommand::Serve(args) => block_on(serve::run(args, context)),
         CliCommand::Login => profile::log_in(context),

@@ -9,14 +9,13 @@ use super::format::{format_api_time, format_time};
 use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
+use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
-use crate::mail::{Finality, Status};
-use crate::query::{
-    Diagnostic, InvalidValue, ParseContext, Query, SuggestionField, SuggestionSource as _, parse,
-};
+use crate::mail::Finality;
+use crate::query::Query;
 use crate::text::json::escape_line;
 
 /// The columns of `--csv` without `--columns`.
@@ -45,34 +44,9 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
             .into());
     }
     let started = ctx.now();
-    let text = search.words.join(" ");
-    let context = ParseContext::new(ctx.now(), ctx.settings.zone.clone());
-    let parsed = parse(&text, &context);
-    let describe = |diagnostic: &Diagnostic| {
-        let part = text.get(diagnostic.range.clone()).unwrap_or_default();
-        format!("{part}: {}", diagnostic.message)
-    };
-    let reject = |diagnostic: &Diagnostic| {
-        Error::new(ErrorKind::Usage, describe(diagnostic))
-            .with_hint("sentbox search --help shows what a query may have")
-    };
-    let mut diagnostics = parsed.diagnostics.iter();
-    if let Some(wrong) = diagnostics.find(|it| it.value == Some(InvalidValue::Impossible)) {
-        return Err(reject(wrong).into());
-    }
+    let typed = TypedQuery::parse(&search.words, started, ctx)?;
     let archive = open_archive::open_on_disk(ctx)?;
-    for diagnostic in &parsed.diagnostics {
-        match &diagnostic.value {
-            Some(InvalidValue::QuotedStatus) => {}
-            Some(InvalidValue::UnknownStatus(status)) if has_status(&archive, status) => {}
-            Some(InvalidValue::UnknownStatus(_)) => {
-                let hint = "put it in quotes if the service has a status of that name";
-                return Err(reject(diagnostic).with_hint(hint).into());
-            }
-            _ => ctx.out.note(&describe(diagnostic)),
-        }
-    }
-    let mut query = parsed.query;
+    let mut query = typed.check(&archive, ctx.out)?;
     if let Some(order) = search.sort {
         query.sort = order.into();
     }
@@ -130,13 +104,6 @@ fn note_scope(
     let scope = describe_scope(archive, query, started, ctx)?;
     ctx.out.note(&scope);
     Ok(())
-}
-
-/// Whether an email of the archive has, or had, this status.
-fn has_status(archive: &Archive, status: &Status) -> bool {
-    let label = status.label();
-    let known = archive.suggest(SuggestionField::Status, label, usize::MAX);
-    known.iter().any(|known| *known.text == *label)
 }
 
 /// Prints the matches.
@@ -204,7 +171,7 @@ fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
 ///
 /// As in `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. It
 /// names what the service has, and not what it had, only after a refresh since `started`.
-fn describe_scope(
+pub(super) fn describe_scope(
     archive: &Archive,
     query: &Query,
     started: Timestamp,

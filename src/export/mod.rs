@@ -3,6 +3,7 @@
 //! Files are new and private: none is replaced. Sets of emails are in [`set`].
 
 mod csv;
+pub(crate) mod resume;
 mod set;
 mod set_format;
 
@@ -12,6 +13,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use aws_lc_rs::digest;
 use jiff::tz::TimeZone;
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
@@ -80,11 +82,32 @@ impl ExportFormat {
 ///
 /// Letters, digits and hyphens only, so that it is a plain name on every file system.
 pub(crate) fn file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) -> String {
+    let id = slug(summary.id.as_str(), 8);
+    join_file_name(summary, zone, id, format)
+}
+
+/// Returns the same with the whole id, so that two emails have two names.
+fn unique_file_name(summary: &Summary, zone: &TimeZone, format: ExportFormat) -> String {
+    let text = summary.id.as_str();
+    let mut id = slug(text, 40);
+    if id != text {
+        // An id that is no plain name has its digest there.
+        let digest = digest::digest(&digest::SHA256, text.as_bytes());
+        id.push('-');
+        id.extend(
+            digest.as_ref()[..8]
+                .iter()
+                .map(|byte| format!("{byte:02x}")),
+        );
+    }
+    join_file_name(summary, zone, id, format)
+}
+
+fn join_file_name(summary: &Summary, zone: &TimeZone, id: String, format: ExportFormat) -> String {
     let date = summary
         .created
         .parsed
         .map(|at| at.to_zoned(zone.clone()).date().to_string());
-    let id = slug(summary.id.as_str(), 8);
     let parts = [
         date.unwrap_or_default(),
         slug(&secrets::mask_codes(&summary.subject), MAX_SLUG_BYTES),
@@ -162,16 +185,36 @@ fn create_new_file(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Writes a new file that only its owner can read.
+/// Writes a new file that only its owner can read, beside its place first.
 ///
 /// # Errors
 ///
 /// If the file exists already or cannot be written; no part of it is left then.
 fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = create_new_file(path)?;
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = format!(".{}.{}", name.display(), std::process::id());
+    let beside = path.with_file_name(name);
+    let mut file = create_new_file(&beside)?;
+    let written = file
+        .write_all(contents)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| resume::rename_new(&beside, path));
     if written.is_err() {
         // The first error is the one to report.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Writes a file of a folder that the export has created; a resumed export writes it again.
+fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options.open(path)?.write_all(contents);
+    if written.is_err() {
         let _ = std::fs::remove_file(path);
     }
     written

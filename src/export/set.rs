@@ -12,21 +12,19 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::csv::{csv_header, csv_line};
+use super::csv::csv_line;
 use super::set_format::SetFormat;
-use super::{
-    ExportFormat, create_new_file, describe_write_error, export_email, file_name, write_new_file,
-};
+use super::{create_new_file, describe_write_error, export_email, unique_file_name, write_file};
 use crate::api::InvalidResponses;
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Email, EmailId, Summary};
+use crate::mail::{Email, EmailId};
 use crate::query::{Query, SortOrder};
 use crate::text::json::escape_line;
 
 /// Emails of one batch.
 const BATCH_LEN: usize = 200;
-/// The most emails that are counted beforehand, and the most files of one folder.
+/// The most emails that the terminal program counts beforehand, and writes as files of one folder.
 const MAX_COUNTED: u64 = 100_000;
 
 /// The file of a folder that lists what was not exported, and why.
@@ -94,7 +92,7 @@ impl ExportPlan {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ExportProgress {
     /// Whether the file or the folder was created.
-    has_started: bool,
+    pub(super) has_started: bool,
     /// Emails written or failed.
     pub(crate) done: u64,
     pub(crate) written: u64,
@@ -109,7 +107,7 @@ pub(crate) struct ExportProgress {
     /// Its invalid responses.
     invalid: InvalidResponses,
     /// The position of the last email, if the scope is a query.
-    last: Option<SortKey>,
+    pub(super) last: Option<SortKey>,
     pub(crate) is_done: bool,
     /// Why the service is not asked for any further body.
     service_error: Option<String>,
@@ -146,6 +144,27 @@ impl ExportJob {
                 describe_write_error(path, &exists),
             ));
         }
+        let plan = self.count(archive, MAX_COUNTED, cancel)?;
+        if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
+            return Err(Error::new(
+                ErrorKind::Io,
+                "more than 100 000 files for one folder; JSON lines make one file",
+            ));
+        }
+        Ok(plan)
+    }
+
+    /// Counts at most `max` emails of a query, and those without a stored body.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub(crate) fn count(
+        &self,
+        archive: &Archive,
+        max: u64,
+        cancel: &CancellationToken,
+    ) -> Result<ExportPlan, Error> {
         let mut plan = ExportPlan {
             scope: self.scope.clone(),
             emails: 0,
@@ -174,7 +193,7 @@ impl ExportJob {
             }
             ExportScope::Query(query) => {
                 let scanned = archive.for_each_readable_match(None, query, cancel, |row| {
-                    plan.is_capped = plan.emails == MAX_COUNTED;
+                    plan.is_capped = plan.emails == max;
                     if !plan.is_capped {
                         plan.emails += 1;
                         plan.count(&row);
@@ -184,12 +203,6 @@ impl ExportJob {
                 // The export counts them as failed.
                 plan.emails += scanned.unreadable.len() as u64;
             }
-        }
-        if plan.is_capped && matches!(self.format, SetFormat::Files(_)) {
-            return Err(Error::new(
-                ErrorKind::Io,
-                "more than 100 000 files for one folder; JSON lines make one file",
-            ));
         }
         Ok(plan)
     }
@@ -203,7 +216,24 @@ impl ExportJob {
         progress: &mut ExportProgress,
         cancel: &CancellationToken,
     ) -> NextStep {
-        let written = self.write_next_rows(archive, progress, cancel);
+        let written = Target::open(self, progress)
+            .and_then(|target| self.write_next_rows(archive, progress, cancel, target));
+        written.unwrap_or_else(|error| {
+            progress.error = Some(error);
+            NextStep::Continue
+        })
+    }
+
+    /// Appends the next emails to `buffer`, in a format of one file.
+    pub(crate) fn write_batch_to(
+        &self,
+        buffer: &mut Vec<u8>,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        cancel: &CancellationToken,
+    ) -> NextStep {
+        let target = Target::stream(self, progress, buffer);
+        let written = self.write_next_rows(archive, progress, cancel, target);
         written.unwrap_or_else(|error| {
             progress.error = Some(error);
             NextStep::Continue
@@ -218,20 +248,22 @@ impl ExportJob {
         row: &EmailRow,
         retrieved: Result<Email, Error>,
     ) {
-        progress.requests += 1;
-        let goes_on = progress.invalid.record(&retrieved);
-        let written = Target::open(self, progress).and_then(|mut target| {
-            match retrieved {
-                Ok(email) => target.write(archive, progress, row, Some(&email))?,
-                Err(error) => {
-                    if !goes_on {
-                        progress.service_error = Some(error.message.clone());
-                    }
-                    target.write_without_body(archive, progress, row, &error.message)?;
-                }
-            }
-            target.finish()
-        });
+        let written = Target::open(self, progress)
+            .and_then(|target| target.write_retrieved(archive, progress, row, retrieved));
+        progress.error = written.err();
+    }
+
+    /// The same after [`Self::write_batch_to`].
+    pub(crate) fn write_retrieved_to(
+        &self,
+        buffer: &mut Vec<u8>,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        retrieved: Result<Email, Error>,
+    ) {
+        let target = Target::stream(self, progress, buffer);
+        let written = target.write_retrieved(archive, progress, row, retrieved);
         progress.error = written.err();
     }
 
@@ -240,8 +272,8 @@ impl ExportJob {
         archive: &Archive,
         progress: &mut ExportProgress,
         cancel: &CancellationToken,
+        mut target: Target<'_>,
     ) -> Result<NextStep, String> {
-        let mut target = Target::open(self, progress)?;
         let batch = self.load_batch(archive, progress, cancel)?;
         for item in batch {
             let row = match item {
@@ -268,7 +300,7 @@ impl ExportJob {
                 (Ok(Some(email)), _) => target.write(archive, progress, &row, Some(&email))?,
                 // A damaged body is retrieved again, too.
                 (Ok(None) | Err(_), None) if self.retrieves && row.missing.is_none() => {
-                    target.finish()?;
+                    target.finish(progress)?;
                     return Ok(NextStep::Retrieve(row));
                 }
                 (Ok(None), None) => {
@@ -283,7 +315,7 @@ impl ExportJob {
                 }
             }
         }
-        target.finish()?;
+        target.finish(progress)?;
         Ok(NextStep::Continue)
     }
 
@@ -360,21 +392,29 @@ impl ExportProgress {
 /// What a batch is written to.
 struct Target<'a> {
     job: &'a ExportJob,
-    /// The one file, or the list of what was not exported.
-    file: Option<BufWriter<File>>,
+    sink: Sink<'a>,
     /// Whether no email was written to the one file yet.
     is_first: bool,
+}
+
+/// The one file, or the list of what was not exported.
+enum Sink<'a> {
+    /// A folder without such a list yet.
+    None,
+    File(BufWriter<File>),
+    /// A stream: what is written stays.
+    Stream(&'a mut Vec<u8>),
 }
 
 impl<'a> Target<'a> {
     /// Creates the file or the folder, or continues it; the error is a sentence.
     fn open(job: &'a ExportJob, progress: &mut ExportProgress) -> Result<Self, String> {
-        let open = || -> io::Result<Option<BufWriter<File>>> {
+        let open = || -> io::Result<Sink<'a>> {
             if let SetFormat::Files(_) = job.format {
                 if !progress.has_started {
                     DirBuilder::new().mode(0o700).create(&job.path)?;
                 }
-                return Ok(None);
+                return Ok(Sink::None);
             }
             if progress.has_started {
                 let mut file = OpenOptions::new().write(true).open(&job.path)?;
@@ -384,23 +424,30 @@ impl<'a> Target<'a> {
                     0
                 };
                 file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
-                return Ok(Some(BufWriter::new(file)));
+                return Ok(Sink::File(BufWriter::new(file)));
             }
             let mut file = BufWriter::new(create_new_file(&job.path)?);
-            match job.format {
-                SetFormat::Files(_) | SetFormat::JsonLines => {}
-                SetFormat::Json => file.write_all(b"{\"object\":\"list\",\"data\":[")?,
-                SetFormat::Csv => file.write_all(csv_header().as_bytes())?,
-            }
-            Ok(Some(file))
+            file.write_all(job.format.start().as_bytes())?;
+            Ok(Sink::File(file))
         };
-        let file = open().map_err(|error| describe_write_error(&job.path, &error))?;
+        let sink = open().map_err(|error| describe_write_error(&job.path, &error))?;
         progress.has_started = true;
         Ok(Self {
             job,
-            file,
+            sink,
             is_first: progress.written == 0,
         })
+    }
+
+    fn stream(job: &'a ExportJob, progress: &mut ExportProgress, buffer: &'a mut Vec<u8>) -> Self {
+        if !std::mem::replace(&mut progress.has_started, true) {
+            buffer.extend_from_slice(job.format.start().as_bytes());
+        }
+        Self {
+            job,
+            sink: Sink::Stream(buffer),
+            is_first: progress.written == 0,
+        }
     }
 
     /// Writes an email, and counts it.
@@ -416,7 +463,10 @@ impl<'a> Target<'a> {
             (SetFormat::Files(format), Some(email)) => {
                 return match export_email(email, format, &self.job.zone) {
                     Ok(contents) => {
-                        self.write_to_folder(summary, format, &contents)?;
+                        let name = unique_file_name(summary, &self.job.zone, format);
+                        let path = self.job.path.join(name);
+                        write_file(&path, &contents)
+                            .map_err(|error| describe_write_error(&path, &error))?;
                         progress.written += 1;
                         progress.pass(row);
                         Ok(())
@@ -447,6 +497,27 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
+    fn write_retrieved(
+        mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        retrieved: Result<Email, Error>,
+    ) -> Result<(), String> {
+        progress.requests += 1;
+        let goes_on = progress.invalid.record(&retrieved);
+        match retrieved {
+            Ok(email) => self.write(archive, progress, row, Some(&email))?,
+            Err(error) => {
+                if !goes_on {
+                    progress.service_error = Some(error.message.clone());
+                }
+                self.write_without_body(archive, progress, row, &error.message)?;
+            }
+        }
+        self.finish(progress)
+    }
+
     /// Writes what a file can have of an email without its body, or notes that it has no file.
     fn write_without_body(
         &mut self,
@@ -474,28 +545,6 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Writes a file of the folder; two emails may have the same name.
-    fn write_to_folder(
-        &self,
-        summary: &Summary,
-        format: ExportFormat,
-        contents: &[u8],
-    ) -> Result<(), String> {
-        let name = file_name(summary, &self.job.zone, format);
-        let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
-        let mut path = self.job.path.join(&name);
-        let mut number = 1;
-        loop {
-            match write_new_file(&path, contents) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    number += 1;
-                    path = self.job.path.join(format!("{stem}-{number}.{extension}"));
-                }
-                written => return written.map_err(|error| describe_write_error(&path, &error)),
-            }
-        }
-    }
-
     fn fail_row(
         &mut self,
         progress: &mut ExportProgress,
@@ -515,7 +564,7 @@ impl<'a> Target<'a> {
     ) -> Result<(), String> {
         let line = format!("{name}: {reason}");
         if let SetFormat::Files(_) = self.job.format {
-            if self.file.is_none() {
+            if let Sink::None = self.sink {
                 let path = self.job.path.join(NOT_EXPORTED);
                 let list = OpenOptions::new()
                     .append(true)
@@ -523,7 +572,7 @@ impl<'a> Target<'a> {
                     .mode(0o600)
                     .open(&path);
                 let list = list.map_err(|error| describe_write_error(&path, &error))?;
-                self.file = Some(BufWriter::new(list));
+                self.sink = Sink::File(BufWriter::new(list));
             }
             self.append(&format!("{line}\n"))?;
         }
@@ -533,22 +582,31 @@ impl<'a> Target<'a> {
     }
 
     fn append(&mut self, text: &str) -> Result<(), String> {
-        let path = &self.job.path;
-        let file = self.file.as_mut().expect("the file was opened");
-        file.write_all(text.as_bytes())
-            .map_err(|error| describe_write_error(path, &error))
+        match &mut self.sink {
+            Sink::File(file) => file
+                .write_all(text.as_bytes())
+                .map_err(|error| describe_write_error(&self.job.path, &error)),
+            Sink::Stream(buffer) => {
+                buffer.extend_from_slice(text.as_bytes());
+                Ok(())
+            }
+            Sink::None => unreachable!("the file was opened"),
+        }
     }
 
-    /// Completes the file of the batch.
-    fn finish(mut self) -> Result<(), String> {
-        if self.job.format == SetFormat::Json {
+    /// Completes the file of the batch. A stream is complete with the last batch only.
+    fn finish(mut self, progress: &ExportProgress) -> Result<(), String> {
+        let is_stream = matches!(self.sink, Sink::Stream(_));
+        if self.job.format == SetFormat::Json && (progress.is_done || !is_stream) {
             self.append(DOCUMENT_END)?;
         }
         let path = &self.job.path;
-        self.file.as_mut().map_or(Ok(()), |file| {
-            file.flush()
-                .map_err(|error| describe_write_error(path, &error))
-        })
+        match &mut self.sink {
+            Sink::File(file) => file
+                .flush()
+                .map_err(|error| describe_write_error(path, &error)),
+            Sink::None | Sink::Stream(_) => Ok(()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The forms in which a set of emails is exported.
 
 use super::ExportFormat;
+use super::csv::csv_header;
 
 /// The form of an exported set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,6 +50,15 @@ impl SetFormat {
             Self::Json => Some("json"),
             Self::JsonLines => Some("jsonl"),
             Self::Csv => Some("csv"),
+        }
+    }
+
+    /// Returns what a file begins with.
+    pub(super) fn start(self) -> String {
+        match self {
+            Self::Files(_) | Self::JsonLines => String::new(),
+            Self::Json => "{\"object\":\"list\",\"data\":[".to_owned(),
+            Self::Csv => csv_header(),
         }
     }
 

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::archive::ArchiveLocation;
+use crate::export::ExportFormat;
 use crate::query::{ParseContext, parse};
 
 /// An archive of five emails: the bodies of the first three are stored.
@@ -126,16 +127,16 @@ fn folder_has_one_file_for_each_stored_body() {
         (progress.done, progress.written, progress.failed),
         (5, 3, 2)
     );
-    // All have the same date, subject and start of the id.
+    // All have the same date and subject.
     let stem = "2026-11-20-is-your-code-49a3999c";
-    let expected = ["", "-2", "-3"].map(|number| format!("{stem}{number}.eml"));
+    let expected = ["0", "1", "2"].map(|number| format!("{stem}-{number}.eml"));
     let expected = expected.into_iter().chain([NOT_EXPORTED.to_owned()]);
     assert_eq!(names(&job.path), expected.collect());
     assert_eq!(
         read(&job.path.join(NOT_EXPORTED)),
         "49a3999c-4: its body is not stored\n49a3999c-3: its body is not stored\n"
     );
-    let eml = read(&job.path.join(format!("{stem}.eml")));
+    let eml = read(&job.path.join(format!("{stem}-0.eml")));
     assert!(eml.contains("Subject: 482913 is your code"), "{eml}");
 }
 

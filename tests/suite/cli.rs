@@ -290,7 +290,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     2 emails read, 2 of them new
     stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
-    stderr: sentbox: 1 of 3 lines are no email
+    stderr: sentbox: 1 of 3 items are no email
     exit code 1
     ");
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
@@ -465,7 +465,8 @@ fn generated_documents_name_all_commands() {
       show         Show one email: the service's answer, or else the copy in the archive
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
-      import       Take emails from JSON lines into the archive
+      import       Take emails from JSON into the archive
+      export       Write what matches to files, or as one stream
       archive      Say what the archive holds, or keep less in it
       serve        Serve the service's API over a sample mailbox
       login        Ask for an API key, check it, and store it in a profile
@@ -508,9 +509,9 @@ fn generated_documents_name_all_commands() {
     (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, 4 no
-    such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 8
-    archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal
-    was closed).
+    such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 7 wait
+    ran out of time, 8 archive or configuration unusable, 101 internal error, 128+n ended by signal n
+    (129: the terminal was closed).
     ");
 }
 

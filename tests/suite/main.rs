@@ -7,6 +7,7 @@ mod cli_errors;
 mod client;
 mod contract;
 mod crash_safety;
+mod export;
 mod fault_matrix;
 mod fresh;
 mod fuzz;

@@ -71,9 +71,9 @@ fn invalid_lines_are_reported_and_others_imported() {
         imported
             .invalid_lines
             .iter()
-            .map(|(line, _)| *line)
+            .map(|reason| reason.split_once(':').unwrap().0)
             .collect::<Vec<_>>(),
-        [3, 4, 6, 7]
+        ["line 3", "line 4", "line 6", "line 7"]
     );
     assert_eq!(reported, [6]);
     assert_eq!(
@@ -85,4 +85,40 @@ fn invalid_lines_are_reported_and_others_imported() {
         Coverage::Unknown,
         "an import claims nothing"
     );
+}
+
+#[test]
+fn documents_are_imported_like_lines() {
+    let (one, two) = (item(1).json, item(2).json);
+    let value: serde_json::Value = serde_json::from_str(&one).unwrap();
+    let pretty = serde_json::to_string_pretty(&value).unwrap();
+    for text in [
+        format!("{one}\n{two}\n"),
+        format!("{{\"object\":\"list\",\"data\":[\n{one},\n{two}\n],\"has_more\":false}}\n"),
+        format!("{{\"has_more\":false,\"data\":[{one},{two}],\"object\":\"list\"}}"),
+        format!("[{one},{two}]"),
+        format!("[\n{pretty},\n{two}\n]\n"),
+        format!("{pretty}\n{two}\n"),
+        format!("{{\"data\":[{one}]}}\n{{\"data\":[{two}]}}\n"),
+    ] {
+        let archive = memory();
+        let imported = archive.import(text.as_bytes(), at(0), |_| ()).unwrap();
+        assert_eq!((imported.lines, imported.new), (2, 2), "{text}");
+        let stored = archive.summary_json(&EmailId::new("mail-1")).unwrap();
+        let stored: serde_json::Value = serde_json::from_str(&stored.unwrap()).unwrap();
+        assert_eq!(stored, value, "{text}");
+    }
+}
+
+#[test]
+fn cut_document_keeps_what_came_before() {
+    let archive = memory();
+    let text = format!("[{},{},{{\"id\":\"cut", item(1).json, item(2).json);
+    let error = archive.import(text.as_bytes(), at(0), |_| ()).unwrap_err();
+    assert!(error.message.contains("no JSON"), "{error:?}");
+    assert_eq!(archive.query_count().unwrap(), 2);
+    let text = format!("[{},{{\"id\":\"no email\"}},7]", item(3).json);
+    let imported = archive.import(text.as_bytes(), at(0), |_| ()).unwrap();
+    assert_eq!((imported.new, imported.invalid), (1, 2));
+    assert!(imported.invalid_lines[0].starts_with("email 2: not an email"));
 }

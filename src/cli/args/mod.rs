@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 
 pub use super::table::Column;
 pub use verbs::{
-    ArchiveVerb, ConfigVerb, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs,
-    SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
+    ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
+    RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -42,7 +42,7 @@ The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RES
 
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, \
 4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, \
-8 archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal was closed).";
+7 wait ran out of time, 8 archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal was closed).";
 
 /// Flags that are allowed before and after a command.
 #[derive(Debug, Clone, Group)]
@@ -144,8 +144,12 @@ pub enum CliCommand {
     /// Mirror the service into the archive
     #[command(after_help = SYNC_HELP)]
     Sync(SyncArgs),
-    /// Take emails from JSON lines into the archive
+    /// Take emails from JSON into the archive
+    #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
+    /// Write what matches to files, or as one stream
+    #[command(after_help = EXPORT_HELP)]
+    Export(ExportArgs),
     /// Say what the archive holds, or keep less in it
     Archive {
         /// What to do with it.
@@ -215,6 +219,27 @@ A status that can still change is due when a quarter of the email's age has pass
 --recheck with a span, or all, reads every status of that age again, whether it is due or not, and so \
 finds all mail that was deleted. With --watch, due statuses are read again as long as it stays, \
 unless --recheck is off.";
+
+const IMPORT_HELP: &str = "\
+It reads one object a line, or one document: what export writes as jsonl and json, and what list, search and \
+show print with --json and --jsonl. Emails that the archive has already stay as they are.
+
+Examples:
+  sentbox import mail.jsonl
+  sentbox list --all --json | sentbox import -";
+
+const EXPORT_HELP: &str = "\
+eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \
+matches; emails without a stored body are listed in not-exported.txt there, and the exit code is 1. json, jsonl \
+and csv make one file, or a stream with --to -. Codes are masked in csv only, unless --reveal is given.
+
+Nothing is overwritten. The files are written as NAME.part and renamed when all are complete; after an \
+interruption the same command with --resume continues.
+
+Examples:
+  sentbox export to:ana@example.com --to ana --as eml --bodies
+  sentbox export --to mail.jsonl --resume
+  sentbox export is:trouble after:7d --to - --as csv | column -s, -t";
 
 const LOGIN_HELP: &str = "\
 The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \

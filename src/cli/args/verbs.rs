@@ -208,10 +208,53 @@ pub struct SyncArgs {
     pub watch: bool,
 }
 
+/// `export`.
+#[derive(Debug, Group)]
+pub struct ExportArgs {
+    /// What to export, all mail without it; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// The new file or folder; - is standard output
+    #[arg(long, value_name = "PATH")]
+    pub to: PathBuf,
+    /// The format; by default that of the file's name
+    #[arg(long = "as", value_name = "FORM")]
+    pub form: Option<ExportForm>,
+    /// Fetch the bodies that the archive lacks; that is a request for each of these emails
+    #[arg(long)]
+    pub bodies: bool,
+    /// Continue this export after an interruption
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// Values of `export --as`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportForm {
+    /// A folder of messages for mail programs.
+    #[value(help = NO_HELP)]
+    Eml,
+    /// A folder of html parts.
+    #[value(help = NO_HELP)]
+    Html,
+    /// A folder of texts.
+    #[value(help = NO_HELP)]
+    Text,
+    /// One JSON document.
+    #[value(help = NO_HELP)]
+    Json,
+    /// One JSON object a line.
+    #[value(help = NO_HELP)]
+    Jsonl,
+    /// One record a line, without bodies.
+    #[value(help = NO_HELP)]
+    Csv,
+}
+
 /// `import`.
 #[derive(Debug, Group)]
 pub struct ImportArgs {
-    /// A file of emails, one JSON object a line; - is standard input
+    /// A file of emails, as export, list and search write them in JSON; - is standard input
     pub file: PathBuf,
 }
 

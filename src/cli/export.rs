@@ -1,0 +1,436 @@
+//! `export`: writes what matches a query to files, or as one stream to stdout.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::args::{ExportArgs, ExportForm};
+use super::format::format_remaining;
+use super::output::{CommandExit, Output};
+use super::typed_query::TypedQuery;
+use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use crate::api::{Client, EmailApi as _, InvalidResponses, Priority, RequestHandle, RetryPolicy};
+use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
+use crate::config::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::export::resume::{ExportRequest, PartialExport};
+use crate::export::{
+    ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep,
+    SetFormat, save_email,
+};
+use crate::query::Query;
+use crate::sync::Engine;
+use crate::text::format::{format_pause, group_digits, plural};
+
+/// Emails between two checkpoints, each of which waits for the disk.
+const CHECKPOINT_EMAILS: u64 = 5_000;
+
+/// The report as JSON.
+#[derive(Serialize)]
+struct ExportJson<'a> {
+    /// The file or the folder.
+    path: &'a Path,
+    /// Emails that were written.
+    emails: u64,
+    /// Emails of them whose bodies are not stored.
+    without_body: u64,
+    /// Emails that were not written.
+    failed: u64,
+    /// Emails that were requested from the service.
+    requests: u64,
+}
+
+pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let format = args.format()?;
+    let is_stream = args.to == Path::new("-");
+    check_usage(args, format, is_stream)?;
+    if args.bodies {
+        ctx.settings.credentials.key.clone()?;
+    }
+    let to_file = match format {
+        SetFormat::Files(file) if !args.to.is_dir() => {
+            Some(file).filter(|file| ExportFormat::from_path(&args.to) == Some(*file))
+        }
+        _ => None,
+    };
+    let part = if is_stream || to_file.is_some() {
+        None
+    } else {
+        let zone = &ctx.settings.zone;
+        let request = ExportRequest {
+            query: args.words.join(" "),
+            format: format.label().to_owned(),
+            zone: zone
+                .iana_name()
+                .map_or_else(|| format!("{zone:?}"), str::to_owned),
+            masks_codes: !ctx.settings.reveal,
+            retrieves: args.bodies,
+        };
+        let now = ctx.now();
+        Some(PartialExport::open(
+            &args.to,
+            format,
+            request,
+            now,
+            args.resume,
+        )?)
+    };
+    let started = part
+        .as_ref()
+        .map_or_else(|| ctx.now(), PartialExport::started);
+    let typed = TypedQuery::parse(&args.words, started, ctx)?;
+    let archive = open_archive::open_on_disk(ctx)?;
+    if args.bodies {
+        open_archive::check_writable(&archive)?;
+    }
+    let query = typed.check(&archive, ctx.out)?;
+    let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
+    let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
+    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
+    if let Some(file) = to_file {
+        return export_one(args, file, &query, &engine, ctx);
+    }
+    let job = ExportJob {
+        scope: ExportScope::Query(Arc::new(query)),
+        format,
+        path: part
+            .as_ref()
+            .map_or_else(|| args.to.clone(), |part| part.part().to_owned()),
+        zone: ctx.settings.zone.clone(),
+        masks_codes: !ctx.settings.reveal,
+        retrieves: args.bodies,
+    };
+    let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;
+    note_missing_bodies(args, &plan, ctx);
+    let progress = match &part {
+        Some(part) => part.start(&job, &archive)?,
+        None => ExportProgress::default(),
+    };
+    let mut export = RunningExport {
+        job,
+        plan,
+        engine,
+        progress,
+        part,
+        saved: 0,
+        invalid: InvalidResponses::default(),
+        clock: ctx.clock.clone(),
+        started: ctx.now(),
+        out: &mut *ctx.out,
+    };
+    export.saved = export.progress.done;
+    let result = block_on(async {
+        let mut signals = listen_for_signals()?;
+        until_signal(&mut signals, export.write()).await
+    });
+    export.out.show_progress("");
+    if let Err(exit) = result {
+        return Err(export.interrupt(exit));
+    }
+    export.finish(args)
+}
+
+fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<(), Error> {
+    let usage =
+        |message: &str, hint: &str| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
+    match format {
+        SetFormat::Files(_) if is_stream => usage(
+            "eml, html and text are files",
+            "for one stream: --as jsonl, json or csv",
+        ),
+        SetFormat::Csv if args.bodies => usage("csv has no bodies", "leave out --bodies"),
+        _ if is_stream && args.resume => {
+            usage("a stream cannot be resumed", "give a file with --to")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says how many bodies are missing, and what it costs to fetch them.
+fn note_missing_bodies(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
+    let ExportPlan {
+        emails,
+        without_body,
+        retrievable,
+        ..
+    } = plan;
+    if *without_body == 0 || matches!(args.format(), Ok(SetFormat::Csv)) {
+        return;
+    }
+    let missing = format!(
+        "the bodies of {} of {} are not stored",
+        group_digits(*without_body, ' '),
+        plural(*emails, "email")
+    );
+    let requests = f64::from(u32::try_from(*retrievable).unwrap_or(u32::MAX));
+    let time = Duration::from_secs_f64(requests / ctx.settings.rate.per_second);
+    let cost = format!(
+        "{}, about {}",
+        plural(*retrievable, "request"),
+        format_pause(time)
+    );
+    let text = match (args.bodies, *retrievable) {
+        (_, 0) => format!("{missing}, and the service no longer has these emails"),
+        (true, _) => format!("{missing}; fetching them first: {cost}"),
+        (false, _) => format!("{missing}; --bodies fetches them: {cost}"),
+    };
+    ctx.out.note(&text);
+}
+
+/// Exports the only match to a file.
+fn export_one(
+    args: &ExportArgs,
+    format: ExportFormat,
+    query: &Query,
+    engine: &Engine<Client>,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
+    let path = args.to.as_path();
+    let archive = engine.archive();
+    let cancel = CancellationToken::default();
+    let found = archive.search(query, &WindowAnchor::Newest, 2, &cancel)?;
+    let rows = found.map(|found| found.rows).unwrap_or_default();
+    let row = match rows.as_slice() {
+        [row] => row,
+        [] => {
+            return Err(Error::new(ErrorKind::NotFound, "no email of the archive matches").into());
+        }
+        _ => {
+            let message = format!("{} is one file, but several emails match", path.display());
+            let hint = "give a folder with --to, or a query that only one email matches";
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
+        }
+    };
+    let stored = archive.email(&row.summary.id)?;
+    let requests = u64::from(stored.is_none() && args.bodies);
+    let email = match stored {
+        Some(email) => email,
+        None if args.bodies => block_on(async { Ok(engine.fetch_email(&row.summary.id).await?) })?,
+        None => {
+            let message = "the body of this email is not stored";
+            let error = Error::new(ErrorKind::NoSuchPart, message);
+            return Err(error.with_hint("--bodies fetches it").into());
+        }
+    };
+    save_email(path, format, &email, &ctx.settings.zone)
+        .map_err(|message| Error::new(ErrorKind::Io, message))?;
+    let report = ExportJson {
+        path,
+        emails: 1,
+        without_body: 0,
+        failed: 0,
+        requests,
+    };
+    ctx.out
+        .report(&report, format!("exported 1 email to {}", path.display()))
+}
+
+/// An export that is being written.
+struct RunningExport<'a> {
+    job: ExportJob,
+    plan: ExportPlan,
+    engine: Engine<Client>,
+    progress: ExportProgress,
+    /// `None` for a stream to stdout.
+    part: Option<PartialExport>,
+    /// Emails at the last checkpoint.
+    saved: u64,
+    invalid: InvalidResponses,
+    clock: Clock,
+    started: Timestamp,
+    out: &'a mut Output,
+}
+
+impl RunningExport<'_> {
+    async fn write(&mut self) -> Result<(), CommandExit> {
+        let archive = self.engine.archive().clone();
+        let before = self.progress.done;
+        while !self.progress.is_done {
+            if let NextStep::Retrieve(row) = self.write_batch(&archive)? {
+                self.retrieve(&archive, &row).await?;
+            }
+            if self.progress.done >= self.saved + CHECKPOINT_EMAILS {
+                self.save(&archive)?;
+            }
+            self.show_progress(before);
+            // A signal is seen between two batches.
+            tokio::task::yield_now().await;
+        }
+        self.save(&archive)
+    }
+
+    fn write_batch(&mut self, archive: &Archive) -> Result<NextStep, CommandExit> {
+        let (job, progress, cancel) = (&self.job, &mut self.progress, CancellationToken::default());
+        let mut buffer = Vec::new();
+        let next = match self.part {
+            Some(_) => job.write_batch(archive, progress, &cancel),
+            None => job.write_batch_to(&mut buffer, archive, progress, &cancel),
+        };
+        if !buffer.is_empty() {
+            self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
+            self.out.flush()?;
+        }
+        self.check_written()?;
+        Ok(next)
+    }
+
+    /// Returns the error that has ended the export.
+    fn check_written(&mut self) -> Result<(), CommandExit> {
+        match self.progress.error.clone() {
+            Some(message) => Err(Error::new(ErrorKind::Io, message).into()),
+            None => Ok(()),
+        }
+    }
+
+    async fn retrieve(&mut self, archive: &Archive, row: &EmailRow) -> Result<(), CommandExit> {
+        let retrieved = self.engine.fetch_email(&row.summary.id).await;
+        if !self.invalid.record(&retrieved) {
+            retrieved?;
+            return Ok(());
+        }
+        let (job, progress) = (&self.job, &mut self.progress);
+        match &self.part {
+            Some(_) => job.write_retrieved(archive, progress, row, retrieved),
+            None => {
+                let mut buffer = Vec::new();
+                job.write_retrieved_to(&mut buffer, archive, progress, row, retrieved);
+                self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
+            }
+        }
+        self.check_written()
+    }
+
+    fn save(&mut self, archive: &Archive) -> Result<(), CommandExit> {
+        self.saved = self.progress.done;
+        match &mut self.part {
+            Some(part) => Ok(part.save(&self.job, archive, &self.progress)?),
+            None => Ok(()),
+        }
+    }
+
+    fn show_progress(&mut self, before: u64) {
+        let ExportProgress { done, requests, .. } = self.progress;
+        let elapsed = (self.clock)().duration_since(self.started).as_millis();
+        let each = elapsed / i128::from((done - before).max(1));
+        let left =
+            format_remaining(each * i128::from(self.plan.emails.saturating_sub(done)) / 1000);
+        let requests = match requests {
+            0 => String::new(),
+            requests => format!(", {}", plural(requests, "request")),
+        };
+        self.out.show_progress(&format!(
+            "exporting: {} of {}{requests}{left}",
+            group_digits(done, ' '),
+            plural(self.plan.emails, "email")
+        ));
+    }
+
+    /// Records how far the export has come, and adds the way to resume it.
+    fn interrupt(&mut self, exit: CommandExit) -> CommandExit {
+        let archive = self.engine.archive().clone();
+        // After a failed write, the last checkpoint is the one to resume from.
+        let is_saved = self.progress.error.is_none() && self.save(&archive).is_ok();
+        if self.part.is_none() || !(is_saved || self.saved > 0) {
+            return exit;
+        }
+        let hint = "the same command with --resume continues it";
+        match exit {
+            CommandExit::Failed(error) => {
+                let hint = if error.hint.is_empty() {
+                    hint.to_owned()
+                } else {
+                    format!("{}; {hint}", error.hint)
+                };
+                error.with_hint(hint).into()
+            }
+            CommandExit::Signal(_) => {
+                self.out.note(&format!("interrupted; {hint}"));
+                exit
+            }
+            exit => exit,
+        }
+    }
+
+    fn finish(mut self, args: &ExportArgs) -> Result<(), CommandExit> {
+        let is_stream = self.part.is_none();
+        if let Some(part) = self.part.take() {
+            part.finish()?;
+        }
+        let ExportProgress {
+            written,
+            without_body,
+            failed,
+            requests,
+            first_failure,
+            ..
+        } = self.progress;
+        let path = args.to.as_path();
+        let without = match without_body {
+            0 => String::new(),
+            count => format!("; {} without body", group_digits(count, ' ')),
+        };
+        let text = format!("exported {}", plural(written, "email"));
+        if is_stream {
+            self.out.flush()?;
+            self.out.note(&format!("{text}{without}"));
+        } else {
+            let report = ExportJson {
+                path,
+                emails: written,
+                without_body,
+                failed,
+                requests,
+            };
+            self.out
+                .report(&report, format!("{text} to {}{without}", path.display()))?;
+        }
+        if failed == 0 {
+            return Ok(());
+        }
+        let first = first_failure.unwrap_or_default();
+        let failed = plural(failed, "email");
+        let message = format!("not exported: {failed}; the first is {first}");
+        let hint = match self.job.format {
+            SetFormat::Files(_) => format!("{} lists them", path.join(NOT_EXPORTED).display()),
+            _ => "sentbox doctor checks each email of the archive".to_owned(),
+        };
+        Err(Error::new(ErrorKind::Io, message).with_hint(hint).into())
+    }
+}
+
+impl ExportArgs {
+    /// Returns the format, by default that of the name of the file.
+    fn format(&self) -> Result<SetFormat, Error> {
+        let by_name = || {
+            let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();
+            SetFormat::ALL.into_iter().find(|format| match format {
+                SetFormat::Files(file) => ExportFormat::from_path(&self.to) == Some(*file),
+                one => one.extension() == Some(&ending),
+            })
+        };
+        let form = match self.form {
+            Some(form) => Some(form.into()),
+            None => by_name(),
+        };
+        form.ok_or_else(|| {
+            Error::new(ErrorKind::Usage, "which format to write is not known")
+                .with_hint("give --as eml, html, text, json, jsonl or csv")
+        })
+    }
+}
+
+impl From<ExportForm> for SetFormat {
+    fn from(form: ExportForm) -> Self {
+        match form {
+            ExportForm::Eml => Self::Files(ExportFormat::Eml),
+            ExportForm::Html => Self::Files(ExportFormat::Html),
+            ExportForm::Text => Self::Files(ExportFormat::Text),
+            ExportForm::Json => Self::Json,
+            ExportForm::Jsonl => Self::JsonLines,
+            ExportForm::Csv => Self::Csv,
+        }
+    }
+}

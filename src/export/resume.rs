@@ -1,0 +1,356 @@
+//! An export to disk that can be interrupted and resumed.
+//!
+//! It is written beside its target, as `NAME.part`, and renamed when it is complete. What was written so
+//! far is in `NAME.part-state`: a resumed export cuts off what came later and writes that again, so that
+//! the result is the same to the byte.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind as IoKind};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ExportJob, ExportProgress, NOT_EXPORTED, SetFormat, write_file};
+use crate::archive::{Archive, SortKey};
+use crate::error::{Error, ErrorKind};
+use crate::mail::EmailId;
+
+/// What was asked for. Only the same request resumes an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExportRequest {
+    pub(crate) query: String,
+    pub(crate) format: String,
+    pub(crate) zone: String,
+    pub(crate) masks_codes: bool,
+    pub(crate) retrieves: bool,
+}
+
+/// What is written of the part.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Checkpoint {
+    has_started: bool,
+    is_done: bool,
+    done: u64,
+    written: u64,
+    without_body: u64,
+    failed: u64,
+    first_failure: Option<String>,
+    requests: u64,
+    /// Position and id of the last email. The position of an email may change, its id does not.
+    last: Option<(i64, Option<String>)>,
+    /// Bytes of the file, or of the list of a folder.
+    length: u64,
+}
+
+/// The state file.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedState {
+    request: ExportRequest,
+    /// The time that dates of the query are relative to, in microseconds since 1970.
+    started: i64,
+    checkpoint: Checkpoint,
+}
+
+/// An export that is written beside its target.
+#[derive(Debug)]
+pub(crate) struct PartialExport {
+    target: PathBuf,
+    part: PathBuf,
+    state_path: PathBuf,
+    state: SavedState,
+    is_resumed: bool,
+}
+
+impl PartialExport {
+    /// Checks that nothing is overwritten, and with `resume` continues an unfinished export.
+    ///
+    /// # Errors
+    ///
+    /// If the target exists, or the unfinished export is missing, damaged or of another request.
+    pub(crate) fn open(
+        target: &Path,
+        format: SetFormat,
+        request: ExportRequest,
+        now: Timestamp,
+        resume: bool,
+    ) -> Result<Self, Error> {
+        let beside = |ending: &str| {
+            let mut name = target.file_name().unwrap_or(OsStr::new("")).to_owned();
+            name.push(ending);
+            target.with_file_name(name)
+        };
+        let mut export = Self {
+            target: target.to_owned(),
+            part: beside(".part"),
+            state_path: beside(".part-state"),
+            state: SavedState {
+                request,
+                started: now.as_microsecond(),
+                checkpoint: Checkpoint::default(),
+            },
+            is_resumed: false,
+        };
+        if target.file_name().is_none() {
+            let message = format!("{}: a file or folder needs a name", target.display());
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        if resume && let Some(saved) = export.load_state()? {
+            export.resume(saved)?;
+            return Ok(export);
+        }
+        export.check_absent(format)?;
+        Ok(export)
+    }
+
+    fn load_state(&self) -> Result<Option<SavedState>, Error> {
+        let path = self.state_path.display();
+        match fs::read(&self.state_path) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+                let message = format!("{path} is damaged: {error}");
+                Error::new(ErrorKind::Io, message).with_hint(self.removal_hint())
+            }),
+            Err(error) if error.kind() == IoKind::NotFound => Ok(None),
+            Err(error) => Err(Error::cannot("read", ErrorKind::Io, path, &error)),
+        }
+    }
+
+    fn resume(&mut self, saved: SavedState) -> Result<(), Error> {
+        if saved.request != self.state.request {
+            let ExportRequest { query, format, .. } = &saved.request;
+            let query = if query.is_empty() { "all mail" } else { query };
+            let message = format!(
+                "the unfinished export {} is another one: {query}, as {format}",
+                self.part.display()
+            );
+            let hint = "resume it with the same query and options, or choose another name";
+            return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
+        }
+        let has_part = self.part.symlink_metadata().is_ok();
+        if saved.checkpoint.has_started && !has_part && !saved.checkpoint.is_done {
+            let message = format!(
+                "{} is missing, so nothing can be resumed",
+                self.part.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message).with_hint(self.removal_hint()));
+        }
+        self.state = saved;
+        self.is_resumed = true;
+        Ok(())
+    }
+
+    fn removal_hint(&self) -> String {
+        format!(
+            "to begin again, remove {} and {}",
+            self.part.display(),
+            self.state_path.display()
+        )
+    }
+
+    /// Fails if the target exists, unless it is an empty folder for a folder, or a part does.
+    fn check_absent(&self, format: SetFormat) -> Result<(), Error> {
+        for path in [&self.state_path, &self.part] {
+            if path.symlink_metadata().is_ok() {
+                let path = path.display();
+                let message = format!("there is an unfinished export: {path}");
+                let hint = format!("--resume continues it; {}", self.removal_hint());
+                return Err(Error::new(ErrorKind::Io, message).with_hint(hint));
+            }
+        }
+        let target = self.target.display();
+        let Ok(found) = self.target.symlink_metadata() else {
+            return Ok(());
+        };
+        let message = if found.is_dir() && matches!(format, SetFormat::Files(_)) {
+            let mut entries = fs::read_dir(&self.target)
+                .map_err(|error| Error::cannot("read", ErrorKind::Io, &target, &error))?;
+            if entries.next().is_none() {
+                return Ok(());
+            }
+            format!("the folder {target} is not empty")
+        } else {
+            format!("{target} exists already")
+        };
+        let hint = "nothing is overwritten; choose another name";
+        Err(Error::new(ErrorKind::Io, message).with_hint(hint))
+    }
+
+    /// The file or folder to write.
+    pub(crate) fn part(&self) -> &Path {
+        &self.part
+    }
+
+    /// The time that dates of the query are relative to.
+    pub(crate) fn started(&self) -> Timestamp {
+        // Only a damaged state has a time that none is.
+        Timestamp::from_microsecond(self.state.started).unwrap_or_default()
+    }
+
+    /// Begins the export, or restores its progress and cuts off what was written later.
+    pub(crate) fn start(
+        &self,
+        job: &ExportJob,
+        archive: &Archive,
+    ) -> Result<ExportProgress, Error> {
+        if !self.is_resumed {
+            self.save_state()?;
+            return Ok(ExportProgress::default());
+        }
+        let checkpoint = &self.state.checkpoint;
+        if !checkpoint.is_done {
+            let restored = if checkpoint.has_started {
+                cut_file(&written_file(job), checkpoint.length)
+            } else {
+                remove_any(&self.part)
+            };
+            restored.map_err(|error| {
+                Error::cannot("resumed", ErrorKind::Io, self.part.display(), &error)
+                    .with_hint(self.removal_hint())
+            })?;
+        }
+        let mut last = None;
+        if let Some((key, id)) = &checkpoint.last {
+            let id = id.as_deref().map(EmailId::new);
+            let row = id.map_or(Ok(None), |id| archive.row(&id))?;
+            last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
+        }
+        let mut progress = ExportProgress::default();
+        progress.has_started = checkpoint.has_started;
+        progress.is_done = checkpoint.is_done;
+        progress.done = checkpoint.done;
+        progress.written = checkpoint.written;
+        progress.without_body = checkpoint.without_body;
+        progress.failed = checkpoint.failed;
+        progress.first_failure.clone_from(&checkpoint.first_failure);
+        progress.requests = checkpoint.requests;
+        progress.last = last;
+        Ok(progress)
+    }
+
+    /// Records what is written, so that a later process can resume after it.
+    pub(crate) fn save(
+        &mut self,
+        job: &ExportJob,
+        archive: &Archive,
+        progress: &ExportProgress,
+    ) -> Result<(), Error> {
+        let failed =
+            |error: &io::Error| Error::cannot("written", ErrorKind::Io, self.part.display(), error);
+        let length = match written_file(job).metadata() {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == IoKind::NotFound => 0,
+            Err(error) => return Err(failed(&error)),
+        };
+        if progress.has_started {
+            sync(&self.part).map_err(|error| failed(&error))?;
+        }
+        let mut last = None;
+        if let Some(key) = progress.last {
+            let id = archive.id_at(key)?;
+            last = Some((key.0, id.map(|id| id.as_str().to_owned())));
+        }
+        self.state.checkpoint = Checkpoint {
+            has_started: progress.has_started,
+            is_done: progress.is_done,
+            done: progress.done,
+            written: progress.written,
+            without_body: progress.without_body,
+            failed: progress.failed,
+            first_failure: progress.first_failure.clone(),
+            requests: progress.requests,
+            last,
+            length,
+        };
+        self.save_state()
+    }
+
+    fn save_state(&self) -> Result<(), Error> {
+        let text = serde_json::to_vec(&self.state).expect("texts and numbers are JSON");
+        let mut new = self.state_path.clone().into_os_string();
+        new.push(".new");
+        let saved = write_file(Path::new(&new), &text)
+            .and_then(|()| File::open(&new)?.sync_all())
+            .and_then(|()| fs::rename(&new, &self.state_path));
+        saved.map_err(|error| {
+            Error::cannot("written", ErrorKind::Io, self.state_path.display(), &error)
+        })
+    }
+
+    /// Renames the complete part to its target.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        // An earlier process may have ended right after the rename.
+        if self.part.symlink_metadata().is_ok() {
+            rename_new(&self.part, &self.target).map_err(|error| {
+                let target = self.target.display();
+                let part = self.part.display();
+                Error::new(ErrorKind::Io, format!("{target}: {error}"))
+                    .with_hint(format!("the export is complete in {part}"))
+            })?;
+        }
+        // It is complete, whether the state can be removed or not.
+        let _ = fs::remove_file(&self.state_path);
+        Ok(())
+    }
+}
+
+/// The file that grows: the one file, or the list of what was not exported.
+fn written_file(job: &ExportJob) -> PathBuf {
+    match job.format {
+        SetFormat::Files(_) => job.path.join(NOT_EXPORTED),
+        SetFormat::Json | SetFormat::JsonLines | SetFormat::Csv => job.path.clone(),
+    }
+}
+
+fn cut_file(path: &Path, length: u64) -> io::Result<()> {
+    let found = match path.metadata() {
+        Err(error) if error.kind() == IoKind::NotFound && length == 0 => return Ok(()),
+        found => found?,
+    };
+    if found.len() < length {
+        return Err(io::Error::other("it is shorter than it was"));
+    }
+    OpenOptions::new().write(true).open(path)?.set_len(length)
+}
+
+fn remove_any(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == IoKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    }
+}
+
+/// Writes a file, or the files of a folder, to the disk.
+fn sync(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    // A call for each of a million files would take longer than writing them.
+    #[cfg(target_os = "linux")]
+    if file.metadata()?.is_dir() {
+        rustix::fs::syncfs(&file)?;
+    }
+    file.sync_all()
+}
+
+/// Renames `from`, unless `to` exists; an empty folder is replaced by a folder.
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    if from.is_dir() {
+        // The system refuses to replace a folder that is not empty.
+        return fs::rename(from, to);
+    }
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems cannot do that in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_err() => {
+            fs::rename(from, to)
+        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(IoKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+#[cfg(test)]
+#[path = "resume_tests.rs"]
+mod tests;

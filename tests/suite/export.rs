@@ -1,0 +1,257 @@
+//! Tests of `export`: formats, resumption after a kill, bodies, and what `import` reads back.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, mpsc::Sender};
+
+use insta::assert_snapshot;
+use sentbox::api::Cursor;
+use sentbox::config::clock;
+use sentbox::mail::EmailId;
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{EmailSource, SourceError, SourcePage};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::cli::two_emails;
+use crate::harness::process::Sentbox;
+use crate::harness::service::{Service, write_config};
+
+/// A mailbox that reports each request for a body.
+struct Reporting(SampleMailbox, Mutex<Sender<()>>);
+
+impl EmailSource for Reporting {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.0.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        let _ = self.1.lock().unwrap().send(());
+        self.0.email(id)
+    }
+}
+
+fn reporting(emails: u32) -> (Service, std::sync::mpsc::Receiver<()>) {
+    let now = clock::now();
+    let mailbox = SampleMailbox::new(7, emails, now, Arc::new(move || now));
+    let (sender, receiver) = channel();
+    (
+        Service::new(Reporting(mailbox, Mutex::new(sender))),
+        receiver,
+    )
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn bodies_are_fetched_with_their_cost_said_first() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    // The listing of this service has bodies already.
+    assert_snapshot!(sentbox.transcript("export --to mail --as eml"), @r"
+    exported 2 emails to mail
+    exit code 0
+    ");
+    let (service, requests) = reporting(12);
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    assert_snapshot!(sentbox.transcript("export to:no-such-person --to none.csv"), @r"
+    exported 0 emails to none.csv
+    exit code 0
+    ");
+    let output = sentbox.run("export --to some --as eml");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        fs::read_to_string(sentbox.home().join("some/not-exported.txt"))
+            .unwrap()
+            .lines()
+            .count(),
+        12
+    );
+    assert_eq!(requests.try_iter().count(), 0);
+    assert_snapshot!(sentbox.transcript("export --to all --as text --bodies --rate 1000"), @r"
+    exported 12 emails to all
+    stderr: sentbox: the bodies of 12 of 12 emails are not stored; fetching them first: 12 requests, about 1 s
+    exit code 0
+    ");
+    assert_eq!(requests.try_iter().count(), 12);
+    assert_eq!(files(&sentbox.home().join("all")).len(), 12);
+}
+
+#[test]
+fn killed_export_is_resumed_to_equal_bytes() {
+    let (service, requests) = reporting(60);
+    for form in ["eml", "json", "jsonl"] {
+        let sentbox = Sentbox::at(&service);
+        sentbox.run("sync --back all --rate 1000");
+        let line = format!("export --to out --as {form} --bodies --rate 1000");
+        let mut child = sentbox
+            .command(&line)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        (0..20).for_each(|_| requests.recv().unwrap());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!sentbox.home().join("out").exists());
+        let output = sentbox.run(&line);
+        assert_eq!(output.status.code(), Some(1), "{}", sentbox.shown(&output));
+        assert!(sentbox.shown(&output).contains("--resume continues it"));
+        sentbox.stdout(&format!("{line} --resume"));
+        assert!(requests.try_iter().count() <= 41);
+        // Without a request: all bodies are stored.
+        sentbox.stdout(&line.replace("out", "whole"));
+        assert_eq!(requests.try_iter().count(), 0);
+        let (out, whole) = (sentbox.home().join("out"), sentbox.home().join("whole"));
+        if form == "eml" {
+            assert_eq!(files(&out).len(), 60);
+            assert_eq!(files(&out), files(&whole));
+        } else {
+            assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap());
+        }
+        let left = fs::read_dir(sentbox.home()).unwrap();
+        let is_part = |name: &str| name.contains(".part");
+        assert!(
+            !left
+                .into_iter()
+                .any(|entry| is_part(entry.unwrap().file_name().to_str().unwrap()))
+        );
+    }
+}
+
+#[test]
+fn import_reads_every_json_alike() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    for line in [
+        "list --json",
+        "list --jsonl",
+        "search x --json",
+        "search x --jsonl",
+        "export --to - --as jsonl",
+        "export --to - --as json",
+        "show 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794 --json",
+    ] {
+        let printed = sentbox.stdout(line);
+        let document: Value = serde_json::from_str(&printed).unwrap_or_default();
+        let mut emails: Vec<Value> = match &document["data"] {
+            Value::Array(emails) => emails.clone(),
+            _ => printed
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect(),
+        };
+        assert!(!emails.is_empty(), "{line}");
+        let other = Sentbox::at(&service);
+        let imported = other.run_with_input("import - --json", &printed);
+        let report: Value = serde_json::from_slice(&imported.stdout).unwrap();
+        assert_eq!(
+            (&report["new"], &report["bad"]),
+            (&emails.len().into(), &0.into()),
+            "{line}"
+        );
+        let stored = other.stdout("export --to - --as jsonl");
+        let mut stored: Vec<Value> = stored
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        for email in &mut emails {
+            email.as_object_mut().unwrap().remove("_sentbox");
+        }
+        let key = |email: &Value| email["id"].to_string();
+        emails.sort_by_key(key);
+        stored.sort_by_key(key);
+        assert_eq!(stored, emails, "{line}");
+    }
+}
+
+#[test]
+fn streams_and_single_files_are_what_was_asked_for() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    assert_snapshot!(sentbox.transcript("export --to - --as csv"), @r#"
+    id,created_at,last_event,to,cc,bcc,from,reply_to,subject,scheduled_at,message_id
+    49a3999c-0ce1-4ea6-ab68-afcd6dc2e794,2026-11-20T08:41:07.42Z,delivered,"Ana López <ana@example.com>, b@example.org",c@example.org,,Acme <billing@example.net>,,Your receipt #4821,,<1@example.net>
+    5b,yesterday,teleported,x@example.com,,,�]0;gotcha�,,red �[31mtext� and tabs,,
+    stderr: sentbox: exported 2 emails
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.transcript("export to:ana --to receipt.txt"), @r"
+    exported 1 email to receipt.txt
+    exit code 0
+    ");
+    assert_snapshot!(fs::read_to_string(sentbox.home().join("receipt.txt")).unwrap(), @r"
+    From: Acme <billing@example.net>
+    To: Ana López <ana@example.com>, b@example.org
+    Cc: c@example.org
+    Date: Fri 20 Nov 2026 08:41:07 +0000
+    Subject: Your receipt #4821
+    Status: delivered
+    Id: 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
+
+    Thanks. See your receipt.
+    ");
+    assert_snapshot!(sentbox.transcript("export to:ana --to receipt.txt"), @r"
+    stderr: sentbox: receipt.txt exists already; choose another name
+    exit code 1
+    ");
+    assert_snapshot!(sentbox.transcript("export --to receipt.eml"), @r"
+    stderr: sentbox: receipt.eml is one file, but several emails match
+    stderr:    hint: give a folder with --to, or a query that only one email matches
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("export --to mail"), @r"
+    stderr: sentbox: which format to write is not known
+    stderr:    hint: give --as eml, html, text, json, jsonl or csv
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("export --to - --as eml"), @r"
+    stderr: sentbox: eml, html and text are files
+    stderr:    hint: for one stream: --as jsonl, json or csv
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("export status:bouncd --to x.csv"), @r"
+    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
+    stderr:    hint: put it in quotes if the service has a status of that name
+    exit code 2
+    ");
+    assert!(!sentbox.home().join("x.csv.part-state").exists());
+}
+
+#[test]
+fn export_needs_no_key_where_an_archive_is() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.run("sync --back all");
+    let expected = sentbox.stdout("export --to - --as jsonl");
+    let config = format!("[profiles.default]\nbase_url = \"{}\"\n", service.base());
+    write_config(&sentbox.home().join(".config/sentbox"), &config);
+    let keyless = sentbox
+        .with("SENTBOX_API_KEY", "")
+        .with("SENTBOX_BASE_URL", "");
+    let output = keyless.run("export --to - --as jsonl");
+    assert!(output.status.success(), "{}", keyless.shown(&output));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    assert_eq!(
+        keyless.run("export --to x --as eml --bodies").status.code(),
+        Some(3)
+    );
+}
