@@ -8,6 +8,7 @@
 
 mod bodies;
 mod codec;
+mod grouping;
 mod identity;
 mod import;
 mod incoming;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
+pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
 pub(crate) use integrity::{is_damage_error, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;
@@ -43,9 +45,7 @@ pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
 pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
-pub(crate) use statistics::{
-    Outcome, Outcomes, Share, Statistics, StatisticsBuilder, pattern_parts,
-};
+pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;

@@ -3,96 +3,41 @@
 //! One pass over the matches, newest first. Memory is bounded: of each kind only so many different
 //! values are counted, and the newest ones come first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::grouping::{Grouping, Groups, Outcome, Outcomes};
 use super::search::CancellationToken;
 use super::{Archive, EmailRow};
 use crate::error::Result;
-use crate::mail::{Finality, Status};
+use crate::mail::{Finality, Status, Tag};
 use crate::query::Query;
-use crate::text::secrets::{self, MASK};
-
-/// The most different domains, and the most different subjects, that are counted.
-const MAX_VALUES: usize = 50_000;
-
-/// Replaces a number in a subject, so that receipts are counted together.
-pub(crate) const NUMBER: char = '…';
-
-/// What became of an email, in few classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outcome {
-    Delivered,
-    InProgress,
-    Bounced,
-    Complained,
-    Other,
-}
-
-impl Outcome {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Delivered,
-        Self::InProgress,
-        Self::Bounced,
-        Self::Complained,
-        Self::Other,
-    ];
-
-    pub(crate) const fn of(status: &Status) -> Self {
-        match status {
-            Status::Delivered | Status::Opened | Status::Clicked => Self::Delivered,
-            Status::Scheduled | Status::Queued | Status::Sent | Status::DeliveryDelayed => {
-                Self::InProgress
-            }
-            Status::Bounced | Status::Failed | Status::Suppressed => Self::Bounced,
-            Status::Complained => Self::Complained,
-            Status::Canceled | Status::Unknown | Status::Other(_) => Self::Other,
-        }
-    }
-
-    pub(crate) const fn label(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::InProgress => "in progress",
-            Self::Bounced => "bounced or failed",
-            Self::Complained => "complained",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// How many emails there are of each outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Outcomes([u64; Outcome::ALL.len()]);
-
-impl Outcomes {
-    pub(crate) const fn get(self, outcome: Outcome) -> u64 {
-        self.0[outcome as usize]
-    }
-
-    pub(crate) fn total(self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    pub(crate) const fn add(&mut self, outcome: Outcome, count: u64) {
-        self.0[outcome as usize] += count;
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        for outcome in Outcome::ALL {
-            self.add(outcome, other.get(outcome));
-        }
-    }
-}
 
 /// A part of a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) part: u64,
     pub(crate) whole: u64,
+}
+
+impl Share {
+    /// Formats it in percent; `-` of nothing.
+    pub(crate) fn percent(self) -> String {
+        if self.whole == 0 {
+            return "-".to_owned();
+        }
+        let hundredths = (self.part * 10_000 + self.whole / 2) / self.whole;
+        format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+    }
+
+    /// Returns it as a number from 0 to 1 with four digits; `None` of nothing.
+    pub(crate) fn ratio(self) -> Option<f64> {
+        let tens = (self.whole > 0).then(|| (self.part * 10_000 + self.whole / 2) / self.whole);
+        tens.map(|tens| f64::from(u32::try_from(tens).unwrap_or(u32::MAX)) / 10_000.0)
+    }
 }
 
 /// The statistics of a query.
@@ -107,7 +52,7 @@ pub(crate) struct Statistics {
     pub(crate) statuses: Vec<(Status, u64)>,
     /// The domains of recipients with the most bounces, worst first.
     pub(crate) worst_domains: Vec<(String, Outcomes)>,
-    /// The most frequent subjects, their codes masked and their numbers as [`NUMBER`].
+    /// The most frequent subjects, their codes masked and their numbers as [`NUMBER`](super::grouping::NUMBER).
     pub(crate) top_subjects: Vec<(String, Outcomes)>,
     /// The oldest confirmation of a status that may still change.
     pub(crate) as_of: Option<Timestamp>,
@@ -158,24 +103,33 @@ pub(crate) struct StatisticsBuilder {
     now: Timestamp,
     result: Statistics,
     days: BTreeMap<Date, Outcomes>,
-    domains: HashMap<String, Outcomes>,
-    subjects: HashMap<String, Outcomes>,
+    groups: Vec<Groups>,
 }
 
 impl StatisticsBuilder {
     /// Days are those of `zone`; `now` decides which statuses are final.
     pub(crate) fn new(zone: TimeZone, now: Timestamp) -> Self {
+        Self::grouped_by(&[Grouping::Domain, Grouping::Subject], zone, now)
+    }
+
+    /// Counts other groups than the terminal program.
+    pub(crate) fn grouped_by(groupings: &[Grouping], zone: TimeZone, now: Timestamp) -> Self {
+        let groups = groupings.iter().map(|by| Groups::new(*by, zone.clone()));
         Self {
+            groups: groups.collect(),
             zone,
             now,
             result: Statistics::default(),
             days: BTreeMap::new(),
-            domains: HashMap::new(),
-            subjects: HashMap::new(),
         }
     }
 
     pub(crate) fn add(&mut self, row: &EmailRow) {
+        self.add_with_tags(row, None);
+    }
+
+    /// The same with the tags of the email; `None` if they were never fetched.
+    pub(crate) fn add_with_tags(&mut self, row: &EmailRow, tags: Option<&[Tag]>) {
         let (summary, result) = (&row.summary, &mut self.result);
         let outcome = Outcome::of(&summary.status);
         result.total += 1;
@@ -197,77 +151,41 @@ impl StatisticsBuilder {
                 None => result.unconfirmed += 1,
             }
         }
-        let mut domains: Vec<String> = summary
-            .recipients()
-            .map(|address| address.domain().to_lowercase())
-            .filter(|domain| !domain.is_empty())
-            .collect();
-        domains.sort_unstable();
-        domains.dedup();
-        for domain in domains {
-            count_value(&mut self.domains, domain, outcome);
-        }
-        let pattern = subject_pattern(&summary.subject);
-        if pattern_parts(&pattern).next().is_some() {
-            count_value(&mut self.subjects, pattern, outcome);
+        for groups in &mut self.groups {
+            groups.add(row, tags);
         }
     }
 
     /// Returns the statistics with at most `top` domains and subjects.
     pub(crate) fn finish(self, top: usize) -> Statistics {
+        let (mut statistics, groups) = self.finish_groups();
+        for groups in groups {
+            match groups.by() {
+                Grouping::Domain => {
+                    let bounces = |counts: Outcomes| counts.get(Outcome::Bounced);
+                    statistics.worst_domains = groups.into_largest(top, bounces);
+                }
+                Grouping::Subject => {
+                    statistics.top_subjects = groups.into_largest(top, Outcomes::total);
+                }
+                _ => {}
+            }
+        }
+        statistics
+    }
+
+    /// Returns the statistics without domains and subjects, and the groups.
+    pub(crate) fn finish_groups(self) -> (Statistics, Vec<Groups>) {
         let mut statuses = self.result.statuses;
         let known = |status: &Status| Status::KNOWN.iter().position(|known| known == status);
         statuses.sort_by_key(|(status, _)| known(status).unwrap_or(usize::MAX));
-        Statistics {
+        let statistics = Statistics {
             days: self.days.into_iter().collect(),
             statuses,
-            worst_domains: largest(self.domains, top, |counts| counts.get(Outcome::Bounced)),
-            top_subjects: largest(self.subjects, top, Outcomes::total),
             ..self.result
-        }
+        };
+        (statistics, self.groups)
     }
-}
-
-fn count_value(values: &mut HashMap<String, Outcomes>, value: String, outcome: Outcome) {
-    if values.len() < MAX_VALUES || values.contains_key(&value) {
-        values.entry(value).or_default().add(outcome, 1);
-    }
-}
-
-/// The values with the largest sizes, zero left out, largest first.
-fn largest(
-    values: HashMap<String, Outcomes>,
-    top: usize,
-    size: fn(Outcomes) -> u64,
-) -> Vec<(String, Outcomes)> {
-    let mut values: Vec<_> = values
-        .into_iter()
-        .filter(|(_, counts)| size(*counts) > 0)
-        .collect();
-    values.sort_unstable_by(|(a, a_counts), (b, b_counts)| {
-        size(*b_counts).cmp(&size(*a_counts)).then_with(|| a.cmp(b))
-    });
-    values.truncate(top);
-    values
-}
-
-/// Returns the subject with its codes masked, and each number replaced by [`NUMBER`].
-fn subject_pattern(subject: &str) -> String {
-    let mut pattern = String::with_capacity(subject.len());
-    for letter in secrets::mask_codes(subject).chars() {
-        if !letter.is_numeric() {
-            pattern.push(letter);
-        } else if !pattern.ends_with(NUMBER) {
-            pattern.push(NUMBER);
-        }
-    }
-    pattern
-}
-
-/// The parts of a subject pattern that every subject of it contains.
-pub(crate) fn pattern_parts(pattern: &str) -> impl Iterator<Item = &str> {
-    let parts = pattern.split([NUMBER, MASK]).map(str::trim);
-    parts.filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
 impl Archive {

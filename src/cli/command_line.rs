@@ -57,7 +57,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
 }
 
 /// Words that other programs use for a command, and the command here.
-const SYNONYMS: [(&str, &str); 12] = [
+const SYNONYMS: [(&str, &str); 16] = [
     ("ls", "list"),
     ("get", "show"),
     ("cat", "show"),
@@ -69,11 +69,15 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("pull", "sync"),
     ("fetch", "sync"),
     ("mirror", "sync"),
+    ("statistics", "stats"),
+    ("count", "stats"),
+    ("tail", "watch"),
+    ("dump", "export"),
     ("version", "--version"),
 ];
 
 /// Commands that people expect of such a program, and that it does not have.
-const MISSING: [&str; 4] = ["stats", "watch", "wait", "attachment"];
+const MISSING: [&str; 1] = ["attachment"];
 
 /// Returns an error if the first word is probably meant as a command; words after `--` are a query.
 fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
@@ -207,6 +211,7 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
     writeln!(page, ".SH COMMANDS")?;
     for (name, command) in commands {
         writeln!(page, ".SS \"{name}\"")?;
+        let help = command.get_after_help().map(ToString::to_string);
         let man = Man::new(command.bin_name(name));
         let mut section = Vec::new();
         man.render_description_section(&mut section)?;
@@ -219,6 +224,8 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
         for line in lines {
             writeln!(page, "{line}")?;
         }
+        writeln!(page, ".PP")?;
+        write_lines(&mut page, &help.unwrap_or_default())?;
     }
     let queries = query_manual();
     let (title, queries) = queries.split_once('\n').unwrap_or_default();
@@ -237,6 +244,10 @@ fn write_lines(page: &mut Vec<u8>, text: &str) -> io::Result<()> {
         if line.is_empty() {
             writeln!(page, ".PP")?;
         } else {
+            if line.starts_with("  ") {
+                // An example is a line of its own.
+                writeln!(page, ".br")?;
+            }
             writeln!(page, "\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))?;
         }
     }
@@ -309,6 +320,10 @@ mod tests {
         let manual = String::from_utf8(man_page().unwrap()).unwrap();
         assert!(manual.contains(".SH QUERIES\n.nf\n"), "{manual}");
         assert!(manual.contains("seen\\-change:1d"), "{manual}");
+        assert!(
+            manual.contains(".br\n\\&  sentbox watch is:trouble\n"),
+            "{manual}"
+        );
     }
 
     #[test]
@@ -326,8 +341,8 @@ mod tests {
             "did you mean list? To search for the words: sentbox -- ls"
         );
         assert_eq!(
-            error_of("sentbox stats").1,
-            "to search for the words: sentbox -- stats"
+            error_of("sentbox attachment").1,
+            "to search for the words: sentbox -- attachment"
         );
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");

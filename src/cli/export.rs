@@ -292,13 +292,12 @@ impl RunningExport<'_> {
             return Ok(());
         }
         let (job, progress) = (&self.job, &mut self.progress);
-        match &self.part {
-            Some(_) => job.write_retrieved(archive, progress, row, retrieved),
-            None => {
-                let mut buffer = Vec::new();
-                job.write_retrieved_to(&mut buffer, archive, progress, row, retrieved);
-                self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
-            }
+        if self.part.is_some() {
+            job.write_retrieved(archive, progress, row, retrieved);
+        } else {
+            let mut buffer = Vec::new();
+            job.write_retrieved_to(&mut buffer, archive, progress, row, retrieved);
+            self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
         }
         self.check_written()
     }

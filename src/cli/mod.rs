@@ -6,6 +6,7 @@ mod command_line;
 mod config;
 mod doctor;
 mod escape;
+mod events;
 mod export;
 mod format;
 mod freshness;
@@ -17,9 +18,12 @@ mod progress;
 mod search;
 mod serve;
 mod show;
+mod stats;
 mod sync;
+mod sync_plan;
 mod table;
 mod typed_query;
+mod wait;
 
 use std::future::Future;
 
@@ -107,8 +111,11 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
     match command {
         CliCommand::List(args) => list::run(args, context.with_profile()?),
         CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
+        CliCommand::Stats(args) => stats::run(args, &mut context.with_profile()?),
         CliCommand::Show(args) => show::run(args, &mut context.with_profile()?),
         CliCommand::Sync(args) => sync::run(args, &mut context.with_profile()?),
+        CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
+        CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
         CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
         CliCommand::Export(args) => export::run(args, &mut context.with_profile()?),

@@ -40,6 +40,10 @@ pub enum OutputFormat {
     JsonLines,
 }
 
+/// What was written to a stream of a test.
+#[cfg(test)]
+pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
+
 /// The output streams of a command.
 pub struct Output {
     stdout: Box<dyn Write>,
@@ -47,6 +51,8 @@ pub struct Output {
     pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
+    /// Whether bars and marks are made of ASCII.
+    pub(super) ascii: bool,
     /// The width of stdout; `None` if it is no terminal.
     pub columns: Option<u16>,
     quiet: bool,
@@ -71,6 +77,7 @@ impl Output {
             ColorMode::Never => false,
         };
         out.columns = is_terminal.then(|| width().unwrap_or(80));
+        out.ascii = global.ascii;
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
         out.shows_progress = io::stderr().is_terminal() && env.get("TERM") != Some("dumb");
@@ -88,6 +95,7 @@ impl Output {
                 OutputFormat::Human
             },
             colour: false,
+            ascii: false,
             columns: None,
             quiet: false,
             verbose: false,
@@ -95,10 +103,10 @@ impl Output {
         }
     }
 
-    /// Creates streams that keep what is written to stderr and drop data.
+    /// Creates streams that keep what is written: stdout, stderr.
     #[cfg(test)]
-    pub(super) fn captured() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
-        struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+    pub(super) fn captured() -> (Self, CapturedBytes, CapturedBytes) {
+        struct Kept(CapturedBytes);
         impl Write for Kept {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
                 self.0.lock().unwrap().extend_from_slice(bytes);
@@ -108,14 +116,15 @@ impl Output {
                 Ok(())
             }
         }
-        let captured = std::sync::Arc::default();
+        let (stdout, stderr) = (CapturedBytes::default(), CapturedBytes::default());
         (
             Self {
-                stdout: Box::new(io::sink()),
-                stderr: Box::new(Kept(std::sync::Arc::clone(&captured))),
+                stdout: Box::new(Kept(stdout.clone())),
+                stderr: Box::new(Kept(stderr.clone())),
                 ..Self::before_parsing(false)
             },
-            captured,
+            stdout,
+            stderr,
         )
     }
 

@@ -162,7 +162,7 @@ fn print_matches(
     Ok((oldest, printed))
 }
 
-fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
+pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Error> {
     let json = archive.summary_json(&row.summary.id)?.unwrap_or_default();
     Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
 }

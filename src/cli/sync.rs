@@ -6,18 +6,20 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::args::SyncArgs;
+use super::args::{SyncArgs, WatchArgs};
+use super::events::EventLog;
 use super::format::{describe_coverage, format_remaining};
-use super::output::{CommandExit, Output};
+use super::output::{CommandExit, Output, OutputFormat};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::typed_query::TypedQuery;
+use super::{ProfileContext, block_on, listen_for_signals, open_archive, sync_plan, until_signal};
 use crate::api::{EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, Coverage, ProcessLock};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
-use crate::sync::{BackfillStep, Engine, RecheckScope, StopReason, SyncDepth};
+use crate::sync::{BackfillStep, Engine, RecheckScope, StopReason, SyncDepth, SyncReport};
 use crate::text::format::{group_digits, plural};
 
 /// Time between two refreshes of the newest emails.
@@ -27,7 +29,7 @@ const RECENT_AGE: HistorySpan = HistorySpan::Last(SignedDuration::from_hours(72)
 /// Pages of due statuses between two refreshes.
 const RECHECK_PAGES: u32 = 10;
 /// Requests for due statuses after the sync run, unless a flag says otherwise.
-const MAX_DUE_REQUESTS: u32 = 100;
+pub(super) const MAX_DUE_REQUESTS: u32 = 100;
 /// Time between two attempts to get the lock of another process.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -37,8 +39,15 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// an error is kept, and reported first.
 pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
+    if args.dry_run {
+        return sync_plan::print(args, ctx);
+    }
     let archive = open_archive::open_for_writing(ctx)?;
-    let (totals, result) = block_on(run_sync(args, &archive, ctx))?;
+    let is_quiet = ctx.out.is_quiet();
+    let settings = &ctx.settings;
+    let events = (args.watch && !is_quiet)
+        .then(|| EventLog::new(None, true, settings.zone.clone(), settings.reveal));
+    let (totals, result) = block_on(run_sync(args, &archive, events, ctx))?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
         ctx.out.note(if is_recheck {
@@ -47,10 +56,35 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             "interrupted; the same command goes on from here"
         });
     }
-    if totals.has_answer {
+    // Quiet unless something fails; JSON was asked for.
+    let is_wanted = !is_quiet || ctx.out.format != OutputFormat::Human;
+    if totals.has_answer && is_wanted && result != Err(CommandExit::OutputClosed) {
         totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
     }
     result
+}
+
+/// `watch`: prints each new email and each status change until it is interrupted.
+pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
+    let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
+    let archive = open_archive::open_for_writing(ctx)?;
+    let query = typed.check(&archive, ctx.out)?;
+    if query.has_body_operator() {
+        let message =
+            "bodies and tags of new emails are not fetched, so that they match by others only";
+        ctx.out.note(message);
+    }
+    let settings = &ctx.settings;
+    let events = EventLog::new(Some(query), false, settings.zone.clone(), settings.reveal);
+    let sync = SyncArgs {
+        back: HistorySpan::Last(SignedDuration::ZERO),
+        recheck: None,
+        bodies: false,
+        watch: true,
+        dry_run: false,
+    };
+    block_on(run_sync(&sync, &archive, Some(events), ctx))?.1
 }
 
 /// Fetches back to `back` without a report, for a command that needs those emails.
@@ -64,13 +98,15 @@ pub(super) fn load_older(
         recheck: Some(HistorySpan::Off),
         bodies: false,
         watch: false,
+        dry_run: false,
     };
-    block_on(run_sync(&args, archive, ctx))?.1
+    block_on(run_sync(&args, archive, None, ctx))?.1
 }
 
 async fn run_sync(
     args: &SyncArgs,
     archive: &Archive,
+    events: Option<EventLog>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(SyncTotals, Result<(), CommandExit>), CommandExit> {
     // No user waits at a screen, so the team's own sending goes first.
@@ -84,10 +120,16 @@ async fn run_sync(
             HistorySpan::All => SyncDepth::All,
             span => depth(span, now),
         },
-        backfill: ctx.settings.backfill,
+        // `watch` looks at what is new.
+        backfill: match &events {
+            Some(events) if !events.shows_pages => HistorySpan::Off,
+            _ => ctx.settings.backfill,
+        },
         clock: ctx.clock.clone(),
         zone: ctx.settings.zone.clone(),
         totals: SyncTotals::new(now, archive.coverage()?),
+        events,
+        closed: None,
         out: &mut *ctx.out,
     };
     let result = until_signal(&mut signals, command.run(args)).await;
@@ -99,6 +141,24 @@ fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
     SyncDepth::Until(span.start(now).unwrap_or(now))
 }
 
+/// Returns which statuses are read again: the due ones, or all in a span; `None` for none.
+pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
+    let since = |span: HistorySpan| {
+        let start = span.start(started).filter(|_| span != HistorySpan::All);
+        start.map_or(i64::MIN, Timestamp::as_microsecond)
+    };
+    match span {
+        Some(HistorySpan::Off) => None,
+        Some(span) => Some(RecheckScope::All {
+            since: since(span),
+            before: started,
+        }),
+        None => Some(RecheckScope::Due {
+            since: since(RECENT_AGE),
+        }),
+    }
+}
+
 /// One run of the command.
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
@@ -108,6 +168,10 @@ struct SyncCommand<'a, S> {
     clock: Clock,
     zone: TimeZone,
     totals: SyncTotals,
+    /// With `--watch`.
+    events: Option<EventLog>,
+    /// Why no event can be printed any more.
+    closed: Option<CommandExit>,
     out: &'a mut Output,
 }
 
@@ -123,6 +187,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
         self.sync_when_unlocked().await?;
+        if let Some(events) = &mut self.events {
+            // What other processes store is compared with this state.
+            self.engine.poll_changes().await?;
+            events.mark_known(self.engine.archive())?;
+        }
         self.recheck_statuses(args.recheck, started).await?;
         if args.bodies {
             self.fetch_bodies(self.back).await?;
@@ -158,6 +227,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             clock,
             zone,
             totals,
+            events,
+            closed,
             out,
             ..
         } = self;
@@ -165,8 +236,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             // Renewed with each page: a process that stops for long loses the lock.
             let _ = lock.try_acquire(clock());
             totals.coverage = progress.coverage.clone();
-            totals.current_run = RunCounts::from(progress);
+            let before = std::mem::replace(&mut totals.current_run, RunCounts::from(progress));
             totals.has_answer = true;
+            if let Some(events) = events {
+                let counts = (progress.new - before.new, progress.changes - before.changes);
+                let printed = events.print_page(counts, &progress.coverage, clock(), out);
+                *closed = printed.err().or(closed.take());
+            }
             out.show_progress(&totals.progress_line(clock(), *back, zone));
         });
         let report = report.await?;
@@ -180,19 +256,12 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         span: Option<HistorySpan>,
         started: Timestamp,
     ) -> Result<(), Error> {
-        let since = |span: HistorySpan| {
-            let start = span.start(started).filter(|_| span != HistorySpan::All);
-            start.map_or(i64::MIN, Timestamp::as_microsecond)
+        let Some(scope) = recheck_scope(span, started) else {
+            return Ok(());
         };
-        let all = |since| RecheckScope::All {
-            since,
-            before: started,
-        };
-        let recent = since(RECENT_AGE);
-        let (scope, max_requests) = match span {
-            Some(HistorySpan::Off) => return Ok(()),
-            Some(span) => (all(since(span)), u32::MAX),
-            None => (RecheckScope::Due { since: recent }, MAX_DUE_REQUESTS),
+        let max_requests = match scope {
+            RecheckScope::Due { .. } => MAX_DUE_REQUESTS,
+            RecheckScope::All { .. } => u32::MAX,
         };
         let engine = self
             .engine
@@ -200,7 +269,10 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let due = engine.count_due(scope).await?;
         // Pages have more emails than the due ones; they are confirmed, too.
         let whole_scope = match scope {
-            RecheckScope::Due { since } if due > 0 => all(since),
+            RecheckScope::Due { since } if due > 0 => RecheckScope::All {
+                since,
+                before: started,
+            },
             scope => scope,
         };
         let unconfirmed = engine.count_due(whole_scope).await?;
@@ -213,7 +285,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             match engine.recheck(scope).await {
                 Ok(Some(report)) => {
                     (requests, changes) = (requests + 1, changes + report.changes);
-                    self.totals.add_run(&report);
+                    self.add_run(&report);
                 }
                 Ok(None) => break None,
                 Err(error) => break Some(error),
@@ -251,6 +323,26 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             });
         }
         error.map_or(Ok(()), Err)
+    }
+
+    /// Adds a run to the totals, and prints what arrived and changed in it.
+    fn add_run(&mut self, report: &SyncReport) {
+        self.totals.add_run(report);
+        if let Some(events) = &self.events {
+            let (archive, now) = (self.engine.archive(), (self.clock)());
+            let printed = events.print_report(report, archive, now, self.out);
+            self.closed = printed.err().or(self.closed.take());
+        }
+    }
+
+    /// Prints the page of the background fetch that has this report.
+    fn print_page(&mut self, report: &SyncReport) {
+        if let Some(events) = &self.events {
+            let counts = (report.new, report.changes);
+            let now = (self.clock)();
+            let printed = events.print_page(counts, &report.coverage, now, self.out);
+            self.closed = printed.err().or(self.closed.take());
+        }
     }
 
     /// Counts the emails that the service no longer has.
@@ -303,6 +395,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     ) -> Result<(), CommandExit> {
         let mut failures = 0;
         loop {
+            if let Some(exit) = self.closed.take() {
+                return Err(exit);
+            }
             match &last_error {
                 None if failures > 0 => self.out.note("the service answers again"),
                 Some(error) if failures == 0 => self
@@ -338,7 +433,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 break;
             };
             let before = self.totals.coverage.clone();
-            self.totals.add_run(&report);
+            self.add_run(&report);
+            self.print_page(&report);
             self.out
                 .show_progress(&self.totals.summary(false, &self.zone));
             if report.new == 0 && before == report.coverage {
@@ -361,12 +457,29 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         })
     }
 
+    fn has_gap(&self) -> Result<bool, Error> {
+        let archive = self.engine.archive();
+        self.events
+            .as_ref()
+            .map_or(Ok(false), |events| events.has_gap(archive))
+    }
+
     async fn refresh_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let engine = self
             .engine
             .with_priority(&RequestHandle::new(Priority::Refresh));
-        let report = engine.refresh().await?;
-        self.totals.add_run(&report);
+        let mut report = engine.refresh().await?;
+        self.add_run(&report);
+        if report.stop_reason == StopReason::PageLimit {
+            // More has arrived than one refresh may read.
+            while self.has_gap()? && report.new > 0 {
+                report = engine.load_older().await?;
+                self.add_run(&report);
+            }
+        }
+        if let Some(events) = &mut self.events {
+            events.mark_known(engine.archive())?;
+        }
         if let StopReason::Failed(error) = report.stop_reason {
             return Err(error);
         }
@@ -388,7 +501,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let Some(report) = engine.recheck(scope).await? else {
                 break;
             };
-            self.totals.add_run(&report);
+            self.add_run(&report);
         }
         if args.bodies {
             self.fetch_bodies(depth(RECENT_AGE, now)).await?;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Status};
+use crate::query::{ParseContext, parse};
 
 #[test]
 fn watch_stops_only_for_key_and_local_errors() {
@@ -48,6 +49,7 @@ struct FakeService(Arc<Mutex<FakeServiceState>>);
 #[derive(Default)]
 struct FakeServiceState {
     emails: i64,
+    bounced: Option<i64>,
     failure: Option<Error>,
     requests: u32,
 }
@@ -65,7 +67,10 @@ impl EmailApi for FakeService {
         };
         let from = (below - i64::from(limit)).max(0);
         Ok(EmailPage {
-            items: (from..below).rev().map(item).collect(),
+            items: (from..below)
+                .rev()
+                .map(|n| item(n, state.bounced == Some(n)))
+                .collect(),
             unreadable: 0,
             has_more: Some(from > 0),
         })
@@ -76,25 +81,36 @@ impl EmailApi for FakeService {
     }
 }
 
-fn item(n: i64) -> ListedEmail {
+fn item(n: i64, is_bounced: bool) -> ListedEmail {
     let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
+    let event = if is_bounced { "bounced" } else { "sent" };
     let json = format!(
-        r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#
+        r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"{event}"}}"#
     );
     ListedEmail::parse(&json).unwrap()
 }
 
-/// A run of `sync --watch` over `played`, which `script` watches; returns its output.
+/// A run of `sync --watch` over `played`, which `script` watches; returns its notes.
 async fn output_of_watch(
     played: &FakeService,
     backfill: HistorySpan,
     script: impl AsyncFnOnce(&Archive),
 ) -> String {
+    streams_of_watch(played, backfill, None, script).await.1
+}
+
+/// The same with lines about events; returns stdout and stderr.
+async fn streams_of_watch(
+    played: &FakeService,
+    backfill: HistorySpan,
+    events: Option<EventLog>,
+    script: impl AsyncFnOnce(&Archive),
+) -> (String, String) {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
     let engine = Engine::new(played.clone(), archive.clone(), clock.clone());
-    let (mut out, output) = Output::captured();
+    let (mut out, stdout, stderr) = Output::captured();
     let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;
     let back = SyncDepth::Until(clock());
@@ -105,6 +121,8 @@ async fn output_of_watch(
         clock,
         zone,
         totals: tally,
+        events,
+        closed: None,
         out: &mut out,
     };
     let sync = SyncArgs {
@@ -112,13 +130,14 @@ async fn output_of_watch(
         recheck: None,
         bodies: false,
         watch: true,
+        dry_run: false,
     };
     tokio::select! {
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
         () = script(&archive) => {}
     }
-    let output = output.lock().unwrap().clone();
-    String::from_utf8(output).unwrap()
+    let text = |bytes: &Mutex<Vec<u8>>| String::from_utf8(bytes.lock().unwrap().clone()).unwrap();
+    (text(&stdout), text(&stderr))
 }
 
 /// Lets time pass until it is so; no more than ten minutes of it.
@@ -177,4 +196,68 @@ async fn watch_backfills_between_refreshes() {
         })
         .await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn watch_prints_pages_arrivals_and_changes_once() {
+    let played = FakeService::default();
+    played.0.lock().unwrap().emails = 3;
+    let log = |query: &str, shows_pages| {
+        let context = ParseContext::new(Timestamp::from_second(NOW).unwrap(), TimeZone::UTC);
+        let query = Some(parse(query, &context).query).filter(|_| !query.is_empty());
+        Some(EventLog::new(query, shows_pages, TimeZone::UTC, false))
+    };
+    let script = async |archive: &Archive| {
+        let has = |emails: u64| archive.query_count().unwrap() == emails;
+        let bounced = |archive: &Archive| {
+            let row = archive.row(&EmailId::new("4")).unwrap();
+            row.is_some_and(|row| row.summary.status == Status::Bounced)
+        };
+        until(|| has(3)).await;
+        sleep(Duration::from_secs(1)).await;
+        played.0.lock().unwrap().emails = 5;
+        until(|| has(5)).await;
+        played.0.lock().unwrap().bounced = Some(4);
+        until(|| bounced(archive)).await;
+        // More than one refresh may read.
+        played.0.lock().unwrap().emails = 905;
+        until(|| has(905)).await;
+        sleep(Duration::from_mins(5)).await;
+    };
+    let (stdout, stderr) = streams_of_watch(&played, HistorySpan::Off, log("", true), script).await;
+    assert_eq!(stderr, "");
+    // Without the time.
+    let lines: Vec<&str> = stdout
+        .lines()
+        .map(|line| line.split_once('\t').unwrap().1)
+        .collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "page\t3 emails new, 0 changed; all mail since 10 Aug 2026 22:13 is here",
+            "new\t\tsent\tana@example.com\t\t3",
+            "new\t\tsent\tana@example.com\t\t4",
+            "changed\tsent\tbounced\tana@example.com\t\t4",
+        ]
+    );
+    let mut ids: Vec<i64> = lines[4..]
+        .iter()
+        .map(|line| {
+            line.strip_prefix("new\t\tsent\tana@example.com\t\t")
+                .unwrap()
+        })
+        .map(|id| id.parse().unwrap())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (5..905).collect::<Vec<_>>());
+    // With a query, what matches after the change.
+    *played.0.lock().unwrap() = FakeServiceState {
+        emails: 3,
+        ..FakeServiceState::default()
+    };
+    let events = log("is:bounced", false);
+    let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, events, script).await;
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 1, "{stdout}");
+    assert!(lines[0].ends_with("changed\tsent\tbounced\tana@example.com\t\t4"));
 }

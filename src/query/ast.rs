@@ -52,6 +52,11 @@ impl Query {
         self.has_term(Term::needs_body)
     }
 
+    /// Checks whether the query has an operator on bodies or tags.
+    pub(crate) fn has_body_operator(&self) -> bool {
+        self.has_term(Term::is_unknown_until_fetched)
+    }
+
     fn has_term(&self, condition: impl Fn(&Term) -> bool) -> bool {
         let mut found = false;
         self.filter

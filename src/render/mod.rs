@@ -19,8 +19,8 @@ mod notices;
 mod text_part;
 
 pub(crate) use body::{
-    Body, BodyLine, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag, SpanRole,
-    SpanStyle,
+    Body, BodyLine, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag, LinkKind,
+    SpanRole, SpanStyle,
 };
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};

@@ -8,8 +8,8 @@ use crate::archive::{Archive, Coverage, MergeResult};
 use crate::error::{Error, Result};
 use crate::mail::EmailId;
 
-/// Most ids in one [`SyncReport`].
-pub(crate) const MAX_CHANGED_IDS: usize = 500;
+/// Most new ids, and most changed ones, in one [`SyncReport`]: more than a refresh or a recheck reads.
+const MAX_IDS: usize = 1000;
 
 /// Rows that [`ChangeFeed`] compares: more than a refresh reads.
 const WATCHED_ROWS: u32 = 1000;
@@ -19,9 +19,11 @@ const WATCHED_ROWS: u32 = 1000;
 pub(crate) struct SyncReport {
     /// Number of emails that the archive did not have.
     pub(crate) new: u64,
+    /// The new emails; the first [`MAX_IDS`] of them.
+    pub(crate) new_ids: Vec<EmailId>,
     /// Number of stored emails whose status changed.
     pub(crate) changes: u64,
-    /// The changed emails; the first [`MAX_CHANGED_IDS`] of them.
+    /// The changed emails; the first [`MAX_IDS`] of them.
     pub(crate) changed_ids: Vec<EmailId>,
     /// Number of merged pages.
     pub(crate) pages: u64,
@@ -42,6 +44,7 @@ impl SyncReport {
     pub(super) const fn new() -> Self {
         Self {
             new: 0,
+            new_ids: Vec::new(),
             changes: 0,
             changed_ids: Vec::new(),
             pages: 0,
@@ -57,14 +60,21 @@ impl SyncReport {
     pub(super) fn add_page(&mut self, merged: &MergeResult, unreadable: usize) {
         self.pages += 1;
         self.unreadable += unreadable as u64;
-        self.new += merged.new.len() as u64;
+        self.add_new(merged.new.iter());
         self.add_changes(merged.changed.iter());
+    }
+
+    /// Adds emails that the archive did not have.
+    fn add_new<'a>(&mut self, new: impl ExactSizeIterator<Item = &'a EmailId>) {
+        self.new += new.len() as u64;
+        let free = MAX_IDS - self.new_ids.len();
+        self.new_ids.extend(new.take(free).cloned());
     }
 
     /// Adds emails whose status changed.
     pub(super) fn add_changes<'a>(&mut self, changed: impl ExactSizeIterator<Item = &'a EmailId>) {
         self.changes += changed.len() as u64;
-        let free = MAX_CHANGED_IDS - self.changed_ids.len();
+        let free = MAX_IDS - self.changed_ids.len();
         self.changed_ids.extend(changed.take(free).cloned());
     }
 
@@ -72,6 +82,7 @@ impl SyncReport {
     pub(super) fn merge(&mut self, later: Self) {
         let Self {
             new,
+            new_ids,
             changes,
             changed_ids,
             pages,
@@ -82,9 +93,11 @@ impl SyncReport {
             stop_reason: _,
         } = later;
         self.new += new;
+        self.new_ids.extend(new_ids);
+        self.new_ids.truncate(MAX_IDS);
         self.changes += changes;
         self.changed_ids.extend(changed_ids);
-        self.changed_ids.truncate(MAX_CHANGED_IDS);
+        self.changed_ids.truncate(MAX_IDS);
         self.pages += pages;
         self.requests += requests;
         self.unreadable += unreadable;
@@ -177,7 +190,12 @@ impl ChangeFeed {
                 .rposition(|(id, _)| before.contains_key(id))
                 .unwrap_or(now.len());
             let is_new = |(id, _): &&(EmailId, i64)| !before.contains_key(id);
-            report.new = now[..last].iter().filter(is_new).count() as u64;
+            let new: Vec<&EmailId> = now[..last]
+                .iter()
+                .filter(is_new)
+                .map(|(id, _)| id)
+                .collect();
+            report.add_new(new.into_iter());
             let changed: Vec<&EmailId> = now
                 .iter()
                 .filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes))

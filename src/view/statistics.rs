@@ -102,7 +102,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     let rate = |name: &str, share: Share, of: &str| {
         format!(
             "{name} {} ({} of {} {of})",
-            format_percent(share),
+            share.percent(),
             group_digits(share.part, ' '),
             group_digits(share.whole, ' ')
         )
@@ -157,15 +157,6 @@ fn format_freshness(statistics: &Statistics, ctx: &RenderCtx) -> String {
 fn plural_statuses(count: u64) -> String {
     let noun = if count == 1 { "status" } else { "statuses" };
     format!("{} {noun}", group_digits(count, ' '))
-}
-
-/// Formats a share of what there is; `-` of nothing.
-fn format_percent(share: Share) -> String {
-    if share.whole == 0 {
-        return "-".to_owned();
-    }
-    let hundredths = (share.part * 10_000 + share.whole / 2) / share.whole;
-    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }
 
 /// Builds the characters of the bars with their meanings, on as many lines as needed.

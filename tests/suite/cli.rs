@@ -462,9 +462,12 @@ fn generated_documents_name_all_commands() {
       demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
       list         List sent emails as the service has them, newest first
       search       Search the archive
+      stats        Count what matches: by status, day, hour, domain, subject or tag
       show         Show one email: the service's answer, or else the copy in the archive
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
+      watch        Print each new email and each status change, until interrupted
+      wait         Wait for an email, or for its status, and print it
       import       Take emails from JSON into the archive
       export       Write what matches to files, or as one stream
       archive      Say what the archive holds, or keep less in it

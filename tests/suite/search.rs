@@ -103,7 +103,7 @@ fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search after:someday"), @r"
     stderr: sentbox: someday: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
-    stderr:    hint: sentbox search --help shows what a query may have
+    stderr:    hint: sentbox help query shows what a query may have
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("search"), @r"

@@ -103,7 +103,8 @@ fn interrupted_sync_keeps_and_reports_progress() {
     );
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(
-        report.starts_with("40 emails new, 0 changed, ")
+        report.contains("\tpage\t40 emails new, 0 changed; ")
+            && report.contains("\n40 emails new, 0 changed, ")
             && report.ends_with("; everything the service has is here\n"),
         "{report}"
     );

@@ -171,6 +171,12 @@ impl Archive {
         })
     }
 
+    /// Whether the email at this position matches.
+    pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool, Error> {
+        self.connections
+            .read(|connection| Scan::new(connection, query)?.is_match(key))
+    }
+
     /// Finds at most `limit` matches older than `from` that `choose` accepts.
     pub(crate) fn find_candidates(
         &self,

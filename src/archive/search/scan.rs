@@ -91,6 +91,13 @@ impl<'a> Scan<'a> {
         })
     }
 
+    /// Whether the email at this position matches.
+    pub(super) fn is_match(&self, key: SortKey) -> Result<bool, Error> {
+        let direction = Direction::Older;
+        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
+        Ok(matcher.match_row(key)?.is_some())
+    }
+
     /// Calls `visit` for each match past `from`, nearest first.
     pub(super) fn for_each_match(
         &self,

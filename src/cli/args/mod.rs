@@ -11,7 +11,8 @@ use jiff::tz::TimeZone;
 pub use super::table::Column;
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
-    RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
+    RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy,
+    SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -136,6 +137,9 @@ pub enum CliCommand {
     /// Search the archive
     #[command(after_help = SEARCH_HELP)]
     Search(SearchArgs),
+    /// Count what matches: by status, day, hour, domain, subject or tag
+    #[command(after_help = STATS_HELP)]
+    Stats(StatsArgs),
     /// Show one email: the service's answer, or else the copy in the archive
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
@@ -144,6 +148,12 @@ pub enum CliCommand {
     /// Mirror the service into the archive
     #[command(after_help = SYNC_HELP)]
     Sync(SyncArgs),
+    /// Print each new email and each status change, until interrupted
+    #[command(after_help = WATCH_HELP)]
+    Watch(WatchArgs),
+    /// Wait for an email, or for its status, and print it
+    #[command(after_help = WAIT_HELP)]
+    Wait(WaitArgs),
     /// Take emails from JSON into the archive
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
@@ -218,7 +228,34 @@ const SYNC_HELP: &str = "\
 A status that can still change is due when a quarter of the email's age has passed since it was confirmed. \
 --recheck with a span, or all, reads every status of that age again, whether it is due or not, and so \
 finds all mail that was deleted. With --watch, due statuses are read again as long as it stays, \
-unless --recheck is off.";
+unless --recheck is off. With --quiet, nothing is printed unless something fails.
+
+Examples:
+  sentbox sync --back all --dry-run
+  sentbox sync --watch --json | jq -r 'select(.event == \"changed\") | .email.id'";
+
+const WATCH_HELP: &str = "\
+The service is asked for new mail every 30 seconds, and for statuses that may have changed; what it says is kept \
+in the archive. A change is printed when the email matches QUERY with its new status. In a pipe a line has, \
+between tabs: when it was seen, new or changed, the status before, the status, to, subject, id. With --json or \
+--jsonl a line is an object with event, at, email, and from and to of a change.
+
+Examples:
+  sentbox watch is:trouble
+  sentbox watch --json domain:example.org | jq -r .email.subject";
+
+const WAIT_HELP: &str = "\
+It waits for the newest email that matches, and with --until for its status: delivered is reached by what was \
+opened or clicked, too. Mail that was sent before counts; after:1h in the query leaves out what is older. The \
+service is asked every second or two, within --rate.
+
+The exit code is 0 when it has happened, 7 when the time is over, 1 when it cannot happen any more: the email \
+bounced, failed, was suppressed, canceled or deleted.
+
+Examples:
+  sentbox wait to:e2e@example.com after:1h --until delivered --timeout 90s
+  code=$(sentbox wait to:e2e@example.com subject:\"Your code\" --code)
+  curl -fsS \"$(sentbox wait to:e2e@example.com --link)\"";
 
 const IMPORT_HELP: &str = "\
 It reads one object a line, or one document: what export writes as jsonl and json, and what list, search and \
@@ -227,6 +264,17 @@ show print with --json and --jsonl. Emails that the archive has already stay as 
 Examples:
   sentbox import mail.jsonl
   sentbox list --all --json | sentbox import -";
+
+const STATS_HELP: &str = "\
+The archive is counted, and stderr says what it has and how old its statuses are. In a pipe a line has, between \
+tabs: the value, emails, delivered, in progress, bounced, complained, other, and the part that bounced. \
+An email to two domains, or with two tags, is in two groups. Tags are known of fetched bodies only.
+
+Examples:
+  sentbox stats after:7d --by day
+  sentbox stats is:trouble --by domain --limit 10
+  sentbox stats --by hour --csv > hours.csv
+  sentbox stats after:1d --json | jq .bounce_rate";
 
 const EXPORT_HELP: &str = "\
 eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \

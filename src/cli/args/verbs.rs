@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
 use jiff::SignedDuration;
@@ -11,8 +12,9 @@ use url::Host;
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
 use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Status};
 use crate::query::SortOrder;
+use crate::text::format::suggest;
 
 /// `profile`.
 #[derive(Debug, Subcommand)]
@@ -203,9 +205,104 @@ pub struct SyncArgs {
     /// Fetch the bodies too, the newest first; that is a request for each email
     #[arg(long)]
     pub bodies: bool,
-    /// Stay, and go on with what is new until interrupted
+    /// Stay, and go on with what is new until interrupted; print a line for each page, new email and change
     #[arg(long)]
     pub watch: bool,
+    /// Only say what it would fetch
+    #[arg(long, conflicts_with = "watch")]
+    pub dry_run: bool,
+}
+
+/// `watch`.
+#[derive(Debug, Group)]
+pub struct WatchArgs {
+    /// Only emails that match, all mail without it; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
+}
+
+/// `wait`.
+#[derive(Debug, Group)]
+pub struct WaitArgs {
+    /// The email to wait for; all words together are one query
+    #[arg(required = true, value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// Wait until the newest match has reached this status
+    #[arg(long, value_name = "STATUS", value_parser = parse_status)]
+    pub until: Option<String>,
+    /// How long to wait: a number of seconds (s), minutes (m) or hours (h)
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_timeout)]
+    pub timeout: Duration,
+    /// Print the first link of its body
+    #[arg(long, conflicts_with = "code")]
+    pub link: bool,
+    /// Print its one-time code
+    #[arg(long)]
+    pub code: bool,
+}
+
+/// Parses a known status, by its name in the API or in sentbox.
+fn parse_status(text: &str) -> Result<String, String> {
+    let known = |status: &&Status| text == status.label() || text == status.api_name();
+    let names = || Status::KNOWN.iter().map(Status::api_name);
+    match Status::KNOWN.iter().find(known) {
+        Some(status) => Ok(status.api_name().to_owned()),
+        None => Err(match suggest(text, names()) {
+            Some(name) => format!("did you mean {name}?"),
+            None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
+        }),
+    }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let units = [("s", 1), ("m", 60), ("h", 3600)];
+    let parsed = units.into_iter().find_map(|(unit, seconds)| {
+        let number: u32 = text.strip_suffix(unit)?.parse().ok()?;
+        Some(Duration::from_secs(u64::from(number) * seconds))
+    });
+    parsed.ok_or_else(|| {
+        "expected a number of seconds, minutes or hours, such as 90s, 2m, 1h".to_owned()
+    })
+}
+
+/// `stats`.
+#[derive(Debug, Group)]
+pub struct StatsArgs {
+    /// What to count, all mail without it; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// What to group by
+    #[arg(long, value_name = "WHAT", default_value = "status")]
+    pub by: StatsBy,
+    /// At most so many groups
+    #[arg(long, value_name = "N", value_parser = parse_positive::<u32>)]
+    pub limit: Option<u32>,
+    /// Print a table for spreadsheets
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// Values of `stats --by`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatsBy {
+    /// The day of the time zone.
+    #[value(help = NO_HELP)]
+    Day,
+    /// The hour of the day.
+    #[value(help = NO_HELP)]
+    Hour,
+    /// The status.
+    #[value(help = NO_HELP)]
+    Status,
+    /// The domains of the recipients.
+    #[value(help = NO_HELP)]
+    Domain,
+    /// The subject, without its numbers and codes.
+    #[value(help = NO_HELP)]
+    Subject,
+    /// The tags.
+    #[value(help = NO_HELP)]
+    Tag,
 }
 
 /// `export`.

@@ -39,6 +39,7 @@ fn second_process_follows_until_first_ends() {
         (seen.new, seen.changes, seen.changed_ids[0].as_str()),
         (4, 1, "mail-23")
     );
+    assert_eq!(seen.new_ids.len(), 4);
     assert_eq!(
         (head(&second).new, head(&second).changes),
         (0, 0),

@@ -1,0 +1,211 @@
+//! The lines of `watch` and `sync --watch`: a page, a new email, a status change.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::escape::add_checked_at;
+use super::format::{covered_since, describe_coverage};
+use super::output::{CommandExit, Output, OutputFormat};
+use super::table::shown_subject;
+use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
+use crate::error::Error;
+use crate::mail::{EmailId, Status};
+use crate::query::Query;
+use crate::sync::SyncReport;
+use crate::text::format::{group_digits, plural};
+use crate::text::json::escape_line;
+
+/// Width of the statuses before and after a change.
+const CHANGE_WIDTH: usize = 24;
+
+/// Prints what arrives and changes, from its start on.
+pub(super) struct EventLog {
+    /// Only emails that match; `None` for all.
+    query: Option<Query>,
+    /// Whether a line is printed for each page, too.
+    pub(super) shows_pages: bool,
+    zone: TimeZone,
+    reveal: bool,
+    /// The newest email at the start of a refresh: what is newer has arrived since.
+    newest: Option<SortKey>,
+}
+
+/// A page as JSON.
+#[derive(Serialize)]
+struct PageJson<'a> {
+    /// `page`.
+    event: &'a str,
+    /// When it was stored.
+    at: String,
+    /// Emails on it that the archive did not have.
+    new: u64,
+    /// Emails on it whose status has changed.
+    changes: u64,
+    /// Whether the archive has everything that the service lists.
+    complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
+    since: Option<String>,
+}
+
+impl EventLog {
+    pub(super) const fn new(
+        query: Option<Query>,
+        shows_pages: bool,
+        zone: TimeZone,
+        reveal: bool,
+    ) -> Self {
+        Self {
+            query,
+            shows_pages,
+            zone,
+            reveal,
+            newest: None,
+        }
+    }
+
+    /// Takes all emails of the archive as known.
+    pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<(), Error> {
+        let window = archive.window(&WindowAnchor::Newest, 1)?;
+        self.newest = window.rows.first().map(|row| row.sort_key);
+        Ok(())
+    }
+
+    /// Whether the newest covered range does not reach down to the known emails.
+    pub(super) fn has_gap(&self, archive: &Archive) -> Result<bool, Error> {
+        let coverage = archive.coverage_state()?;
+        let top = coverage.ranges.iter().find(|range| range.reaches_top);
+        Ok(match (top, self.newest) {
+            (Some(range), Some(newest)) => range.bottom > newest,
+            _ => false,
+        })
+    }
+
+    /// Prints a page with so many new emails and changes.
+    pub(super) fn print_page(
+        &self,
+        (new, changes): (u64, u64),
+        coverage: &Coverage,
+        now: Timestamp,
+        out: &mut Output,
+    ) -> Result<(), CommandExit> {
+        if !self.shows_pages {
+            return Ok(());
+        }
+        if out.format != OutputFormat::Human {
+            let page = PageJson {
+                event: "page",
+                at: format!("{now:.3}"),
+                new,
+                changes,
+                complete: *coverage == Coverage::Complete,
+                since: covered_since(coverage),
+            };
+            return out.report(&page, "");
+        }
+        let text = format!(
+            "{} new, {} changed; {}",
+            plural(new, "email"),
+            group_digits(changes, ' '),
+            describe_coverage(coverage, &self.zone)
+        );
+        let line = if out.columns.is_some() {
+            format!("{}  page     {text}\n", self.clock_time(now))
+        } else {
+            format!("{now:.3}\tpage\t{text}\n")
+        };
+        out.write_data(&line)?;
+        out.flush()
+    }
+
+    /// Prints the emails of a report that are newer than the known ones, and those that have changed.
+    pub(super) fn print_report(
+        &self,
+        report: &SyncReport,
+        archive: &Archive,
+        now: Timestamp,
+        out: &mut Output,
+    ) -> Result<(), CommandExit> {
+        let mut arrived = self.load(&report.new_ids, archive)?;
+        arrived.retain(|row| self.newest.is_none_or(|newest| row.sort_key > newest));
+        for row in arrived {
+            self.print(&row, None, archive, now, out)?;
+        }
+        for row in self.load(&report.changed_ids, archive)? {
+            let history = archive.history(&row.summary.id)?;
+            let before = history.iter().rev().nth(1);
+            let before = before.map_or(Status::Unknown, |observed| observed.status.clone());
+            self.print(&row, Some(&before), archive, now, out)?;
+        }
+        out.flush()
+    }
+
+    /// Loads the rows that match, oldest first.
+    fn load(&self, ids: &[EmailId], archive: &Archive) -> Result<Vec<EmailRow>, Error> {
+        let mut rows = Vec::new();
+        for id in ids {
+            let Some(row) = archive.row(id)? else {
+                continue;
+            };
+            let is_match = match &self.query {
+                Some(query) => archive.is_match(query, row.sort_key)?,
+                None => true,
+            };
+            if is_match {
+                rows.push(row);
+            }
+        }
+        rows.sort_by_key(|row| row.sort_key);
+        rows.dedup_by_key(|row| row.sort_key);
+        Ok(rows)
+    }
+
+    /// Prints an email; `before` is its status before the change.
+    fn print(
+        &self,
+        row: &EmailRow,
+        before: Option<&Status>,
+        archive: &Archive,
+        now: Timestamp,
+        out: &mut Output,
+    ) -> Result<(), CommandExit> {
+        let summary = &row.summary;
+        let event = if before.is_some() { "changed" } else { "new" };
+        if out.format != OutputFormat::Human {
+            let json = archive.summary_json(&summary.id)?.unwrap_or_default();
+            let email = add_checked_at(&escape_line(&json), row.confirmed_at);
+            let word = |text: &str| serde_json::Value::from(text).to_string();
+            let from = before.map_or_else(String::new, |status| {
+                let (from, to) = (word(status.api_name()), word(summary.status.api_name()));
+                format!(",\"from\":{from},\"to\":{to}")
+            });
+            let line =
+                format!("{{\"event\":\"{event}\",\"at\":\"{now:.3}\"{from},\"email\":{email}}}\n");
+            return out.write_data(&line);
+        }
+        let to: Vec<&str> = summary.to.iter().map(|address| &*address.email).collect();
+        let subject = shown_subject(summary, self.reveal);
+        let id = summary.id.to_safe_text();
+        if out.columns.is_none() {
+            let at = format!("{now:.3}");
+            let from = before.map_or("", Status::api_name);
+            let status = summary.status.api_name();
+            let fields = [&*at, event, from, status, &to.join(","), &subject, &id];
+            return out.write_data(&(fields.join("\t") + "\n"));
+        }
+        let status = match before {
+            Some(before) => format!("{} → {}", before.label(), summary.status.label()),
+            None => summary.status.label().to_owned(),
+        };
+        out.write_data(&format!(
+            "{}  {event:<7}  {status:<CHANGE_WIDTH$}  {}  {subject}  {id}\n",
+            self.clock_time(now),
+            to.join(", ")
+        ))
+    }
+
+    fn clock_time(&self, now: Timestamp) -> String {
+        let now = now.to_zoned(self.zone.clone());
+        now.strftime("%H:%M:%S").to_string()
+    }
+}

@@ -1,0 +1,333 @@
+//! `stats`: counts and rates of what matches a query, and groups of it as bars.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::args::{StatsArgs, StatsBy};
+use super::format::covered_since;
+use super::freshness::OldestConfirmation;
+use super::output::{CommandExit, Output, OutputFormat};
+use super::search::describe_scope;
+use super::typed_query::TypedQuery;
+use super::{ProfileContext, open_archive};
+use crate::archive::{
+    CancellationToken, Coverage, Grouping, Groups, Outcome, Outcomes, Share, Statistics,
+    StatisticsBuilder,
+};
+use crate::error::{Error, ErrorKind};
+use crate::export::csv_record;
+use crate::text::format::{group_digits, plural};
+use crate::text::width::{DisplayWidth as _, align_left};
+
+/// Groups on a terminal without `--limit`, unless they are times or statuses.
+const TERMINAL_GROUPS: usize = 20;
+/// Emails between two progress reports.
+const PROGRESS_EMAILS: u64 = 10_000;
+/// The columns of csv after the value.
+const COLUMNS: [&str; 7] = [
+    "emails",
+    "delivered",
+    "in_progress",
+    "bounced",
+    "complained",
+    "other",
+    "bounced_ratio",
+];
+
+/// The statistics as JSON.
+#[derive(Serialize)]
+struct StatsJson {
+    /// Emails that match.
+    emails: u64,
+    /// Bounces of the emails that were handed over to a mail server, from 0 to 1; null if there are none.
+    bounce_rate: Option<f64>,
+    /// Complaints about the emails that were delivered, from 0 to 1; null if there are none.
+    complaint_rate: Option<f64>,
+    /// What the groups are: day, hour, status, domain, subject or tag.
+    by: &'static str,
+    /// Times and statuses in their order, others the largest first.
+    groups: Vec<GroupJson>,
+    /// Groups that are not here, because of `--limit`.
+    more_groups: usize,
+    /// Emails in no group, such as those without a tag.
+    ungrouped: u64,
+    /// Emails whose tags were never fetched, so that they are in no group.
+    unknown: u64,
+    /// Emails in no group because there are too many different values.
+    left_out: u64,
+    /// Whether the archive has everything that the service listed when it was asked last.
+    complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
+    since: Option<String>,
+    /// Time of the oldest confirmation of a status that may still change; null if all are final.
+    as_of: Option<String>,
+    /// Statuses that may still change and were never confirmed.
+    unconfirmed: u64,
+}
+
+/// A group of emails.
+#[derive(Serialize)]
+struct GroupJson {
+    /// The day, hour, status, domain, tag, or the subject with `…` for a number and `•` for a code.
+    value: String,
+    /// Its emails. One with two domains or two tags is in two groups.
+    emails: u64,
+    /// Emails that were delivered, opened or clicked.
+    delivered: u64,
+    /// Emails that are scheduled, queued, sent or delayed.
+    in_progress: u64,
+    /// Emails that bounced, failed or were suppressed.
+    bounced: u64,
+    /// Emails that were marked as spam.
+    complained: u64,
+    /// Emails that were canceled, or have another status.
+    other: u64,
+    /// Part of its emails that bounced, failed or were suppressed, from 0 to 1.
+    bounced_ratio: Option<f64>,
+}
+
+impl From<(String, Outcomes)> for GroupJson {
+    fn from((value, outcomes): (String, Outcomes)) -> Self {
+        Self {
+            value,
+            emails: outcomes.total(),
+            delivered: outcomes.get(Outcome::Delivered),
+            in_progress: outcomes.get(Outcome::InProgress),
+            bounced: outcomes.get(Outcome::Bounced),
+            complained: outcomes.get(Outcome::Complained),
+            other: outcomes.get(Outcome::Other),
+            bounced_ratio: Share {
+                part: outcomes.get(Outcome::Bounced),
+                whole: outcomes.total(),
+            }
+            .ratio(),
+        }
+    }
+}
+
+impl GroupJson {
+    /// Returns the cells of a line.
+    fn cells(&self) -> Vec<String> {
+        let counts = [
+            self.emails,
+            self.delivered,
+            self.in_progress,
+            self.bounced,
+            self.complained,
+            self.other,
+        ];
+        let ratio = self.bounced_ratio.unwrap_or_default();
+        let cells = [self.value.clone()].into_iter();
+        cells
+            .chain(counts.map(|count| count.to_string()))
+            .chain([format!("{ratio:.4}")])
+            .collect()
+    }
+}
+
+pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    if args.csv && ctx.out.format != OutputFormat::Human {
+        let error = Error::new(ErrorKind::Usage, "--csv and JSON are two formats");
+        return Err(error.with_hint("leave one of them out").into());
+    }
+    let started = ctx.now();
+    let typed = TypedQuery::parse(&args.words, started, ctx)?;
+    let archive = open_archive::open_on_disk(ctx)?;
+    let query = typed.check(&archive, ctx.out)?;
+    let by = Grouping::from(args.by);
+    let zone = ctx.settings.zone.clone();
+    let mut builder = StatisticsBuilder::grouped_by(&[by], zone, started);
+    let mut counted = 0;
+    archive.for_each_match(&query, &CancellationToken::default(), |row| {
+        // An unreadable body has unknown tags.
+        let email = (by == Grouping::Tag && row.has_body)
+            .then(|| archive.email(&row.summary.id).ok().flatten())
+            .flatten();
+        builder.add_with_tags(&row, email.as_ref().map(|email| email.tags.as_slice()));
+        counted += 1;
+        if counted % PROGRESS_EMAILS == 0 {
+            let emails = plural(counted, "email");
+            ctx.out.show_progress(&format!("{emails} counted"));
+        }
+        true
+    })?;
+    ctx.out.show_progress("");
+    let (statistics, mut groups) = builder.finish_groups();
+    let groups = groups.pop().expect("there is one grouping");
+    let coverage = archive.coverage()?;
+    let scope = describe_scope(&archive, &query, started, ctx)?;
+    print(args, &statistics, groups, &coverage, ctx.out)?;
+    let mut oldest = OldestConfirmation::default();
+    if let Some(at) = statistics.as_of {
+        oldest.add(Some(at));
+    }
+    if statistics.unconfirmed > 0 {
+        oldest.add(None);
+    }
+    if let Some(age) = oldest.describe(started, &ctx.settings.zone) {
+        ctx.out
+            .note(&format!("{age}; sentbox sync asks the service"));
+    }
+    ctx.out.note(&scope);
+    Ok(())
+}
+
+fn print(
+    args: &StatsArgs,
+    statistics: &Statistics,
+    groups: Groups,
+    coverage: &Coverage,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
+    let (bounces, complaints) = (statistics.bounces(), statistics.complaints());
+    let (ungrouped, unknown, left_out) = (groups.ungrouped, groups.unknown, groups.left_out);
+    let mut rows: Vec<GroupJson> = groups.into_sorted().into_iter().map(Into::into).collect();
+    let is_terminal = out.columns.is_some() && out.format == OutputFormat::Human && !args.csv;
+    let is_long = matches!(args.by, StatsBy::Domain | StatsBy::Subject | StatsBy::Tag);
+    let default = if is_terminal && is_long {
+        TERMINAL_GROUPS
+    } else {
+        usize::MAX
+    };
+    let limit = args.limit.map_or(default, |limit| limit as usize);
+    let more_groups = rows.len().saturating_sub(limit);
+    if matches!(args.by, StatsBy::Day | StatsBy::Hour) {
+        // The latest times are of more use than the first.
+        rows.drain(..more_groups);
+    } else {
+        rows.truncate(limit);
+    }
+    let rate = |name: &str, share: Share, of: &str| {
+        let (part, whole) = (
+            group_digits(share.part, ' '),
+            group_digits(share.whole, ' '),
+        );
+        format!("{name} {} ({part} of {whole} {of})", share.percent())
+    };
+    let summary = [
+        plural(statistics.total, "email"),
+        rate("bounce rate", bounces, "handed over"),
+        rate("complaint rate", complaints, "delivered"),
+    ];
+    let summary = summary.join("; ");
+    if args.csv {
+        let header = [args.by.name()]
+            .into_iter()
+            .chain(COLUMNS)
+            .map(str::to_owned);
+        out.write_data(&(csv_record(header) + "\n"))?;
+        for row in &rows {
+            out.write_data(&(csv_record(row.cells()) + "\n"))?;
+        }
+        out.flush()?;
+        out.note(&summary);
+    } else if is_terminal {
+        let bars = format_bars(&rows, args.by, statistics.total, out);
+        out.write_data(&format!("{summary}\n\n{bars}"))?;
+        out.flush()?;
+    } else {
+        let document = StatsJson {
+            emails: statistics.total,
+            bounce_rate: bounces.ratio(),
+            complaint_rate: complaints.ratio(),
+            by: args.by.name(),
+            more_groups,
+            ungrouped,
+            unknown,
+            left_out,
+            complete: *coverage == Coverage::Complete,
+            since: covered_since(coverage),
+            as_of: statistics.as_of.as_ref().map(Timestamp::to_string),
+            unconfirmed: statistics.unconfirmed,
+            groups: rows,
+        };
+        let lines = document.groups.iter().map(|row| row.cells().join("\t"));
+        out.report_list(&document.groups, &document, lines)?;
+        out.note(&summary);
+    }
+    if more_groups > 0 {
+        let more = plural(more_groups as u64, "group");
+        out.note(&format!("{more} more; --limit shows them"));
+    }
+    let reasons = [
+        (unknown, "tags never fetched (sync --bodies)"),
+        (ungrouped, "no such value"),
+        (left_out, "too many different values"),
+    ];
+    for (count, reason) in reasons {
+        if count > 0 {
+            out.note(&format!("{} in no group: {reason}", plural(count, "email")));
+        }
+    }
+    Ok(())
+}
+
+/// Formats a line with a bar for each group, and its part that bounced; of a status its part of all.
+fn format_bars(rows: &[GroupJson], by: StatsBy, total: u64, out: &Output) -> String {
+    let width = usize::from(out.columns.unwrap_or(80));
+    let longest = rows.iter().map(|row| row.value.width()).max().unwrap_or(0);
+    let name_width = longest.clamp(1, width / 2);
+    let most = rows.iter().map(|row| row.emails).max().unwrap_or(0).max(1);
+    let digits = group_digits(most, ' ').len();
+    let share = |row: &GroupJson| {
+        let bounced = Share {
+            part: row.bounced,
+            whole: row.emails,
+        };
+        let of_all = Share {
+            part: row.emails,
+            whole: total,
+        };
+        match (by, row.bounced) {
+            (StatsBy::Status, _) => of_all.percent(),
+            (_, 0) => String::new(),
+            _ => format!("{} bounced", bounced.percent()),
+        }
+    };
+    let shares: Vec<String> = rows.iter().map(share).collect();
+    let share_width = shares.iter().map(String::len).max().unwrap_or(0);
+    let bar_width = width
+        .saturating_sub(name_width + digits + share_width + 6)
+        .max(1);
+    let block = if out.ascii { "#" } else { "█" };
+    let mut text = String::new();
+    for (row, share) in rows.iter().zip(shares) {
+        let length = u64::try_from(bar_width).unwrap_or(1) * row.emails;
+        let length = usize::try_from(length.div_ceil(most)).unwrap_or(0);
+        let line = format!(
+            "{}  {:>digits$}  {share:>share_width$}  {}",
+            align_left(&row.value, name_width, "…"),
+            group_digits(row.emails, ' '),
+            block.repeat(length)
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+impl StatsBy {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Hour => "hour",
+            Self::Status => "status",
+            Self::Domain => "domain",
+            Self::Subject => "subject",
+            Self::Tag => "tag",
+        }
+    }
+}
+
+impl From<StatsBy> for Grouping {
+    fn from(by: StatsBy) -> Self {
+        match by {
+            StatsBy::Day => Self::Day,
+            StatsBy::Hour => Self::Hour,
+            StatsBy::Status => Self::Status,
+            StatsBy::Domain => Self::Domain,
+            StatsBy::Subject => Self::Subject,
+            StatsBy::Tag => Self::Tag,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `sync --dry-run`: says what `sync` would fetch, by what the archive has, without a request.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::args::SyncArgs;
+use super::format::{covered_since, format_api_time, format_time};
+use super::output::CommandExit;
+use super::{ProfileContext, open_archive};
+use crate::api::MAX_LIMIT;
+use crate::archive::{Archive, ArchiveLocation, Coverage};
+use crate::config::HistorySpan;
+use crate::error::Error;
+use crate::sync::RecheckScope;
+use crate::sync::recheck::find_due_runs;
+use crate::text::format::{format_pause, group_digits, plural};
+
+/// The plan as JSON.
+#[derive(Serialize)]
+struct SyncPlanJson {
+    /// Time of the last request for new mail; null if there was none.
+    refreshed: Option<String>,
+    /// Whether older mail would be fetched than the archive has without a gap.
+    older: bool,
+    /// Time from which on the archive is complete; null if it is whole, or has nothing.
+    since: Option<String>,
+    /// Time down to which mail would be fetched; null for all.
+    until: Option<String>,
+    /// Statuses that would be read again.
+    statuses: u64,
+    /// Bodies that would be fetched, a request each; of the emails that the archive has now.
+    bodies: u64,
+    /// Requests for statuses and bodies; those for pages are not known before.
+    requests: u64,
+}
+
+pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let now = ctx.now();
+    let exists = match &ctx.settings.archive {
+        ArchiveLocation::Disk(path) => path.exists(),
+        ArchiveLocation::Memory => true,
+    };
+    let archive = if exists {
+        open_archive::open_on_disk(ctx)?
+    } else {
+        Archive::open(&ArchiveLocation::Memory)?
+    };
+    let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
+    let until = match args.back {
+        HistorySpan::All => None,
+        span => span.start(now),
+    };
+    let older = match (&coverage, until) {
+        (Coverage::Complete, _) => false,
+        (Coverage::Since(oldest), Some(until)) => oldest.parsed.is_none_or(|at| at > until),
+        _ => true,
+    };
+    let statuses = count_statuses(&archive, args, now)?;
+    let bodies = if args.bodies {
+        archive.count_without_body(until.map_or(i64::MIN, Timestamp::as_microsecond))?
+    } else {
+        0
+    };
+    let requests = statuses.div_ceil(u64::from(MAX_LIMIT)) + bodies;
+    let plan = SyncPlanJson {
+        refreshed: refreshed.map(|at| at.to_string()),
+        older,
+        since: covered_since(&coverage),
+        until: until.map(|at| at.to_string()),
+        statuses,
+        bodies,
+        requests,
+    };
+    let zone = &ctx.settings.zone;
+    let new = match refreshed {
+        Some(at) => format!("new mail since {}", format_time(at, now, zone)),
+        None => "new mail".to_owned(),
+    };
+    let down_to = until.map_or_else(
+        || "all that the service has".to_owned(),
+        |until| format!("down to {}", format_time(until, now, zone)),
+    );
+    let old = match &coverage {
+        _ if !older => "older mail: none".to_owned(),
+        Coverage::Since(oldest) => {
+            format!(
+                "older mail: from {}, {down_to}",
+                format_api_time(oldest, zone)
+            )
+        }
+        Coverage::Complete | Coverage::Unknown => format!("older mail: {down_to}"),
+    };
+    let mut lines = vec![
+        new,
+        old,
+        format!("{} to read again", plural(statuses, "status")),
+    ];
+    if args.bodies {
+        lines.push(format!(
+            "bodies: {}, and those of new mail",
+            group_digits(bodies, ' ')
+        ));
+    }
+    let seconds = f64::from(u32::try_from(requests).unwrap_or(u32::MAX));
+    let time = Duration::from_secs_f64(seconds / ctx.settings.rate.per_second);
+    lines.push(match requests {
+        0 => format!("requests: one for each {MAX_LIMIT} emails"),
+        _ => format!(
+            "requests: {}, which take about {}, and one for each {MAX_LIMIT} emails of new and older mail",
+            group_digits(requests, ' '),
+            format_pause(time)
+        ),
+    });
+    ctx.out.report(&plan, lines.join("\n"))
+}
+
+fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64, Error> {
+    let Some(scope) = super::sync::recheck_scope(args.recheck, now) else {
+        return Ok(0);
+    };
+    let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
+    let mut statuses = 0;
+    for due in due {
+        statuses += u64::from(archive.count_listed(due.run.top, due.run.bottom, u32::MAX)?);
+    }
+    Ok(match scope {
+        RecheckScope::Due { .. } => {
+            statuses.min(u64::from(super::sync::MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))
+        }
+        RecheckScope::All { .. } => statuses,
+    })
+}

@@ -1,0 +1,319 @@
+//! `wait`: waits for an email or its status, for end-to-end tests.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::args::WaitArgs;
+use super::output::{CommandExit, Output, OutputFormat};
+use super::search::row_json;
+use super::table::RowPrinter;
+use super::typed_query::TypedQuery;
+use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use crate::api::{EmailApi, RetryPolicy};
+use crate::archive::{CancellationToken, EmailRow, WindowAnchor};
+use crate::config::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::mail::{Email, Finality, Status};
+use crate::query::{Query, SortOrder};
+use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
+use crate::sync::{Engine, StopReason};
+use crate::text::format::format_pause;
+use crate::text::secrets::find_codes;
+
+/// Time between two polls at first, and after [`SHORT_POLLS`].
+const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
+const SHORT_POLLS: u32 = 10;
+/// The first poll may take this long, whatever `--timeout` says.
+const FIRST_POLL: Duration = Duration::from_secs(10);
+/// Bodies to fetch in a poll for a query that reads them.
+const MAX_BODIES: usize = 10;
+/// Bodies are fetched of mail that is at most so much older than the command.
+const BODY_AGE: SignedDuration = SignedDuration::from_mins(10);
+/// The width at which a body is laid out before its lines are joined again.
+const TEXT_WIDTH: u16 = 100;
+
+/// What was found in the email, as JSON.
+#[derive(Serialize)]
+struct WaitJson<'a> {
+    /// Its id.
+    id: &'a str,
+    /// The first link of its body; only with `--link`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+    /// Its one-time code without blanks; only with `--code`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
+    let typed = TypedQuery::parse(&args.words, ctx.now(), ctx)?;
+    let archive = open_archive::open_for_writing(ctx)?;
+    let query = typed.check(&archive, ctx.out)?;
+    let client = ctx.client(RetryPolicy::ONE_SHOT);
+    let mut wait = Wait {
+        engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
+        query,
+        until: args.until.as_deref().map(Status::parse),
+        clock: ctx.clock.clone(),
+        started: ctx.now(),
+        last_error: None,
+        out: &mut *ctx.out,
+    };
+    let (row, email) = block_on(async {
+        let mut signals = listen_for_signals()?;
+        let work = async {
+            let row = wait.run(args.timeout).await?;
+            let email = if args.link || args.code {
+                Some(wait.load_email(&row).await?)
+            } else {
+                None
+            };
+            Ok((row, email))
+        };
+        until_signal(&mut signals, work).await
+    })?;
+    ctx.out.show_progress("");
+    let Some(email) = email else {
+        if ctx.out.format != OutputFormat::Human {
+            ctx.out.write_data(&(row_json(&archive, &row)? + "\n"))?;
+            return ctx.out.flush();
+        }
+        let mut printer = RowPrinter::new(ctx);
+        printer.print(
+            |layout| layout.format(&row.summary, row.missing.is_some()),
+            || row_json(&archive, &row),
+        )?;
+        return printer.end(false);
+    };
+    let found = if args.link {
+        first_link(&email)
+    } else {
+        first_code(&email)
+    };
+    let found = found.ok_or_else(|| {
+        let what = if args.link { "link" } else { "one-time code" };
+        let id = row.summary.id.to_safe_text();
+        Error::new(ErrorKind::NoSuchPart, format!("the email has no {what}"))
+            .with_hint(format!("sentbox show {id} prints it"))
+    })?;
+    let json = WaitJson {
+        id: row.summary.id.as_str(),
+        link: args.link.then(|| found.clone()),
+        code: args.code.then(|| found.clone()),
+    };
+    ctx.out.report(&json, found)
+}
+
+/// A wait for one email.
+struct Wait<'a, S> {
+    engine: Engine<S>,
+    query: Query,
+    /// The status to wait for; `None` waits for a match.
+    until: Option<Status>,
+    clock: Clock,
+    started: Timestamp,
+    last_error: Option<Error>,
+    out: &'a mut Output,
+}
+
+/// What a poll has found.
+enum Progress {
+    Reached(Box<EmailRow>),
+    /// The status cannot be reached any more.
+    Impossible(Box<EmailRow>),
+    /// The newest match has another status.
+    Pending(Box<EmailRow>),
+    NoMatch,
+}
+
+impl<S: EmailApi> Wait<'_, S> {
+    /// Polls until it has happened.
+    async fn run(&mut self, timeout: Duration) -> Result<EmailRow, Error> {
+        let began = Instant::now();
+        let deadline = began + timeout;
+        let mut last = Progress::NoMatch;
+        let mut polls = 0;
+        loop {
+            let limit = if polls == 0 {
+                deadline.max(began + FIRST_POLL)
+            } else {
+                deadline
+            };
+            match timeout_at(limit, self.poll()).await {
+                Ok(Ok(Progress::Reached(row))) => return Ok(*row),
+                Ok(Ok(Progress::Impossible(row))) => return Err(self.impossible_error(&row)),
+                Ok(Ok(progress)) => {
+                    (last, self.last_error) = (progress, None);
+                }
+                Ok(Err(error)) if error.kind.is_service_error() => self.note_error(error),
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Err(self.timeout_error(timeout, &last)),
+            }
+            if Instant::now() >= deadline {
+                return Err(self.timeout_error(timeout, &last));
+            }
+            polls += 1;
+            self.show_progress(&last);
+            let interval = INTERVALS[usize::from(polls >= SHORT_POLLS)];
+            let cooldown = self.last_error.as_ref().map(Error::cooldown);
+            let next = Instant::now() + interval.max(cooldown.unwrap_or_default());
+            sleep_until(next.min(deadline)).await;
+        }
+    }
+
+    /// Asks the service once, and looks at the newest match.
+    async fn poll(&self) -> Result<Progress, Error> {
+        let asked = (self.clock)();
+        let report = self.engine.refresh_now().await?;
+        if let StopReason::Failed(error) = report.stop_reason {
+            return Err(error);
+        }
+        if self.query.needs_bodies() && self.newest(&self.query)?.is_none() {
+            self.fetch_bodies().await?;
+        }
+        // An email may have left the newest page, or match with another status only.
+        if let Some(row) = self.newest(&self.query.without_status())?
+            && (self.until.is_some() || self.query.depends_on_status())
+            && row.finality(asked) != Finality::Final
+            && row.confirmed_at.is_none_or(|at| at < asked)
+        {
+            self.engine.confirm_emails(vec![row.summary.id], 1).await?;
+        }
+        let Some(row) = self.newest(&self.query)?.map(Box::new) else {
+            return Ok(Progress::NoMatch);
+        };
+        let Some(until) = &self.until else {
+            return Ok(Progress::Reached(row));
+        };
+        let history = self.engine.archive().history(&row.summary.id)?;
+        let mut seen = history.iter().map(|observed| &observed.status);
+        Ok(if seen.any(|status| has_reached(status, until)) {
+            Progress::Reached(row)
+        } else if row.finality(asked) == Finality::Final {
+            Progress::Impossible(row)
+        } else {
+            Progress::Pending(row)
+        })
+    }
+
+    fn newest(&self, query: &Query) -> Result<Option<EmailRow>, Error> {
+        let cancel = CancellationToken::default();
+        let archive = self.engine.archive();
+        let mut newest = query.clone();
+        newest.sort = SortOrder::Newest;
+        let found = archive.search(&newest, &WindowAnchor::Newest, 1, &cancel)?;
+        Ok(found.and_then(|window| window.rows.into_iter().next()))
+    }
+
+    /// Fetches bodies of new mail that may match by them.
+    async fn fetch_bodies(&self) -> Result<(), Error> {
+        let since = self.started - BODY_AGE;
+        let is_wanted = |row: &EmailRow| {
+            let created = row.summary.created.parsed;
+            !row.has_body && row.missing.is_none() && created.is_none_or(|at| at >= since)
+        };
+        let query = self.query.without_bodies();
+        let archive = self.engine.archive();
+        let found = archive.find_candidates(&query, None, MAX_BODIES, is_wanted)?;
+        for row in found.rows {
+            match self.engine.fetch_email(&row.summary.id).await {
+                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn load_email(&self, row: &EmailRow) -> Result<Email, Error> {
+        match self.engine.archive().email(&row.summary.id)? {
+            Some(email) => Ok(email),
+            None => self.engine.fetch_email(&row.summary.id).await,
+        }
+    }
+
+    /// Reports the first of several errors in a row.
+    fn note_error(&mut self, error: Error) {
+        if self.last_error.is_none() {
+            let message = format!("{}; it is asked again", error.message);
+            self.out.note(&message);
+        }
+        self.last_error = Some(error);
+    }
+
+    fn show_progress(&mut self, progress: &Progress) {
+        let text = match progress {
+            Progress::Pending(row) => {
+                format!(
+                    "waiting: the newest match is {}",
+                    row.summary.status.label()
+                )
+            }
+            _ => "waiting: no email matches yet".to_owned(),
+        };
+        self.out.show_progress(&text);
+    }
+
+    fn impossible_error(&self, row: &EmailRow) -> Error {
+        let status = match row.missing {
+            Some(_) => "deleted by the service",
+            None => row.summary.status.label(),
+        };
+        let until = self.until.as_ref().map_or("", Status::label);
+        let id = row.summary.id.to_safe_text();
+        let message = format!("the email is {status}, so it cannot become {until} any more");
+        Error::new(ErrorKind::Io, message).with_hint(format!("sentbox show {id} prints it"))
+    }
+
+    fn timeout_error(&self, timeout: Duration, last: &Progress) -> Error {
+        let state = match (&self.last_error, last) {
+            (Some(error), _) => error.message.clone(),
+            (None, Progress::Pending(row)) => {
+                format!("the newest match is {}", row.summary.status.label())
+            }
+            (None, _) => "no email matches".to_owned(),
+        };
+        let message = format!("not within {}: {state}", format_pause(timeout));
+        Error::new(ErrorKind::TimedOut, message).with_hint("--timeout allows more")
+    }
+}
+
+/// Whether an email with this status has reached the other one: what was opened was delivered.
+fn has_reached(status: &Status, until: &Status) -> bool {
+    let step = |status: &Status| match status {
+        Status::Sent | Status::DeliveryDelayed | Status::Bounced => Some(1),
+        Status::Delivered | Status::Complained => Some(2),
+        Status::Opened => Some(3),
+        Status::Clicked => Some(4),
+        _ => None,
+    };
+    let is_step = matches!(until, Status::Sent | Status::Delivered | Status::Opened);
+    status == until || (is_step && step(status) >= step(until))
+}
+
+/// Returns the first link of the body that opens a page.
+fn first_link(email: &Email) -> Option<String> {
+    let body = lay_out(email, BodyView::Rendered, LayoutOptions::from(TEXT_WIDTH));
+    let mut links = body.links.iter();
+    let link = links.find(|link| link.kind == LinkKind::Web)?;
+    Some(link.target.to_string())
+}
+
+/// Returns the first one-time code of the body, or of the subject, without blanks.
+fn first_code(email: &Email) -> Option<String> {
+    let options = LayoutOptions::from(TEXT_WIDTH).stacked();
+    let body = lay_out(email, BodyView::Rendered, options).unwrapped_text();
+    [body.as_str(), &email.summary.subject]
+        .into_iter()
+        .find_map(|text| {
+            let code = find_codes(text).into_iter().next()?;
+            Some(text[code].split_whitespace().collect())
+        })
+}
+
+#[cfg(test)]
+#[path = "wait_tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! Tests of `wait` and `watch` as a script uses them: what they print, and how they end.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
+use insta::assert_snapshot;
+use sentbox::api::Cursor;
+use sentbox::mail::EmailId;
+use sentbox::server::{EmailSource, SourceError, SourcePage};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::harness::fixed::Fixed;
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
+
+const EMAILS: [&str; 3] = [
+    r#"{"id":"3","to":["code@example.com"],"created_at":"2026-11-20T09:10:00Z","subject":"Sign in","last_event":"delivered","html":"<p>Your code is <b>482 913</b>.</p><a href='mailto:help@example.com'>Help</a> <a href='https://example.com/in?a=1&amp;b=2'>Sign in</a> <a href='https://example.org/'>Other</a>","text":null}"#,
+    r#"{"id":"2","to":["bare@example.com"],"created_at":"2026-11-20T08:10:00Z","subject":"Hello","last_event":"opened","html":null,"text":"Nothing here"}"#,
+    r#"{"id":"1","to":["lost@example.com"],"created_at":"2026-11-19T08:10:00Z","subject":"Hello","last_event":"bounced","html":null,"text":"x"}"#,
+];
+
+fn mailbox() -> (Service, Sentbox) {
+    let service = Service::new(Fixed(EMAILS.to_vec()));
+    let sentbox = Sentbox::at(&service);
+    // The new archive is noted once.
+    sentbox.run("sync");
+    (service, sentbox)
+}
+
+#[test]
+fn wait_prints_email_link_or_code() {
+    let (_service, sentbox) = mailbox();
+    assert_snapshot!(sentbox.transcript("wait to:code --until delivered"), @r"
+    2026-11-20T09:10:00Z	delivered	code@example.com	Sign in	3
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:bare --until delivered"), @r"
+    2026-11-20T08:10:00Z	opened	bare@example.com	Hello	2
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --link"), @r"
+    https://example.com/in?a=1&b=2
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --code"), @r"
+    482913
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --code --json"), @r#"
+    {"id":"3","code":"482913"}
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.transcript("wait to:bare --code"), @r"
+    stderr: sentbox: the email has no one-time code
+    stderr:    hint: sentbox show 2 prints it
+    exit code 1
+    ");
+    let email: Value = serde_json::from_str(&sentbox.stdout("wait to:code --json")).unwrap();
+    assert_eq!(email["id"], "3");
+}
+
+#[test]
+fn wait_ends_with_1_or_7_when_it_does_not_happen() {
+    let (_service, sentbox) = mailbox();
+    assert_snapshot!(sentbox.transcript("wait to:lost --until delivered"), @r"
+    stderr: sentbox: the email is bounced, so it cannot become delivered any more
+    stderr:    hint: sentbox show 1 prints it
+    exit code 1
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --until clicked --timeout 0s"), @r"
+    stderr: sentbox: not within 1 s: the newest match is delivered
+    stderr:    hint: --timeout allows more
+    exit code 7
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:absent --timeout 0s --json"), @r#"
+    stderr: {"error":{"kind":"timed_out","message":"not within 1 s: no email matches","hint":"--timeout allows more"}}
+    exit code 7
+    "#);
+    assert_snapshot!(sentbox.transcript("wait"), @r"
+    stderr: sentbox: the following required arguments were not provided: <QUERY>...
+    stderr:    hint: usage: sentbox wait <QUERY>...; see sentbox wait --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --until delivrd"), @r"
+    stderr: sentbox: invalid value 'delivrd' for '--until <STATUS>': did you mean delivered?
+    stderr:    hint: see sentbox wait --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("wait to:code --timeout 2"), @r"
+    stderr: sentbox: invalid value '2' for '--timeout <TIME>': expected a number of seconds, minutes or hours, such as 90s, 2m, 1h
+    stderr:    hint: see sentbox wait --help
+    exit code 2
+    ");
+    assert_eq!(Sentbox::new().run("wait to:code").status.code(), Some(3));
+}
+
+/// A mailbox that reports each request for a page.
+struct Reporting(Fixed, Mutex<Sender<()>>);
+
+impl EmailSource for Reporting {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        let _ = self.1.lock().unwrap().send(());
+        self.0.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.0.email(id)
+    }
+}
+
+#[test]
+fn interrupted_watch_ends_with_130() {
+    let (sender, requests) = channel();
+    let service = Service::new(Reporting(Fixed(EMAILS.to_vec()), Mutex::new(sender)));
+    let sentbox = Sentbox::at(&service);
+    let child = sentbox
+        .command("watch to:nobody")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    requests.recv().unwrap();
+    let mut kill = Command::new("kill");
+    kill.arg("-INT").arg(child.id().to_string());
+    assert!(kill.status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0));
+}
+
+#[test]
+fn quiet_sync_prints_nothing_unless_it_fails() {
+    let service = Service::new(Fixed(EMAILS.to_vec()));
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript("sync --quiet"), @r"
+    exit code 0
+    ");
+    let stranger = sentbox.with("SENTBOX_API_KEY", "re_canary_stranger");
+    assert_snapshot!(stranger.transcript("sync --quiet"), @r#"
+    stderr: sentbox: [SERVICE] does not accept the API key: "API key is invalid"
+    stderr:    hint: check the key, and whether it belongs to this service
+    exit code 3
+    "#);
+}
+
+#[test]
+fn dry_run_says_what_sync_would_fetch() {
+    let service = Service::new(Fixed(EMAILS.to_vec()));
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript("sync --dry-run --back all --bodies"), @r"
+    new mail
+    older mail: all that the service has
+    0 statuses to read again
+    bodies: 0, and those of new mail
+    requests: one for each 100 emails
+    exit code 0
+    ");
+    let report: Value =
+        serde_json::from_str(&sentbox.stdout("sync --dry-run --back all --json")).unwrap();
+    assert_eq!(
+        (&report["older"], &report["refreshed"]),
+        (&true.into(), &Value::Null)
+    );
+    assert_eq!(std::fs::read_dir(sentbox.home()).unwrap().count(), 0);
+    sentbox.run("sync --back all");
+    let report: Value =
+        serde_json::from_str(&sentbox.stdout("sync --dry-run --back all --recheck all --json"))
+            .unwrap();
+    assert_eq!(
+        (&report["older"], &report["statuses"], &report["requests"]),
+        (&false.into(), &3.into(), &1.into())
+    );
+}
