@@ -263,22 +263,23 @@ impl RunningExport<'_> {
     }
 
     fn write_batch(&mut self, archive: &Archive) -> Result<NextStep, CommandExit> {
-        let (job, progress, cancel) = (&self.job, &mut self.progress, CancellationToken::default());
         let mut buffer = Vec::new();
-        let next = match self.part {
-            Some(_) => job.write_batch(archive, progress, &cancel),
-            None => job.write_batch_to(&mut buffer, archive, progress, &cancel),
-        };
-        if !buffer.is_empty() {
-            self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
-            self.out.flush()?;
-        }
-        self.check_written()?;
+        let stream = self.part.is_none().then_some(&mut buffer);
+        let cancel = CancellationToken::default();
+        let next = self
+            .job
+            .write_batch(stream, archive, &mut self.progress, &cancel);
+        self.print_stream(buffer)?;
         Ok(next)
     }
 
-    /// Returns the error that has ended the export.
-    fn check_written(&mut self) -> Result<(), CommandExit> {
+    /// Prints what was written of a stream, and returns the error that has ended the export.
+    fn print_stream(&mut self, bytes: Vec<u8>) -> Result<(), CommandExit> {
+        if !bytes.is_empty() {
+            let text = String::from_utf8(bytes).expect("one file has text");
+            self.out.write_exact(&text)?;
+            self.out.flush()?;
+        }
         match self.progress.error.clone() {
             Some(message) => Err(Error::new(ErrorKind::Io, message).into()),
             None => Ok(()),
@@ -291,15 +292,11 @@ impl RunningExport<'_> {
             retrieved?;
             return Ok(());
         }
-        let (job, progress) = (&self.job, &mut self.progress);
-        if self.part.is_some() {
-            job.write_retrieved(archive, progress, row, retrieved);
-        } else {
-            let mut buffer = Vec::new();
-            job.write_retrieved_to(&mut buffer, archive, progress, row, retrieved);
-            self.out.write_exact(&String::from_utf8_lossy(&buffer))?;
-        }
-        self.check_written()
+        let mut buffer = Vec::new();
+        let stream = self.part.is_none().then_some(&mut buffer);
+        self.job
+            .write_retrieved(stream, archive, &mut self.progress, row, retrieved);
+        self.print_stream(buffer)
     }
 
     fn save(&mut self, archive: &Archive) -> Result<(), CommandExit> {

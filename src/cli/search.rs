@@ -101,7 +101,8 @@ fn note_scope(
     {
         ctx.out.note(&format!("{age}; {hint}"));
     }
-    let scope = describe_scope(archive, query, started, ctx)?;
+    let next_step = "--back 30d fetches the last 30 days first";
+    let scope = describe_scope(archive, query, started, next_step, ctx)?;
     ctx.out.note(&scope);
     Ok(())
 }
@@ -170,11 +171,13 @@ pub(super) fn row_json(archive: &Archive, row: &EmailRow) -> Result<String, Erro
 /// Describes what was searched.
 ///
 /// As in `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. It
-/// names what the service has, and not what it had, only after a refresh since `started`.
+/// names what the service has, and not what it had, only after a refresh since `started`; `next_step`
+/// fetches what is missing.
 pub(super) fn describe_scope(
     archive: &Archive,
     query: &Query,
     started: Timestamp,
+    next_step: &str,
     ctx: &ProfileContext<'_>,
 ) -> Result<String, Error> {
     let (emails, coverage, zone) = (
@@ -183,7 +186,7 @@ pub(super) fn describe_scope(
         &ctx.settings.zone,
     );
     if emails == 0 && coverage == Coverage::Unknown {
-        return Ok("the archive is empty; --back 30d fetches the last 30 days first".to_owned());
+        return Ok(format!("the archive is empty; {next_step}"));
     }
     let refreshed = archive.head_at()?;
     let is_current = refreshed.is_some_and(|at| at >= started);
@@ -200,7 +203,7 @@ pub(super) fn describe_scope(
         (Coverage::Since(oldest), _) => {
             format!("complete since {}", format_api_time(&oldest, zone))
         }
-        (Coverage::Unknown, _) => "with gaps; --back 30d fetches the last 30 days first".to_owned(),
+        (Coverage::Unknown, _) => format!("with gaps; {next_step}"),
     };
     let noun = if emails == 1 { "email" } else { "emails" };
     let mut scope = format!("searched {emails} {noun}, {reach}");

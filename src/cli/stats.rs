@@ -155,7 +155,8 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let (statistics, mut groups) = builder.finish_groups();
     let groups = groups.pop().expect("there is one grouping");
     let coverage = archive.coverage()?;
-    let scope = describe_scope(&archive, &query, started, ctx)?;
+    let next_step = "sentbox sync fetches the last 30 days";
+    let scope = describe_scope(&archive, &query, started, next_step, ctx)?;
     print(args, &statistics, groups, &coverage, ctx.out)?;
     let mut oldest = OldestConfirmation::default();
     if let Some(at) = statistics.as_of {

@@ -150,7 +150,7 @@ impl PartialExport {
 
     /// Fails if the target exists, unless it is an empty folder for a folder, or a part does.
     fn check_absent(&self, format: SetFormat) -> Result<(), Error> {
-        for path in [&self.state_path, &self.part] {
+        for path in [&self.part, &self.state_path] {
             if path.symlink_metadata().is_ok() {
                 let path = path.display();
                 let message = format!("there is an unfinished export: {path}");

@@ -64,7 +64,7 @@ fn run(target: &Path, format: SetFormat, archive: &Archive, resume: bool, batche
     let job = job(&export, format);
     let mut progress = export.start(&job, archive).unwrap();
     for batch in 0..batches {
-        let next = job.write_batch(archive, &mut progress, &CancellationToken::new());
+        let next = job.write_batch(None, archive, &mut progress, &CancellationToken::new());
         assert_eq!((next, &progress.error), (NextStep::Continue, &None));
         if progress.is_done {
             export.save(&job, archive, &progress).unwrap();
@@ -146,7 +146,7 @@ fn nothing_is_overwritten() {
     let job = job(&export, SetFormat::Csv);
     let mut progress = export.start(&job, &archive).unwrap();
     while !progress.is_done {
-        job.write_batch(&archive, &mut progress, &CancellationToken::new());
+        job.write_batch(None, &archive, &mut progress, &CancellationToken::new());
     }
     export.save(&job, &archive, &progress).unwrap();
     fs::write(&late, "mine").unwrap();

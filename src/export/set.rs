@@ -209,31 +209,17 @@ impl ExportJob {
 
     /// Writes the next emails, up to a batch or up to an email whose body must be retrieved.
     ///
-    /// An error that ends the export is in `progress`.
+    /// With `stream`, what would be written to the one file is appended there, and no file is made. An
+    /// error that ends the export is in `progress`.
     pub(crate) fn write_batch(
         &self,
+        stream: Option<&mut Vec<u8>>,
         archive: &Archive,
         progress: &mut ExportProgress,
         cancel: &CancellationToken,
     ) -> NextStep {
-        let written = Target::open(self, progress)
+        let written = Target::open(self, stream, progress)
             .and_then(|target| self.write_next_rows(archive, progress, cancel, target));
-        written.unwrap_or_else(|error| {
-            progress.error = Some(error);
-            NextStep::Continue
-        })
-    }
-
-    /// Appends the next emails to `buffer`, in a format of one file.
-    pub(crate) fn write_batch_to(
-        &self,
-        buffer: &mut Vec<u8>,
-        archive: &Archive,
-        progress: &mut ExportProgress,
-        cancel: &CancellationToken,
-    ) -> NextStep {
-        let target = Target::stream(self, progress, buffer);
-        let written = self.write_next_rows(archive, progress, cancel, target);
         written.unwrap_or_else(|error| {
             progress.error = Some(error);
             NextStep::Continue
@@ -243,27 +229,14 @@ impl ExportJob {
     /// Writes the email that [`Self::write_batch`] has stopped at, or notes why it was not retrieved.
     pub(crate) fn write_retrieved(
         &self,
+        stream: Option<&mut Vec<u8>>,
         archive: &Archive,
         progress: &mut ExportProgress,
         row: &EmailRow,
         retrieved: Result<Email, Error>,
     ) {
-        let written = Target::open(self, progress)
+        let written = Target::open(self, stream, progress)
             .and_then(|target| target.write_retrieved(archive, progress, row, retrieved));
-        progress.error = written.err();
-    }
-
-    /// The same after [`Self::write_batch_to`].
-    pub(crate) fn write_retrieved_to(
-        &self,
-        buffer: &mut Vec<u8>,
-        archive: &Archive,
-        progress: &mut ExportProgress,
-        row: &EmailRow,
-        retrieved: Result<Email, Error>,
-    ) {
-        let target = Target::stream(self, progress, buffer);
-        let written = target.write_retrieved(archive, progress, row, retrieved);
         progress.error = written.err();
     }
 
@@ -408,15 +381,26 @@ enum Sink<'a> {
 
 impl<'a> Target<'a> {
     /// Creates the file or the folder, or continues it; the error is a sentence.
-    fn open(job: &'a ExportJob, progress: &mut ExportProgress) -> Result<Self, String> {
+    fn open(
+        job: &'a ExportJob,
+        stream: Option<&'a mut Vec<u8>>,
+        progress: &mut ExportProgress,
+    ) -> Result<Self, String> {
+        let has_started = progress.has_started;
         let open = || -> io::Result<Sink<'a>> {
+            if let Some(buffer) = stream {
+                if !has_started {
+                    buffer.extend_from_slice(job.format.start().as_bytes());
+                }
+                return Ok(Sink::Stream(buffer));
+            }
             if let SetFormat::Files(_) = job.format {
-                if !progress.has_started {
+                if !has_started {
                     DirBuilder::new().mode(0o700).create(&job.path)?;
                 }
                 return Ok(Sink::None);
             }
-            if progress.has_started {
+            if has_started {
                 let mut file = OpenOptions::new().write(true).open(&job.path)?;
                 let end = if job.format == SetFormat::Json {
                     DOCUMENT_END.len()
@@ -437,17 +421,6 @@ impl<'a> Target<'a> {
             sink,
             is_first: progress.written == 0,
         })
-    }
-
-    fn stream(job: &'a ExportJob, progress: &mut ExportProgress, buffer: &'a mut Vec<u8>) -> Self {
-        if !std::mem::replace(&mut progress.has_started, true) {
-            buffer.extend_from_slice(job.format.start().as_bytes());
-        }
-        Self {
-            job,
-            sink: Sink::Stream(buffer),
-            is_first: progress.written == 0,
-        }
     }
 
     /// Writes an email, and counts it.

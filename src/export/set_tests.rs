@@ -89,8 +89,8 @@ fn run_with(
     let mut progress = ExportProgress::default();
     while !progress.is_done && progress.error.is_none() {
         let cancel = CancellationToken::new();
-        if let NextStep::Retrieve(row) = job.write_batch(archive, &mut progress, &cancel) {
-            job.write_retrieved(archive, &mut progress, &row, answer(&row));
+        if let NextStep::Retrieve(row) = job.write_batch(None, archive, &mut progress, &cancel) {
+            job.write_retrieved(None, archive, &mut progress, &row, answer(&row));
         }
     }
     progress
@@ -259,14 +259,14 @@ fn json_document_is_complete_after_each_batch() {
     let mut progress = ExportProgress::default();
     let mut lengths = Vec::new();
     while !progress.is_done {
-        let next = job.write_batch(&archive, &mut progress, &CancellationToken::new());
+        let next = job.write_batch(None, &archive, &mut progress, &CancellationToken::new());
         let text = read(&job.path);
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(!text.contains('\u{9b}'), "{text}");
         lengths.push(document["data"].as_array().unwrap().len());
         if let NextStep::Retrieve(row) = next {
             let gone = Err(Error::new(ErrorKind::NotFound, "no such email"));
-            job.write_retrieved(&archive, &mut progress, &row, gone);
+            job.write_retrieved(None, &archive, &mut progress, &row, gone);
         }
     }
     assert_eq!(lengths, [0, 1, 5, 5]);

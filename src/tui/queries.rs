@@ -293,7 +293,7 @@ pub(super) async fn export_batch<S: EmailApi>(
         let (batch, store, token) = (job.clone(), archive.clone(), cancel.clone());
         let next;
         (progress, next) = off_loop(move || {
-            let next = batch.write_batch(&store, &mut progress, &token);
+            let next = batch.write_batch(None, &store, &mut progress, &token);
             (progress, next)
         })
         .await;
@@ -309,7 +309,7 @@ pub(super) async fn export_batch<S: EmailApi>(
         }
         let (batch, store) = (job.clone(), archive.clone());
         progress = off_loop(move || {
-            batch.write_retrieved(&store, &mut progress, &row, retrieved);
+            batch.write_retrieved(None, &store, &mut progress, &row, retrieved);
             progress
         })
         .await;
