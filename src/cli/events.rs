@@ -10,7 +10,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use super::table::shown_subject;
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
-use crate::mail::{EmailId, Status};
+use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
 use crate::sync::SyncReport;
 use crate::text::format::{group_digits, plural};
@@ -92,6 +92,7 @@ impl EventLog {
         if !self.shows_pages {
             return Ok(());
         }
+        out.show_progress("");
         if out.format != OutputFormat::Human {
             let page = PageJson {
                 event: "page",
@@ -169,6 +170,7 @@ impl EventLog {
         now: Timestamp,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
+        out.show_progress("");
         let summary = &row.summary;
         let event = if before.is_some() { "changed" } else { "new" };
         if out.format != OutputFormat::Human {
@@ -183,13 +185,13 @@ impl EventLog {
                 format!("{{\"event\":\"{event}\",\"at\":\"{now:.3}\"{from},\"email\":{email}}}\n");
             return out.write_data(&line);
         }
-        let to: Vec<&str> = summary.to.iter().map(|address| &*address.email).collect();
         let subject = shown_subject(summary, self.reveal);
         let id = summary.id.to_safe_text();
         if out.columns.is_none() {
             let at = format!("{now:.3}");
             let from = before.map_or("", Status::api_name);
             let status = summary.status.api_name();
+            let to: Vec<&str> = summary.to.iter().map(|address| &*address.email).collect();
             let fields = [&*at, event, from, status, &to.join(","), &subject, &id];
             return out.write_data(&(fields.join("\t") + "\n"));
         }
@@ -200,12 +202,21 @@ impl EventLog {
         out.write_data(&format!(
             "{}  {event:<7}  {status:<CHANGE_WIDTH$}  {}  {subject}  {id}\n",
             self.clock_time(now),
-            to.join(", ")
+            first_recipient(summary)
         ))
     }
 
     fn clock_time(&self, now: Timestamp) -> String {
         let now = now.to_zoned(self.zone.clone());
         now.strftime("%H:%M:%S").to_string()
+    }
+}
+
+/// Formats the first recipient and the number of the others.
+fn first_recipient(summary: &Summary) -> String {
+    let first = summary.to.first().map_or("", |address| &address.email);
+    match summary.to.len() {
+        0 | 1 => first.to_owned(),
+        count => format!("{first} +{}", count - 1),
     }
 }

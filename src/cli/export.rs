@@ -59,8 +59,9 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     let part = if is_stream || to_file.is_some() {
         None
     } else {
-        let zone = &ctx.settings.zone;
+        let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
         let request = ExportRequest {
+            source: format!("{} {}", settings.profile, settings.credentials.base_url),
             query: args.words.join(" "),
             format: format.label().to_owned(),
             zone: zone
@@ -103,6 +104,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         masks_codes: !ctx.settings.reveal,
         retrieves: args.bodies,
     };
+    ctx.out.show_progress("counting emails");
     let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;
     note_missing_bodies(args, &plan, ctx);
     let progress = match &part {

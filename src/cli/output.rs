@@ -209,6 +209,7 @@ impl Output {
 
     /// Prints a sanitized message on stderr.
     pub fn note(&mut self, text: &str) {
+        self.show_progress("");
         if !self.quiet {
             let _ = writeln!(self.stderr, "sentbox: {}", sanitize::sanitize_line(text));
         }

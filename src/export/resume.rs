@@ -20,6 +20,8 @@ use crate::mail::EmailId;
 /// What was asked for. Only the same request resumes an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExportRequest {
+    /// The profile and its service.
+    pub(crate) source: String,
     pub(crate) query: String,
     pub(crate) format: String,
     pub(crate) zone: String,

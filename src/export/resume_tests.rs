@@ -35,6 +35,7 @@ fn now() -> Timestamp {
 
 fn request(query: &str) -> ExportRequest {
     ExportRequest {
+        source: "default".to_owned(),
         query: query.to_owned(),
         format: "eml".to_owned(),
         zone: "UTC".to_owned(),
