@@ -17,6 +17,9 @@ const MAX_COLUMNS: usize = 64;
 /// Columns never shrink below this width.
 const MIN_COLUMN_WIDTH: usize = 12;
 
+/// A column is narrowed alone if its text then needs at most about so many lines.
+const MAX_NARROWED_LINES: usize = 3;
+
 /// Cells up to this width can be joined to one line of text.
 const MAX_INLINE_CELL_WIDTH: usize = 26;
 
@@ -50,7 +53,9 @@ pub(super) fn lay_out_rows(
     }
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    let widths = shrink_columns(&natural, &min_widths, width);
+    let widths = narrow_widest(&natural, &min_widths, width)
+        .filter(|_| !rows.iter().any(|row| has_button(row)))
+        .unwrap_or_else(|| shrink_columns(&natural, &min_widths, width));
     let is_readable = is_data || at_most_one_shrank(&widths, &natural);
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
@@ -156,6 +161,14 @@ fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
         <= 1
 }
 
+fn has_button(row: &[TableCell]) -> bool {
+    let mut runs = row
+        .iter()
+        .flat_map(|cell| &cell.paragraphs)
+        .flat_map(|para| &para.runs);
+    runs.any(|run| run.style.role == SpanRole::Button)
+}
+
 /// Returns the row without the brackets of its buttons.
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     let mut row = row.to_vec();
@@ -251,6 +264,20 @@ fn min_column_widths(
         }
     }
     widths
+}
+
+/// Returns the widths with only the widest column narrowed, if its text needs few lines then.
+fn narrow_widest(natural: &[usize], min_widths: &[usize], width: usize) -> Option<Vec<usize>> {
+    let (widest, text) = natural
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, width)| **width)?;
+    let over = total_width(natural).checked_sub(width)?;
+    let narrowed = text.checked_sub(over)?;
+    let fits = narrowed >= min_widths[widest] && narrowed * MAX_NARROWED_LINES >= *text;
+    let mut widths = natural.to_vec();
+    widths[widest] = narrowed;
+    fits.then_some(widths)
 }
 
 /// Returns the widths with the widest columns narrowed until all fit, or to their minimum.

@@ -100,3 +100,36 @@ fn rows_stay_rows_whatever_displays_the_table() {
         &["Yes  No"],
     );
 }
+
+#[test]
+fn only_the_widest_cell_of_a_row_wraps() {
+    let icon = |name: &str| format!("<a href='https://example.com/{name}'><img alt={name}></a> ");
+    let row = format!(
+        "<table><tr><td>View on the web | Join us<td>Follow us: {}{}</table>",
+        icon("twitter"),
+        icon("facebook")
+    );
+    assert_eq!(
+        shown(&row, 40),
+        [
+            "View on the web | Join us  Follow us:",
+            "                           [twitter]",
+            "                           [facebook]"
+        ]
+    );
+    assert_eq!(
+        shown(&row, 80),
+        ["View on the web | Join us  Follow us: [twitter] [facebook]"]
+    );
+    let button = |text: &str| {
+        format!(
+            "<td><a href='https://example.com/' style='display:block;background:#222;color:#fff;padding:9px'>{text}</a>"
+        )
+    };
+    let row = format!(
+        "<table><tr>{}{}</table>",
+        button("Book the pass now"),
+        button("Register for events")
+    );
+    assert_eq!(shown(&row, 40), ["Book the pass now  Register for events"]);
+}
