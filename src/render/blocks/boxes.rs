@@ -7,8 +7,10 @@ use super::builder::{BlockBuilder, FloatRow};
 use super::context::{LayoutContext, contrasts};
 use super::{Block, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind, TableCell};
 use crate::render::body::SpanStyle;
-use crate::render::css::{BOTTOM, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, TOP};
-use crate::render::html::NodeId;
+use crate::render::css::{
+    BOTTOM, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, TOP,
+};
+use crate::render::html::{NodeData, NodeId};
 
 /// Deeper quotes and lists get no more prefixes.
 const MAX_PREFIXES: usize = 8;
@@ -30,13 +32,20 @@ impl BlockBuilder<'_> {
     /// Lays out a box that is not part of the line around it.
     ///
     /// A box that shows nothing leaves that line whole, so that its words stay whole.
-    fn layout_apart(&mut self, context: LayoutContext, layout: impl FnOnce(&mut Self)) {
+    /// `joins` puts a short one beside that line.
+    fn layout_apart(
+        &mut self,
+        context: LayoutContext,
+        joins: bool,
+        layout: impl FnOnce(&mut Self),
+    ) {
         if !self.line.occupied {
             return layout(self);
         }
         let line = std::mem::take(&mut self.line);
         let (cursor, row) = (self.cursor.clone(), self.float_row.clone());
         let (top, bottom) = self.place_line(&line, context);
+        let below = self.cursor.clone();
         let first = self.output.blocks.len();
         layout(self);
         self.end_line(context);
@@ -46,6 +55,14 @@ impl BlockBuilder<'_> {
             let block = self.block(top, bottom, BlockKind::Paragraph(paragraph));
             self.output.blocks.insert(first, block);
             self.shift_columns(first);
+            let mut before = Column {
+                blocks: first..first + 1,
+                width: 0.0,
+            };
+            if joins && self.join_short_lines(Some(&mut before), first + 1, 0.0) {
+                (self.cursor, self.float_row) = (below, None);
+                self.output.blocks[first].bottom = bottom;
+            }
         }
     }
 
@@ -67,9 +84,74 @@ impl BlockBuilder<'_> {
         context: LayoutContext,
         content: fn(&mut Self, NodeId, LayoutContext),
     ) {
-        self.layout_apart(context, |builder| {
+        self.layout_apart(context, style.float == Float::Right, |builder| {
             builder.layout_in_row(id, style, context, content);
         });
+    }
+
+    /// Returns the boxes in a row from `first` on, which floats right, from left to right; and the
+    /// sibling after them.
+    pub(super) fn order_floats(
+        &self,
+        first: NodeId,
+        available_width: f32,
+    ) -> (Vec<NodeId>, Option<NodeId>) {
+        let (mut left, mut right) = (Vec::new(), vec![first]);
+        let mut free = available_width + 1.0;
+        let mut next = Some(first);
+        while let Some(id) = next {
+            let style = &self.styles[id.index()];
+            if style.is_floated() {
+                let shrunk = self.shrunk_width(id, available_width);
+                free -= style.used_width(available_width, shrunk);
+                match style.float {
+                    _ if id == first => {}
+                    _ if free < 0.0 || style.clears_floats => break,
+                    Float::Right => right.push(id),
+                    Float::Left | Float::None => left.push(id),
+                }
+            } else if !self.is_space(id) {
+                break;
+            }
+            next = self.dom.node(id).next_sibling;
+        }
+        let after_boxes = next;
+        if left.is_empty() && self.has_short_line(&right) {
+            // The rest of its line is on its left.
+            while let Some(id) = next.filter(|id| self.is_in_line(*id)) {
+                left.push(id);
+                next = self.dom.node(id).next_sibling;
+            }
+            let ends_line = next.is_none_or(|id| self.styles[id.index()].is_block());
+            if !ends_line || !self.has_short_line(&left) {
+                left.clear();
+                next = after_boxes;
+            }
+        }
+        left.extend(right.into_iter().rev());
+        (left, next)
+    }
+
+    fn is_space(&self, id: NodeId) -> bool {
+        matches!(&self.dom.node(id).data, NodeData::Text(text) if text.trim_ascii().is_empty())
+    }
+
+    /// True for text and for elements that are part of a line.
+    fn is_in_line(&self, id: NodeId) -> bool {
+        let is_inline = self.styles[id.index()].display == Display::Inline;
+        match self.dom.node(id).data {
+            NodeData::Text(_) => true,
+            NodeData::Element { .. } => {
+                is_inline && !self.info.contains_block[id.index()] && self.dom.tag_name(id) != "br"
+            }
+            NodeData::Other => false,
+        }
+    }
+
+    fn has_short_line(&self, nodes: &[NodeId]) -> bool {
+        let letters = nodes.iter().map(|id| self.info.letter_counts[id.index()]);
+        let letters = letters.fold(0, u32::saturating_add);
+        usize::try_from(letters).is_ok_and(|letters| letters <= MAX_SHORT_LINE_WIDTH)
     }
 
     fn layout_in_row(
@@ -213,12 +295,26 @@ impl BlockBuilder<'_> {
         true
     }
 
-    /// Lays out the items of a flex container below each other, and notes that they were beside
-    /// each other.
-    pub(super) fn layout_flex_row(&mut self, id: NodeId, context: LayoutContext) {
-        let dom = self.dom;
+    /// Lays out the items of a flex container in the order in which they are seen.
+    pub(super) fn layout_flex(&mut self, id: NodeId, context: LayoutContext) {
+        let style = &self.styles[id.index()];
+        let mut items: Vec<NodeId> = self.dom.children(id).collect();
+        items.sort_by_key(|item| self.styles[item.index()].order);
+        if style.flex_reversed {
+            items.reverse();
+        }
+        if !style.flex_column {
+            return self.layout_flex_row(&items, context);
+        }
+        for item in items {
+            self.visit_node(item, context);
+        }
+    }
+
+    /// Lays out the items below each other, and notes that they were beside each other.
+    fn layout_flex_row(&mut self, items: &[NodeId], context: LayoutContext) {
         let mut columns = Vec::new();
-        for child in dom.children(id) {
+        for &child in items {
             let style = &self.styles[child.index()];
             if style.is_block() {
                 self.end_line(context);
@@ -276,7 +372,7 @@ impl BlockBuilder<'_> {
         style: &ComputedStyle,
         context: LayoutContext,
     ) {
-        self.layout_apart(context, |builder| {
+        self.layout_apart(context, false, |builder| {
             let before = builder.cursor.clone();
             builder.layout_block(id, style, context, Self::visit_children);
             builder.end_line(context);
@@ -297,7 +393,7 @@ impl BlockBuilder<'_> {
         let margin = |side: usize| style.px(style.margin[side], available).unwrap_or(0.0);
         // A block formatting context: its margins do not collapse with those of its content.
         let is_isolated =
-            style.overflow_clipped || style.floated || style.display == Display::InlineBlock;
+            style.overflow_clipped || style.is_floated() || style.display == Display::InlineBlock;
         self.cursor.add_margin(margin(TOP));
         if is_isolated {
             self.cursor.apply_margins();

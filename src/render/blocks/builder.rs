@@ -12,8 +12,8 @@ use super::{
 };
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, Color, ComputedStyle, Display, LEFT, RIGHT, ROOT_FONT_SIZE, Rgba, TOP, WhiteSpace,
-    is_closed_details,
+    BOTTOM, Color, ComputedStyle, Display, Float, LEFT, RIGHT, ROOT_FONT_SIZE, Rgba, TOP,
+    WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -119,9 +119,18 @@ impl<'a> BlockBuilder<'a> {
     }
 
     pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
-        let dom = self.dom;
-        for child in dom.children(id) {
-            self.visit_node(child, context);
+        let mut next = self.dom.node(id).first_child;
+        while let Some(child) = next {
+            if self.styles[child.index()].float == Float::Right {
+                let (boxes, after) = self.order_floats(child, context.available_width);
+                for child in boxes {
+                    self.visit_node(child, context);
+                }
+                next = after;
+            } else {
+                self.visit_node(child, context);
+                next = self.dom.node(child).next_sibling;
+            }
         }
     }
 
@@ -249,8 +258,8 @@ impl<'a> BlockBuilder<'a> {
         // The rows of a table stay rows, whatever the display of the table itself.
         let content = if style.display == Display::Table || self.dom.tag_name(id) == "table" {
             Self::layout_table
-        } else if style.display == Display::Flex && !style.flex_column {
-            Self::layout_flex_row
+        } else if style.display == Display::Flex {
+            Self::layout_flex
         } else {
             Self::visit_children
         };
@@ -259,7 +268,7 @@ impl<'a> BlockBuilder<'a> {
             Display::Inline | Display::Contents => self.layout_inline(id, style, inner, outer),
             Display::InlineBlock if !contains_block => self.layout_inline(id, style, inner, outer),
             Display::InlineBlock => self.layout_beside(id, style, inner, content),
-            Display::Table | Display::Block | Display::Flex if style.floated => {
+            Display::Table | Display::Block | Display::Flex if style.is_floated() => {
                 self.layout_beside(id, style, inner, content);
             }
             Display::Table
@@ -333,6 +342,11 @@ impl<'a> BlockBuilder<'a> {
         if let Some(opened) = opened {
             self.line.close_button(opened, span_style);
             self.line.allow_space();
+        }
+        // The padding of a box widens the line; that of an inline element does not.
+        if style.display == Display::InlineBlock && self.info.letter_counts[id.index()] > 0 {
+            let height = style.line_height_px() + gap(TOP) + gap(BOTTOM);
+            self.line.height = self.line.height.max(height);
         }
         if gap(RIGHT) >= 3.0 {
             self.line.allow_space();
@@ -549,7 +563,11 @@ impl ElementInfo {
             let parent = dom.node(id).parent.map(NodeId::index);
             match &dom.node(id).data {
                 NodeData::Text(text) => {
-                    if parent.is_some_and(|parent| styles[parent].font_size <= TINY_FONT_PX) {
+                    // Style sheets and titles are not read either.
+                    let is_unread = |style: &ComputedStyle| {
+                        style.font_size <= TINY_FONT_PX || style.display == Display::None
+                    };
+                    if parent.is_some_and(|parent| is_unread(&styles[parent])) {
                         continue;
                     }
                     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();

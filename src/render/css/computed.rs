@@ -187,6 +187,15 @@ pub(crate) enum VerticalAlign {
     Bottom,
 }
 
+/// The side of its container to which an element floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Float {
+    #[default]
+    None,
+    Left,
+    Right,
+}
+
 /// Values by side: [`TOP`], [`RIGHT`], [`BOTTOM`], [`LEFT`].
 pub(crate) type Sides<T> = [T; 4];
 
@@ -288,15 +297,23 @@ computed_style! {
         animated: bool = false,
         /// `clip-path` or `transform` leaves nothing.
         clipped_or_shrunk: bool = false,
-        floated: bool = false,
+        float: Float = Float::None,
         /// It starts below the floated boxes before it.
         clears_floats: bool = false,
         /// The items of a flex container are below each other.
         flex_column: bool = false,
+        /// The items of a flex container go from its end to its start.
+        flex_reversed: bool = false,
+        /// The items of a flex container are sorted by this number.
+        order: i32 = 0,
     }
 }
 
 impl ComputedStyle {
+    pub(crate) fn is_floated(&self) -> bool {
+        self.float != Float::None
+    }
+
     /// Returns the width of a visible border in pixels, else zero.
     pub(crate) fn used_border(&self, side: usize) -> f32 {
         if self.border_visible[side] {

@@ -1,7 +1,7 @@
 //! Declarations of style sheets, and how each changes the style of an element.
 
 use super::computed::{
-    Color, ComputedStyle, Display, Length, LineHeight, ListStyle, ROOT_FONT_SIZE, TextAlign,
+    Color, ComputedStyle, Display, Float, Length, LineHeight, ListStyle, ROOT_FONT_SIZE, TextAlign,
     TextTransform, VerticalAlign, WhiteSpace,
 };
 
@@ -56,9 +56,11 @@ pub(super) enum Declaration {
     Clip(bool),
     ClippedOrShrunk(bool),
     Animated(bool),
-    Float(bool),
+    Float(Float),
     Clear(bool),
     FlexColumn(bool),
+    FlexReversed(bool),
+    Order(i32),
     VerticalAlign(VerticalAlign),
     BorderSpacing(f32),
     BorderCollapse(bool),
@@ -222,9 +224,11 @@ impl ComputedStyle {
             Declaration::Clip(clipped) => self.clipped = clipped,
             Declaration::ClippedOrShrunk(gone) => self.clipped_or_shrunk = gone,
             Declaration::Animated(animated) => self.animated = animated,
-            Declaration::Float(floats) => self.floated = floats,
+            Declaration::Float(float) => self.float = float,
             Declaration::Clear(clears) => self.clears_floats = clears,
             Declaration::FlexColumn(column) => self.flex_column = column,
+            Declaration::FlexReversed(reversed) => self.flex_reversed = reversed,
+            Declaration::Order(order) => self.order = order,
             Declaration::VerticalAlign(vertical) => self.vertical_align = vertical,
             Declaration::BorderSpacing(spacing) => self.border_spacing = spacing,
             Declaration::BorderCollapse(collapse) => self.border_collapse = collapse,

@@ -29,8 +29,8 @@ use self::variables::Variables;
 use super::html::{Dom, NodeData, NodeId};
 
 pub(crate) use computed::{
-    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE, Rgba,
-    TOP, TextAlign, TextTransform, VerticalAlign, WhiteSpace,
+    BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
+    Rgba, TOP, TextAlign, TextTransform, VerticalAlign, WhiteSpace,
 };
 pub(crate) use user_agent::is_closed_details;
 
@@ -99,7 +99,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
         if user_agent::is_closed_content(dom, id) {
             style.display = Display::None;
         }
-        if (style.floated || style.out_of_flow)
+        if (style.is_floated() || style.out_of_flow)
             && matches!(style.display, Display::Inline | Display::InlineBlock)
         {
             style.display = Display::Block;

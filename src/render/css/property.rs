@@ -3,7 +3,7 @@
 use cssparser::{Parser, Token};
 
 use super::computed::{
-    BOTTOM, Color, Display, LEFT, ListStyle, RIGHT, TOP, TextTransform, WhiteSpace,
+    BOTTOM, Color, Display, Float, LEFT, ListStyle, RIGHT, TOP, TextTransform, WhiteSpace,
 };
 use super::declaration::{CssWide, CssWideProperty, Declaration};
 use super::shorthand::{
@@ -174,11 +174,19 @@ fn parse_value(
         "animation" | "animation-name" | "-webkit-animation" | "-webkit-animation-name" => {
             Declaration::Animated(!has_keyword(input, "none"))
         }
-        "float" => Declaration::Float(parse_keyword(input)? != "none"),
+        "float" => Declaration::Float(match &*parse_keyword(input)? {
+            "none" => Float::None,
+            "right" | "inline-end" => Float::Right,
+            _ => Float::Left,
+        }),
         "clear" => Declaration::Clear(parse_keyword(input)? != "none"),
         "flex-direction" | "flex-flow" => {
-            Declaration::FlexColumn(parse_keyword(input)?.starts_with("column"))
+            let direction = parse_keyword(input)?;
+            out.push(Declaration::FlexColumn(direction.starts_with("column")));
+            let is_reversed = matches!(&*direction, "row-reverse" | "column-reverse");
+            Declaration::FlexReversed(is_reversed)
         }
+        "order" => Declaration::Order(input.expect_integer()?),
         "vertical-align" => {
             Declaration::VerticalAlign(vertical_align_from_keyword(&parse_keyword(input)?))
         }

@@ -1,8 +1,8 @@
 //! The user-agent style sheet, and the attributes that style elements (presentational hints).
 
 use super::computed::{
-    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba, TOP,
-    TextAlign, VerticalAlign, WhiteSpace,
+    BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba,
+    TOP, TextAlign, VerticalAlign, WhiteSpace,
 };
 use super::values::{
     parse_legacy_color, parse_length_attribute, text_align_from_keyword,
@@ -318,11 +318,12 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
         "table" => {
             style.border_spacing = pixels("cellspacing").unwrap_or(style.border_spacing);
             style.cell_padding = pixels("cellpadding");
-            style.floated = attribute("align").is_some_and(|word| {
-                ["left", "right"]
-                    .iter()
-                    .any(|side| word.trim().eq_ignore_ascii_case(side))
-            });
+            let align = attribute("align").map(|word| word.trim().to_ascii_lowercase());
+            style.float = match align.as_deref() {
+                Some("left") => Float::Left,
+                Some("right") => Float::Right,
+                _ => Float::None,
+            };
             let border = attribute("border").map(|text| text.trim().parse::<f32>().unwrap_or(1.0));
             style.cell_border = border.is_some_and(|width| width > 0.0);
             style.border_width = [border.unwrap_or(0.0); 4];

@@ -73,6 +73,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
         if let Some(before) = before
             && (is_header || needs_blank_line(before, block, text_bottom))
             && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
+            && !is_close_image(before, &blocks[index..])
             && !matches!(before.kind, BlockKind::Rule(_))
             && !out.is_empty()
         {
@@ -190,6 +191,18 @@ fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> 
         && block.bottom <= before.bottom
         && block.top < before.bottom - BLANK_LINE_PX;
     block.top - above >= min_gap || side_by_side
+}
+
+/// True for an image less than a line below its heading, and no nearer to what follows.
+fn is_close_image(before: &Block, rest: &[&Block]) -> bool {
+    let [image, next, ..] = rest else {
+        return false;
+    };
+    let gap = image.top - before.bottom;
+    image.is_images_only()
+        && before.is_heading()
+        && gap < ROW_GAP_PX
+        && gap <= next.top - image.bottom + 2.0
 }
 
 /// Returns the smallest gap between two rows of each table, in pixels.

@@ -142,3 +142,64 @@ fn prose_width_bounds_text_but_not_tables() {
     assert_eq!(widest(90), [89, 110, 117]);
     assert_eq!(widest(160), [159, 110, 117]);
 }
+
+#[test]
+fn boxes_and_text_that_float_right_are_on_the_right() {
+    let right = "style='float:right'";
+    let left = "style='float:left'";
+    let pages = [
+        (
+            format!("<div {right}>Right</div> <div {left}>Left</div>"),
+            "Left  Right",
+        ),
+        (
+            "<table align=right><tr><td>Right</table><table align=left><tr><td>Left</table>"
+                .to_owned(),
+            "Left  Right",
+        ),
+        (
+            format!("<p {right}>Last</p><p {right}>Middle</p><p {left}>First</p>"),
+            "First  Middle  Last",
+        ),
+        (
+            format!("<p><span {right}>$5.00</span>Order <b>7</b></p>"),
+            "Order 7  $5.00",
+        ),
+        (
+            format!("<p>Order <span {right}>$5.00</span></p>"),
+            "Order  $5.00",
+        ),
+    ];
+    for (page, line) in pages {
+        for width in [40, 80, 120] {
+            let lines = shown(&format!("{page}<p style='clear:both'>Below"), width);
+            assert_eq!(lines, [line, "", "Below"], "{width} columns: {page}");
+        }
+    }
+}
+
+#[test]
+fn boxes_too_wide_for_one_row_stay_in_order() {
+    let wide = |side: &str, text: &str| format!("<div style='float:{side};width:80%'>{text}</div>");
+    let page = wide("right", "First") + &wide("left", "Second");
+    assert_eq!(shown(&page, 80), ["First", "Second"]);
+    let prose = "A sentence that is longer than what fits beside a box. ".repeat(3);
+    let page = format!("<div><b style='float:right'>Note</b>{prose}</div>");
+    assert_eq!(shown(&page, 80)[0], "Note");
+}
+
+#[test]
+fn flex_items_are_in_visual_order() {
+    let items = "<div>One</div> <div style='order:-1'>Two</div> <div>Three</div>";
+    for (direction, expected) in [
+        ("row", vec!["Two  One  Three"]),
+        ("row-reverse", vec!["Three  One  Two"]),
+        ("column", vec!["Two", "One", "Three"]),
+        ("column-reverse", vec!["Three", "One", "Two"]),
+    ] {
+        let page = format!("<div style='display:flex;flex-direction:{direction}'>{items}</div>");
+        for width in [40, 80, 120] {
+            assert_eq!(shown(&page, width), expected, "{direction}");
+        }
+    }
+}

@@ -218,3 +218,49 @@ fn default_margins_at_the_edges_of_cells_follow_the_mode() {
         }
     }
 }
+
+#[test]
+fn text_of_a_style_sheet_does_not_count_for_the_usual_size() {
+    let css = "/* ".to_owned() + &"words of a comment ".repeat(20) + "*/";
+    let html = format!(
+        "<style>{css}</style><p style='font-size:18px'>Large</p><p style='font-size:13px'>Text that most letters are in</p>"
+    );
+    let body = super::lay_out_html(&html, 80);
+    assert_eq!(style(&body, "Large").role, SpanRole::Heading);
+    assert_eq!(style(&body, "Text").role, SpanRole::Text);
+}
+
+#[test]
+fn padding_of_a_button_in_a_line_keeps_a_blank_line() {
+    let button = |display: &str| {
+        format!(
+            "<p>Read the guide.<br><a href='https://example.com/' style='display:{display};padding:12px;background:#175ddc;color:#fff'>Open</a></p>"
+        )
+    };
+    for width in [40, 80, 120] {
+        let lines = shown(&button("inline-block"), width);
+        assert_eq!(lines, ["Read the guide.", "", "[ Open ]"]);
+        let lines = shown(&button("inline"), width);
+        assert_eq!(lines, ["Read the guide.", "[ Open ]"]);
+    }
+}
+
+#[test]
+fn a_picture_close_below_its_heading_has_no_blank_line_above() {
+    let page = |above: u32, below: u32| {
+        format!(
+            "<b>Heading</b><div style='padding:{above}px 0 {below}px'><img alt=Photo width=300 height=200 style='display:block'></div><div>Text</div>"
+        )
+    };
+    for width in [40, 80, 120] {
+        let close = ["Heading", "[Photo]", "", "Text"];
+        assert_eq!(shown(&page(14, 14), width), close);
+        let far = ["Heading", "", "[Photo]", "", "Text"];
+        assert_eq!(shown(&page(30, 30), width), far);
+        assert_eq!(
+            shown(&page(14, 0), width),
+            far,
+            "it belongs to the text below"
+        );
+    }
+}

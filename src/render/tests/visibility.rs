@@ -230,7 +230,7 @@ fn hidden_boxes_inside_a_word_leave_it_whole() {
     }
     let inline = "<p>C<span style='opacity:0'>x y</span>orreios";
     assert_eq!(text(inline), "Correios\n");
-    let shown = "<div>One<span style='float:right'>two</span>three</div>";
+    let shown = "<div>One<span style='float:left'>two</span>three</div>";
     assert_eq!(
         text(shown),
         "One\ntwo\nthree\n",
