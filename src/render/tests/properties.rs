@@ -149,3 +149,35 @@ fn output_grows_linearly_with_the_source() {
         assert!(twice <= once * 2 + 60, "{unit}: {once} then {twice}");
     }
 }
+
+/// Prints what a parsed document costs while it is kept.
+///
+/// `cargo test --lib parsed_document_costs -- --ignored --nocapture`
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "a measurement of the memory of the whole process"]
+#[expect(clippy::disallowed_macros, reason = "the figures are the result")]
+fn parsed_document_costs_less_than_eight_times_its_source() {
+    let resident_kib = || -> usize {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        line.unwrap()
+            .split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let card = "<table width='100%'><tr><td style='padding:16px'><img src='https://example.com/i.png' width=280 height=160 alt='A picture'><h2>A story</h2><p style='font-size:14px;line-height:21px'>Some sentences about what happened, with <b>weight</b> and a <a href='https://example.com/a'>link</a>.</p></td></tr></table>";
+    for (cards, count) in [(10, 100), (300, 10), (3_000, 3)] {
+        let html = card.repeat(cards);
+        drop(Document::from_html(&html));
+        let before = resident_kib();
+        let kept: Vec<Document> = (0..count).map(|_| Document::from_html(&html)).collect();
+        let kib = resident_kib().saturating_sub(before) / count;
+        drop(kept);
+        let source_kib = html.len() / 1024;
+        println!("{source_kib} KiB of html: {kib} KiB kept");
+        assert!(kib < source_kib * 8 + 64);
+    }
+}
