@@ -53,8 +53,7 @@ pub(super) fn lay_out_rows(
     }
     let is_data =
         rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    let widths = narrow_widest(&natural, &min_widths, width)
-        .filter(|_| !rows.iter().any(|row| has_button(row)))
+    let widths = narrow_widest(rows, &natural, &min_widths, width)
         .unwrap_or_else(|| shrink_columns(&natural, &min_widths, width));
     let is_readable = is_data || at_most_one_shrank(&widths, &natural);
     // The text of a row of pictures deserves no columns.
@@ -161,11 +160,8 @@ fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
         <= 1
 }
 
-fn has_button(row: &[TableCell]) -> bool {
-    let mut runs = row
-        .iter()
-        .flat_map(|cell| &cell.paragraphs)
-        .flat_map(|para| &para.runs);
+fn has_button(cell: &TableCell) -> bool {
+    let mut runs = cell.paragraphs.iter().flat_map(|para| &para.runs);
     runs.any(|run| run.style.role == SpanRole::Button)
 }
 
@@ -267,7 +263,14 @@ fn min_column_widths(
 }
 
 /// Returns the widths with only the widest column narrowed, if its text needs few lines then.
-fn narrow_widest(natural: &[usize], min_widths: &[usize], width: usize) -> Option<Vec<usize>> {
+///
+/// Rows that fit alone stay whole, and so do buttons.
+fn narrow_widest(
+    rows: &[&[TableCell]],
+    natural: &[usize],
+    min_widths: &[usize],
+    width: usize,
+) -> Option<Vec<usize>> {
     let (widest, text) = natural
         .iter()
         .enumerate()
@@ -275,6 +278,11 @@ fn narrow_widest(natural: &[usize], min_widths: &[usize], width: usize) -> Optio
     let over = total_width(natural).checked_sub(width)?;
     let narrowed = text.checked_sub(over)?;
     let fits = narrowed >= min_widths[widest] && narrowed * MAX_NARROWED_LINES >= *text;
+    let is_whole = |row: &&[TableCell]| {
+        let cell = row.iter().find(|cell| cell.column == widest);
+        fits_alone(row, width) || cell.is_some_and(has_button)
+    };
+    let fits = fits && !rows.iter().any(is_whole);
     let mut widths = natural.to_vec();
     widths[widest] = narrowed;
     fits.then_some(widths)
