@@ -18,7 +18,12 @@ pub(super) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
 
 /// Formats a time for programs, in UTC.
 pub(super) fn format_utc(time: &ApiTime) -> String {
-    format_or_raw(time, |at| at.to_string())
+    format_or_raw(time, format_timestamp)
+}
+
+/// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
+pub(super) fn format_timestamp(at: Timestamp) -> String {
+    strftime(at, &TimeZone::UTC, "%Y-%m-%dT%H:%M:%S%.6fZ")
 }
 
 /// Formats a time, or returns its text if it was not parsed.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::args::ListArgs;
-use super::output::CommandExit;
+use super::args::{Column, ListArgs};
+use super::output::{CommandExit, Output};
 use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
@@ -28,15 +28,37 @@ pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), Co
             .with_hint("to walk to older emails, use --after")
             .into());
     }
+    let columns = list.table.columns(ctx.out.format)?;
+    let is_archived = |column: &&Column| {
+        matches!(
+            column,
+            Column::Changed | Column::Checked | Column::Gone | Column::Tags
+        )
+    };
+    if let Some(column) = columns.iter().find(is_archived) {
+        let message = format!("the service does not list the column {}", column.name());
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("sentbox search has it, for what the archive knows")
+            .into());
+    }
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    block_on(print_pages(&client, list, RowPrinter::new(&mut ctx)))
+    block_on(print_pages(
+        &client,
+        list,
+        columns,
+        RowPrinter::new(&mut ctx),
+    ))
 }
 
 async fn print_pages(
     client: &Client,
     list: &ListArgs,
+    columns: &[Column],
     mut printer: RowPrinter<'_>,
 ) -> Result<(), CommandExit> {
+    if let Some(header) = list.table.header(columns) {
+        printer.out.write_data(&header)?;
+    }
     // A service may give less than a page, or may not say whether there is more.
     let is_walk = list.before.is_none();
     let mut seen = HashSet::new();
@@ -73,7 +95,17 @@ async fn print_pages(
         }
         for item in &items {
             printer.print(
-                |layout| layout.format(&Summary::from(&item.parsed().summary), false),
+                |layout| {
+                    let summary = Summary::from(&item.parsed().summary);
+                    let value = |column: &Column| {
+                        let value = column.listed_value(&summary, layout.reveal);
+                        value.unwrap_or_default()
+                    };
+                    match columns {
+                        [] => layout.format(&summary, false),
+                        _ => list.table.join(columns.iter().map(value)),
+                    }
+                },
                 || Ok(escape_line(&item.json).into_owned()),
             )?;
         }
@@ -84,8 +116,13 @@ async fn print_pages(
         let continues = is_walk && has_more != Some(false) && left > 0;
         let Some(last) = items.last().filter(|_| continues) else {
             // Where the service does not say so, only a page with nothing new shows that there is no more.
-            printer.end(is_cut || has_more.unwrap_or(!items.is_empty()))?;
-            if continues && has_more == Some(true) {
+            let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
+            printer.end(has_more)?;
+            if let (true, true, Some(last)) = (is_walk, has_more, items.last()) {
+                let id = EmailId::new(&last.id);
+                note_next_page(list, &id, printer.out);
+            }
+            if continues && has_more {
                 let message = "the service says that there is more, but sends nothing new";
                 return Err(Error::new(ErrorKind::NotTheApi, message)
                     .with_hint("what is printed may not be everything")
@@ -95,4 +132,14 @@ async fn print_pages(
         };
         cursor = Cursor::After(EmailId::new(&last.id));
     }
+}
+
+/// Prints the command that lists the emails after `last`.
+fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
+    let mut command = format!("sentbox list --after {}", last.to_safe_text());
+    let default = ListArgs::DEFAULT_LIMIT;
+    if list.limit != default {
+        command.push_str(&format!(" --limit {}", list.limit));
+    }
+    out.note(&format!("there is more: {command}"));
 }

@@ -1,5 +1,7 @@
 //! `search`: what matches a query in the archive, row by row as it is found.
 
+use std::slice;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -13,19 +15,9 @@ use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::{Error, ErrorKind};
-use crate::export::csv_record;
 use crate::mail::Finality;
 use crate::query::Query;
 use crate::text::json::escape_line;
-
-/// The columns of `--csv` without `--columns`.
-const DEFAULT_CSV_COLUMNS: [Column; 5] = [
-    Column::Created,
-    Column::Status,
-    Column::To,
-    Column::Subject,
-    Column::Id,
-];
 
 /// The count as JSON.
 #[derive(Serialize)]
@@ -36,13 +28,7 @@ struct CountJson {
 
 /// Prints the matches, and then on stderr how much was searched.
 pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    if ctx.out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
-        let message =
-            "JSON has all members of an email, so it goes neither with --csv nor with --columns";
-        return Err(Error::new(ErrorKind::Usage, message)
-            .with_hint("leave one of them out")
-            .into());
-    }
+    let columns = search.table.columns(ctx.out.format)?;
     let started = ctx.now();
     let typed = TypedQuery::parse(&search.words, started, ctx)?;
     let archive = open_archive::open_on_disk(ctx)?;
@@ -66,7 +52,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
         ctx.out
             .report(&CountJson { count: found }, found.to_string())?;
     } else {
-        (oldest, found) = print_matches(search, &archive, &query, ctx)?;
+        (oldest, found) = print_matches(search, columns, &archive, &query, ctx)?;
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
@@ -113,24 +99,20 @@ fn note_scope(
 /// of printed emails.
 fn print_matches(
     search: &SearchArgs,
+    columns: &[Column],
     archive: &Archive,
     query: &Query,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(OldestConfirmation, u64), CommandExit> {
     let mut printer = RowPrinter::new(ctx);
-    let columns = match search.columns.as_slice() {
-        [] if search.csv => &DEFAULT_CSV_COLUMNS,
-        columns => columns,
-    };
-    if search.csv {
-        let header = csv_record(columns.iter().map(|column| column.name()));
-        printer.out.write_data(&(header + "\n"))?;
+    if let Some(header) = search.table.header(columns) {
+        printer.out.write_data(&header)?;
     }
     let mut oldest = OldestConfirmation::default();
     let mut exit = None;
     let mut has_more = false;
     let reveal = printer.layout.reveal;
-    let result = archive.for_each_match(query, &CancellationToken::default(), |row| {
+    let result = archive.for_each_match(query, &CancellationToken::default(), |mut row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
@@ -139,12 +121,14 @@ fn print_matches(
         {
             oldest.add(row.confirmed_at);
         }
-        let cells = || columns.iter().map(|column| column.value(&row, reveal));
+        if columns.contains(&Column::Tags) {
+            archive.load_tags(slice::from_mut(&mut row));
+        }
+        let cells = columns.iter().map(|column| column.value(&row, reveal));
         let printed = printer.print(
             |layout| match columns {
-                _ if search.csv => csv_record(cells()),
                 [] => layout.format(&row.summary, row.missing.is_some()),
-                _ => cells().collect::<Vec<_>>().join("\t"),
+                _ => search.table.join(cells),
             },
             || row_json(archive, &row),
         );

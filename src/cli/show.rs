@@ -1,6 +1,6 @@
-//! `show` and `render`: one email from the service or the archive, or an html file, as text.
+//! `show` and `render`: emails from the service or the archive, or an html file, as text.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
+use crate::export::to_eml;
 use crate::mail::{Address, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
@@ -41,18 +42,106 @@ struct ShownEmail {
     is_copy: bool,
 }
 
-/// Prints the email of the service, or the archived copy if the service fails.
+/// What is printed of an email, and between two of them.
+#[derive(Clone, Copy)]
+struct Printing<'a> {
+    show: &'a ShowArgs,
+    form: ShowForm,
+    /// Written before the next email, once there is something to print of it.
+    prefix: &'static str,
+}
+
+/// Prints the emails of the service, or their archived copies if the service fails.
+///
+/// One email that cannot be shown does not keep the others from being printed.
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let form = effective_form(show, ctx.out)?;
+    let ids = read_ids(&show.ids)?;
     let archive = if show.offline {
         Some(open_archive::open_on_disk(ctx)?)
     } else {
         open_archive::open_or_note(ctx)
     };
-    let typed = EmailId::new(show.id.trim());
-    let id = match find_id(&typed, archive.as_ref(), ctx.out) {
+    let archive = archive.as_ref();
+    let is_document = ctx.out.format == OutputFormat::Json && ids.len() > 1;
+    let (first, later) = match ctx.out.format {
+        OutputFormat::Json if is_document => ("{\"object\":\"list\",\"data\":[\n", ","),
+        OutputFormat::Human => ("", "\n"),
+        OutputFormat::Json | OutputFormat::JsonLines => ("", ""),
+    };
+    let mut printing = Printing {
+        show,
+        form,
+        prefix: first,
+    };
+    let mut failures: Vec<Error> = Vec::new();
+    for id in &ids {
+        match show_one(id, printing, archive, ctx) {
+            Ok(()) => printing.prefix = later,
+            Err(CommandExit::Failed(error)) if ids.len() > 1 && concerns_one_email(error.kind) => {
+                let id = id.to_safe_text();
+                ctx.out.note(&format!("{id}: {}", error.message));
+                failures.push(error);
+            }
+            Err(exit) => {
+                end_document(is_document && printing.prefix == later, true, ctx.out)?;
+                return Err(exit);
+            }
+        }
+    }
+    end_document(is_document && printing.prefix == later, false, ctx.out)?;
+    match failures.first() {
+        None => Ok(()),
+        Some(first) => {
+            let message = format!("{} of {} emails are not shown", failures.len(), ids.len());
+            Err(Error::new(first.kind, message).into())
+        }
+    }
+}
+
+/// Ends the list of several emails in one JSON document.
+fn end_document(is_open: bool, has_more: bool, out: &mut Output) -> Result<(), CommandExit> {
+    if is_open {
+        out.write_data(&format!("],\"has_more\":{has_more}}}\n"))?;
+    }
+    out.flush()
+}
+
+/// Whether an error says something about one email, and nothing about the next.
+const fn concerns_one_email(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::NotFound | ErrorKind::NoSuchPart | ErrorKind::InvalidRequest | ErrorKind::Usage
+    )
+}
+
+/// Returns the ids that were typed; `-` stands for those on standard input, one a line.
+fn read_ids(typed: &[String]) -> Result<Vec<EmailId>, Error> {
+    let mut ids = Vec::new();
+    for word in typed.iter().map(|word| word.trim()) {
+        if word != "-" {
+            ids.push(EmailId::new(word));
+            continue;
+        }
+        let lines = io::read_to_string(io::stdin().lock())
+            .map_err(|error| Error::cannot("read", ErrorKind::Io, "standard input", &error))?;
+        let lines = lines.lines().map(str::trim);
+        ids.extend(lines.filter(|line| !line.is_empty()).map(EmailId::new));
+    }
+    Ok(ids)
+}
+
+fn show_one(
+    typed: &EmailId,
+    printing: Printing<'_>,
+    archive: Option<&Archive>,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
+    let show = printing.show;
+    let id = match find_id(typed, archive, ctx.out) {
         // The service is asked all the same.
         Err(CommandExit::Failed(error)) if !show.offline && error.kind == ErrorKind::Archive => {
-            typed
+            typed.clone()
         }
         found => found?,
     };
@@ -60,7 +149,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let (zone, load_copy) = (&zone, |archive: &Archive| {
         load_copy(archive, &id, now, &zone)
     });
-    if let (true, Some(archive)) = (show.offline, &archive) {
+    if let (true, Some(archive)) = (show.offline, archive) {
         let Some(copy) = load_copy(archive)? else {
             let message = "the archive does not hold this email";
             return Err(Error::new(ErrorKind::NotFound, message)
@@ -71,21 +160,21 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             ctx.out
                 .note(&format!("{age}; without --offline the service is asked"));
         }
-        return print_email(&copy, show, zone, ctx);
+        return print_email(&copy, printing, zone, ctx);
     }
-    let load_copy = || archive.as_ref().map_or(Ok(None), load_copy);
+    let load_copy = || archive.map_or(Ok(None), load_copy);
     // A damaged body is fetched again, and replaced.
     let copy = load_copy().unwrap_or_else(|error| {
         ctx.out.note(&error.message);
         None
     });
     let has_copy = !show.fresh && copy.is_some();
-    let error = match retrieve(&id, archive.as_ref(), has_copy, ctx)? {
-        Ok(email) => return print_email(&email, show, zone, ctx),
+    let error = match retrieve(&id, archive, has_copy, ctx)? {
+        Ok(email) => return print_email(&email, printing, zone, ctx),
         Err(error) => error,
     };
     // A copy without its body has no other form than text for people.
-    let is_rendered = effective_form(show, ctx.out) == ShowForm::Rendered;
+    let is_rendered = printing.form == ShowForm::Rendered;
     let is_useful = |copy: &ShownEmail| {
         has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
     };
@@ -101,7 +190,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
         ctx.out.note(&format!("{}; {age}", error.message));
     }
-    print_email(&copy, show, zone, ctx)
+    print_email(&copy, printing, zone, ctx)
 }
 
 /// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
@@ -236,24 +325,30 @@ fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> O
     }
 }
 
-fn effective_form(show: &ShowArgs, out: &Output) -> ShowForm {
-    match out.format {
-        OutputFormat::Human => show.form,
-        OutputFormat::Json | OutputFormat::JsonLines => ShowForm::Json,
+/// Returns the form to print: JSON if a flag says so, which goes with no other form.
+fn effective_form(show: &ShowArgs, out: &Output) -> Result<ShowForm, Error> {
+    match (out.format, show.form) {
+        (OutputFormat::Human, form) => Ok(form.unwrap_or(ShowForm::Rendered)),
+        (_, None | Some(ShowForm::Json)) => Ok(ShowForm::Json),
+        (_, Some(_)) => {
+            let message = "--json and --jsonl print the service's JSON, and no other form";
+            Err(Error::new(ErrorKind::Usage, message).with_hint("leave out --as, or the other one"))
+        }
     }
 }
 
 fn print_email(
     shown: &ShownEmail,
-    show: &ShowArgs,
+    Printing { show, form, prefix }: Printing<'_>,
     zone: &TimeZone,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let reveal = ctx.settings.reveal;
     let out = &mut *ctx.out;
     let email = &shown.email;
-    let view = match effective_form(show, out) {
+    let view = match form {
         ShowForm::Json => {
+            out.write_data(prefix)?;
             let mut json = escape_line(&email.json);
             if shown.is_copy {
                 json = add_checked_at(&json, shown.confirmed_at).into();
@@ -262,14 +357,21 @@ fn print_email(
             out.write_data("\n")?;
             return out.flush();
         }
-        ShowForm::Html | ShowForm::Source | ShowForm::Text if !shown.has_body => {
+        ShowForm::Html | ShowForm::Source | ShowForm::Text | ShowForm::Eml if !shown.has_body => {
             let message = "the body of this email was never fetched";
             return Err(Error::new(ErrorKind::NoSuchPart, message)
                 .with_hint("without --offline the service is asked")
                 .into());
         }
         ShowForm::Html => {
-            out.write_exact(require_part(email.html.as_ref(), "html", "text")?)?;
+            let html = require_part(email.html.as_ref(), "html", "text")?;
+            out.write_data(prefix)?;
+            out.write_exact(html)?;
+            return out.flush();
+        }
+        ShowForm::Eml => {
+            out.write_data(prefix)?;
+            out.write_exact(&String::from_utf8_lossy(&to_eml(email)))?;
             return out.flush();
         }
         ShowForm::Source => {
@@ -281,6 +383,7 @@ fn print_email(
             BodyView::Text
         }
         ShowForm::Rendered => {
+            out.write_data(prefix)?;
             out.write_data(&format_header(shown, zone, reveal))?;
             if !shown.has_body {
                 out.write_data("the body was never fetched\n")?;
@@ -289,6 +392,9 @@ fn print_email(
             BodyView::Rendered
         }
     };
+    if form != ShowForm::Rendered {
+        out.write_data(prefix)?;
+    }
     let width = layout_width(show.width, out);
     if reveal || view == BodyView::Source {
         return write_body(&lay_out(email, view, width), AnsiOptions::default(), out);
@@ -365,7 +471,7 @@ pub(super) fn render(args: &RenderArgs, out: &mut Output) -> Result<(), CommandE
     let path = args.file.as_deref().unwrap_or(Path::new("-"));
     let mut html = Vec::new();
     if path == Path::new("-") {
-        let stdin = std::io::stdin().lock().read_to_end(&mut html);
+        let stdin = io::stdin().lock().read_to_end(&mut html);
         stdin.map_err(|error| Error::cannot("read", ErrorKind::Io, "standard input", &error))?;
     } else {
         html = std::fs::read(path)

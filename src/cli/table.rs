@@ -1,17 +1,19 @@
 //! An email as one line: fields between tabs for programs, aligned columns for people.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::args::NO_HELP;
-use super::format::format_utc;
+use super::args::{NO_HELP, TableArgs};
+use super::format::{format_timestamp, format_utc};
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::export::csv_record;
 use crate::mail::{Address, ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
@@ -23,7 +25,7 @@ const STATUS_WIDTH: usize = 12;
 const TIME_WIDTH: usize = 12;
 /// The width of a UUID.
 const ID_WIDTH: usize = 36;
-/// From this width on the id is shown.
+/// From this width on the id is on the line of its email, else on a line below it.
 const MIN_WIDTH_WITH_ID: usize = 110;
 
 /// Prints emails one by one in the format of the output.
@@ -96,7 +98,7 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
-    /// Formats an email as one line.
+    /// Formats an email as one line, or as two on a narrow terminal.
     ///
     /// On a terminal, a mark shows that it is deleted upstream.
     pub(super) fn format(&self, summary: &Summary, is_gone: bool) -> String {
@@ -110,7 +112,7 @@ impl RowLayout {
     fn format_tab_separated(&self, summary: &Summary) -> String {
         [
             &*format_utc(&summary.created),
-            summary.status.label(),
+            summary.status.api_name(),
             &join(&summary.to, ",", |address| address.email.to_string()),
             &shown_subject(summary, self.reveal),
             &summary.id.to_safe_text(),
@@ -118,7 +120,7 @@ impl RowLayout {
         .join("\t")
     }
 
-    /// Formats status, recipient, subject, time and, if it fits, the id.
+    /// Formats status, recipient, subject, time and the id.
     fn format_columns(&self, summary: &Summary, is_gone: bool, width: usize) -> String {
         let with_id = width >= MIN_WIDTH_WITH_ID;
         let fixed = STATUS_WIDTH + 1 + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
@@ -149,10 +151,8 @@ impl RowLayout {
             fit_width(&subject, subject_width),
             self.format_time(&summary.created)
         );
-        if with_id {
-            row.push(' ');
-            row.push_str(&summary.id.to_safe_text());
-        }
+        row.push_str(if with_id { " " } else { "\n  " });
+        row.push_str(&summary.id.to_safe_text());
         row
     }
 
@@ -210,13 +210,55 @@ fn join(addresses: &[Address], separator: &str, format: fn(&Address) -> String) 
     addresses.join(separator)
 }
 
+/// The columns of `--csv` without `--columns`.
+const DEFAULT_CSV_COLUMNS: [Column; 5] = [
+    Column::Created,
+    Column::Status,
+    Column::To,
+    Column::Subject,
+    Column::Id,
+];
+
+impl TableArgs {
+    /// Returns the columns to print; none for the layout of the program's own.
+    ///
+    /// # Errors
+    ///
+    /// If JSON is printed, which has no columns.
+    pub(super) fn columns(&self, format: OutputFormat) -> Result<&[Column], Error> {
+        if format != OutputFormat::Human && (self.csv || !self.columns.is_empty()) {
+            let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";
+            return Err(Error::new(ErrorKind::Usage, message).with_hint("leave one of them out"));
+        }
+        Ok(match self.columns.as_slice() {
+            [] if self.csv => &DEFAULT_CSV_COLUMNS,
+            columns => columns,
+        })
+    }
+
+    /// Returns the first line of a table for spreadsheets.
+    pub(super) fn header(&self, columns: &[Column]) -> Option<String> {
+        let header = || csv_record(columns.iter().map(|column| column.name())) + "\n";
+        self.csv.then(header)
+    }
+
+    /// Joins the values of an email.
+    pub(super) fn join(&self, values: impl Iterator<Item = String>) -> String {
+        if self.csv {
+            csv_record(values)
+        } else {
+            values.collect::<Vec<_>>().join("\t")
+        }
+    }
+}
+
 /// A column of `--columns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Column {
     /// Time of acceptance by the service, in UTC.
     #[value(help = NO_HELP)]
     Created,
-    /// The status in one word.
+    /// The status, by its name in the API.
     #[value(help = NO_HELP)]
     Status,
     /// Time at which the status was seen to change, in UTC.
@@ -243,12 +285,21 @@ pub enum Column {
     /// Addresses for replies.
     #[value(help = NO_HELP)]
     ReplyTo,
+    /// Domains of the recipients.
+    #[value(help = NO_HELP)]
+    Domain,
     /// The subject.
     #[value(help = NO_HELP)]
     Subject,
     /// Time of sending, in UTC.
     #[value(help = NO_HELP)]
     Scheduled,
+    /// Why the email bounced, if the service says so.
+    #[value(help = NO_HELP)]
+    Reason,
+    /// Tags, as `name=value`; empty as long as the email was not retrieved.
+    #[value(help = NO_HELP)]
+    Tags,
     /// The id.
     #[value(help = NO_HELP)]
     Id,
@@ -264,27 +315,49 @@ impl Column {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the value of an email; it has no tab or newline.
+    /// Returns the value of an email in the archive; it has no tab or newline.
     pub(super) fn value(self, row: &EmailRow, reveal: bool) -> String {
-        let mail = &row.summary;
-        let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
-        let utc = |time: Option<Timestamp>| time.map(|at| at.to_string()).unwrap_or_default();
-        match self {
-            Self::Created => format_utc(&mail.created),
-            Self::Status => mail.status.label().to_owned(),
+        let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
+        let archived = match self {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
             Self::Checked => utc(row.confirmed_at),
             Self::Gone => utc(row.missing.map(|gone| gone.noticed)),
+            Self::Tags => row.tags.as_deref().unwrap_or_default().to_owned(),
+            _ => return self.listed_value(&row.summary, reveal).unwrap_or_default(),
+        };
+        archived
+    }
+
+    /// Returns the value of an email as the service lists it; `None` if only the archive knows it.
+    pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
+        let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
+        Some(match self {
+            Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
+            Self::Created => format_utc(&mail.created),
+            Self::Status => mail.status.api_name().to_owned(),
             Self::To => addresses(&mail.to),
             Self::Cc => addresses(&mail.cc),
             Self::Bcc => addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
             Self::ReplyTo => addresses(&mail.reply_to),
+            Self::Domain => {
+                let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();
+                domains
+                    .into_iter()
+                    .filter(|domain| !domain.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(",")
+            }
             Self::Subject => shown_subject(mail, reveal).into_owned(),
             Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
+            Self::Reason => mail
+                .bounce_reason()
+                .as_deref()
+                .unwrap_or_default()
+                .to_owned(),
             Self::Id => mail.id.to_safe_text().to_string(),
             Self::MessageId => mail.message_id.to_string(),
-        }
+        })
     }
 }
 
@@ -333,7 +406,7 @@ mod tests {
         let row = layout(None).format(&summary, false);
         assert_eq!(
             row,
-            "2026-11-20T08:41:07.5Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
+            "2026-11-20T08:41:07.500000Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
         );
     }
 
@@ -355,13 +428,21 @@ mod tests {
         for width in [20, 40, 80, 120, 200] {
             for row in &rows {
                 let row = layout(Some(width)).format(row, false);
-                assert!(row.width() <= usize::from(width).max(60), "{width}: {row}");
+                for line in row.lines() {
+                    assert!(
+                        line.width() <= usize::from(width).max(60),
+                        "{width}: {line}"
+                    );
+                }
             }
         }
         insta::assert_snapshot!(rows.iter().map(|row| layout(Some(80)).format(row, false)).collect::<Vec<_>>().join("\n"), @r"
         ✓ delivered  ana.lopez@example.com Your receipt #4821               20 Nov 09:41
+          49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
         ✕ bounced    sato@example.jp +1    ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
+          49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
         ? teleporte…                       (no subject)                     20 Nov 09:41
+          49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
         ");
     }
 }

@@ -220,7 +220,7 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     written
 }
 
-fn to_eml(email: &Email) -> Vec<u8> {
+pub(crate) fn to_eml(email: &Email) -> Vec<u8> {
     let Email {
         summary,
         html,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
 const BOTH: &str = r#"{"id":"b1","to":["bo@example.org"],"cc":["ANA@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"Two","last_event":"sent","html":null,"text":"Hello both"}"#;
-const BO: &str = r#"{"id":"c1","to":["bo@example.org"],"created_at":"2001-01-01T08:00:00Z","subject":"Three","last_event":"sent","html":null,"text":"Hello Bo"}"#;
+const BO: &str = r#"{"id":"c1","to":["bo@example.org"],"created_at":"2001-01-01T08:00:00.000000Z","subject":"Three","last_event":"sent","html":null,"text":"Hello Bo"}"#;
 
 fn info(sentbox: &Sentbox) -> Value {
     serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()
@@ -32,7 +32,7 @@ fn purged_customer_stays_removed() {
             &before["oldest"],
             before["path"].as_str().unwrap().ends_with(".sqlite")
         ),
-        (&"2001-01-01T08:00:00Z".into(), true)
+        (&"2001-01-01T08:00:00.000000Z".into(), true)
     );
     assert!(!before.to_string().contains(KEY));
     insta::assert_snapshot!(sentbox.transcript("archive purge --to ana@example.com"), @r"

@@ -29,13 +29,13 @@ fn filled() -> Sentbox {
 fn search_prints_matches_and_scope() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search lopez RECEI"), @r"
-    2026-11-20T08:41:07Z	delivered	ana@example.com	Your receipt, Ana	three
+    2026-11-20T08:41:07.000000Z	delivered	ana@example.com	Your receipt, Ana	three
     stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("search --sort oldest --limit 2 -q from:acme"), @r#"
-    2026-11-18T08:00:00Z	sent	sato@example.net	ご注文の確認�	one
-    2026-11-19T08:00:00Z	bounced	bo@example.org	=1+1 "receipt"	two
+    2026-11-18T08:00:00.000000Z	sent	sato@example.net	ご注文の確認�	one
+    2026-11-19T08:00:00.000000Z	bounced	bo@example.org	=1+1 "receipt"	two
     exit code 0
     "#);
     let found = |line: &str| {
@@ -96,6 +96,17 @@ fn json_is_verbatim_and_csv_is_safe() {
     two,bo@example.org,"'=1+1 ""receipt""",
     exit code 0
     "#);
+}
+
+#[test]
+fn tags_domain_and_reason_are_columns() {
+    let sentbox = filled();
+    assert_snapshot!(sentbox.transcript("search -q --columns id,domain,tags,reason from:acme"), @r"
+    three	example.com	plan=pro	
+    two	example.org		
+    one	example.net		
+    exit code 0
+    ");
 }
 
 #[test]
@@ -168,7 +179,7 @@ fn deleted_mail_is_found_by_is_gone() {
         .unwrap();
     assert_eq!(
         sentbox.stdout("search is:gone --columns id,gone"),
-        "two\t2026-05-20T08:00:00Z\n"
+        "two\t2026-05-20T08:00:00.000000Z\n"
     );
     assert_eq!(
         sentbox.stdout("search --columns id,gone -- -is:gone"),

@@ -12,7 +12,7 @@ pub use super::table::Column;
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
     RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy,
-    SyncArgs, WaitArgs, WatchArgs,
+    SyncArgs, TableArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -130,9 +130,7 @@ pub enum Verb {
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
     /// List sent emails as the service has them, newest first
-    #[command(
-        after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them."
-    )]
+    #[command(after_help = LIST_HELP)]
     List(ListArgs),
     /// Search the archive
     #[command(after_help = SEARCH_HELP)]
@@ -203,6 +201,16 @@ pub enum CliCommand {
     Man,
 }
 
+const LIST_HELP: &str = "\
+On a terminal of less than 110 columns the id is on a line below its email. If there is more, the last line \
+on stderr is the command that goes on. In a pipe a line has, between tabs: created, status, to, subject, id.
+
+Examples:
+  sentbox list --limit 50
+  sentbox list --columns created,status,to | head -5
+  sentbox list --all --csv > emails.csv
+  sentbox list --json | jq -r '.data[].id'";
+
 const SEARCH_HELP: &str = "\
 Words must all match: part of an address or subject, the start of a word in a body that was read.
   to: from: cc: bcc: reply-to: any:                  part of an address
@@ -217,12 +225,25 @@ Statuses are those of the last time the service was asked. Where that is more th
 stderr says when it was; --fresh checks again. In JSON, _sentbox.checked_at is when the service confirmed \
 the status of an email (null: never).
 
-All of it: sentbox help query. Example: sentbox search to:ana@example.com is:trouble after:7d";
+All of it: sentbox help query.
+
+Examples:
+  sentbox search to:ana@example.com is:trouble after:7d
+  sentbox search --exit-status to:ana@example.com subject:receipt && echo sent
+  sentbox search --columns id is:bounced after:1d | sentbox show -";
 
 const SHOW_HELP: &str = "\
 The service is asked each time, and the answer is kept. If it cannot be reached, or no longer has the \
 email, the copy in the archive is shown, and stderr says how old its status is. In the JSON of a copy, \
-_sentbox.checked_at is when the service confirmed the status (null: never).";
+_sentbox.checked_at is when the service confirmed the status (null: never).
+
+Of several emails, those that cannot be shown are named on stderr, and the exit code tells the first reason. \
+With --json several emails are one document, as list prints it.
+
+Examples:
+  sentbox show 49a3999c
+  sentbox show --as html 49a3999c > email.html
+  sentbox search --columns id to:ana@example.com | sentbox show --as text -";
 
 const SYNC_HELP: &str = "\
 A status that can still change is due when a quarter of the email's age has passed since it was confirmed. \

@@ -47,11 +47,22 @@ pub enum ConfigVerb {
     Edit,
 }
 
+/// The columns of `list` and `search`.
+#[derive(Debug, Group)]
+pub struct TableArgs {
+    /// Print a table for spreadsheets
+    #[arg(long)]
+    pub csv: bool,
+    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<Column>,
+}
+
 /// `list`.
 #[derive(Debug, Group)]
 pub struct ListArgs {
     /// How many emails; the service gives 100 a request
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse_positive::<u32>, conflicts_with = "all")]
+    #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_positive::<u32>, conflicts_with = "all")]
     pub limit: u32,
     /// Only emails older than this one
     #[arg(long, value_name = "ID", conflicts_with = "before")]
@@ -62,12 +73,16 @@ pub struct ListArgs {
     /// All of them, page by page
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub table: TableArgs,
     /// An alias of `search`, hidden.
     #[arg(hide = true)]
     pub words: Vec<String>,
 }
 
 impl ListArgs {
+    pub(in crate::cli) const DEFAULT_LIMIT: u32 = 20;
+
     pub fn cursor(&self) -> Cursor {
         match (&self.after, &self.before) {
             (Some(id), _) => Cursor::After(EmailId::new(id)),
@@ -92,12 +107,8 @@ pub struct SearchArgs {
     /// Print only how many there are
     #[arg(long, conflicts_with_all = ["csv", "columns"])]
     pub count: bool,
-    /// Print a table for spreadsheets
-    #[arg(long)]
-    pub csv: bool,
-    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<Column>,
+    #[command(flatten)]
+    pub table: TableArgs,
     /// End with code 1 if nothing matches
     #[arg(long)]
     pub exit_status: bool,
@@ -135,11 +146,12 @@ impl From<SortArg> for SortOrder {
 /// `show`.
 #[derive(Debug, Group)]
 pub struct ShowArgs {
-    /// The email's id, or its beginning, or the message id, of an email in the archive
-    pub id: String,
-    /// How to show it
-    #[arg(long = "as", value_name = "FORM", default_value = "rendered")]
-    pub form: ShowForm,
+    /// The email's id, or its beginning, or the message id, of an email in the archive; - reads ids from standard input
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// How to show it; by default rendered
+    #[arg(long = "as", value_name = "FORM")]
+    pub form: Option<ShowForm>,
     /// Lay out for this many columns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
     pub width: Option<u16>,
@@ -169,6 +181,9 @@ pub enum ShowForm {
     /// The service's JSON.
     #[value(help = NO_HELP)]
     Json,
+    /// A message for mail programs.
+    #[value(help = NO_HELP)]
+    Eml,
 }
 
 fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
