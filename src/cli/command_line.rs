@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::Args;
+use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
 use crate::text::format::suggest;
@@ -197,10 +198,6 @@ pub(super) fn completions(shell: Shell) -> Vec<u8> {
 pub(super) fn man_page() -> io::Result<Vec<u8>> {
     let program = Args::command();
     let commands = list_commands("sentbox", &program);
-    let after = program
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
     let man = Man::new(program.after_help(""));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -211,8 +208,8 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
     writeln!(page, ".SH COMMANDS")?;
     for (name, command) in commands {
         writeln!(page, ".SS \"{name}\"")?;
-        let help = command.get_after_help().map(ToString::to_string);
-        let man = Man::new(command.bin_name(name));
+        let footer = command.get_after_help().map(ToString::to_string);
+        let man = Man::new(command.bin_name(name).after_help(""));
         let mut section = Vec::new();
         man.render_description_section(&mut section)?;
         man.render_options_section(&mut section)?;
@@ -224,34 +221,60 @@ pub(super) fn man_page() -> io::Result<Vec<u8>> {
         for line in lines {
             writeln!(page, "{line}")?;
         }
-        writeln!(page, ".PP")?;
-        write_lines(&mut page, &help.unwrap_or_default())?;
+        if let Some(footer) = footer {
+            writeln!(page, ".PP")?;
+            write_lines(&mut page, &footer)?;
+        }
     }
     let queries = query_manual();
     let (title, queries) = queries.split_once('\n').unwrap_or_default();
     writeln!(page, ".SH {title}\n.nf")?;
     write_lines(&mut page, queries)?;
     writeln!(page, ".fi\n.SH NOTES")?;
-    write_lines(&mut page, &after)?;
+    write_lines(&mut page, NOTES)?;
+    writeln!(page, ".SH EXIT STATUS")?;
+    write_table(&mut page, &EXIT_CODES)?;
+    writeln!(page, ".SH ENVIRONMENT")?;
+    write_table(&mut page, &ENVIRONMENT)?;
+    writeln!(page, ".SH FILES")?;
+    write_table(&mut page, &FILES)?;
     man.render_version_section(&mut page)?;
     Ok(page)
 }
 
-/// Writes text as lines of a manual page.
+/// Writes text as lines of a manual page; an indented line stays a line of its own.
 fn write_lines(page: &mut Vec<u8>, text: &str) -> io::Result<()> {
+    let mut is_example = false;
     for line in text.lines() {
-        // A blank line is a paragraph, and a full stop at the start would be a request.
+        let indented = line.starts_with("  ");
+        if indented != is_example {
+            writeln!(page, "{}", if indented { ".nf" } else { ".fi" })?;
+            is_example = indented;
+        }
         if line.is_empty() {
             writeln!(page, ".PP")?;
         } else {
-            if line.starts_with("  ") {
-                // An example is a line of its own.
-                writeln!(page, ".br")?;
-            }
-            writeln!(page, "\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))?;
+            writeln!(page, "{}", escape_roff(line))?;
         }
     }
+    if is_example {
+        writeln!(page, ".fi")?;
+    }
     Ok(())
+}
+
+/// Writes names with their meanings.
+fn write_table(page: &mut Vec<u8>, rows: &[(&str, &str)]) -> io::Result<()> {
+    for (name, meaning) in rows {
+        let (name, meaning) = (escape_roff(name), escape_roff(meaning));
+        writeln!(page, ".TP\n{name}\n{meaning}")?;
+    }
+    Ok(())
+}
+
+/// Escapes what has a meaning in a manual page; a full stop at the start would be a request.
+fn escape_roff(line: &str) -> String {
+    format!("\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))
 }
 
 /// Returns all commands below `above` with their full names.

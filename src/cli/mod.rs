@@ -11,6 +11,7 @@ mod export;
 mod format;
 mod freshness;
 mod list;
+mod notes;
 mod open_archive;
 mod output;
 mod profile;

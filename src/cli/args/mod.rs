@@ -8,6 +8,7 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
+use super::notes::after_help;
 pub use super::table::Column;
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
@@ -19,7 +20,7 @@ use crate::config::{Flags, Prompting, Rate};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
-#[command(name = "sentbox", version, max_term_width = 100, override_usage = USAGE, after_help = AFTER_HELP)]
+#[command(name = "sentbox", version, max_term_width = 100, override_usage = USAGE, after_help = after_help())]
 pub struct Args {
     /// Open the terminal program on what matches this; all words together are one query
     pub query: Vec<String>,
@@ -34,16 +35,6 @@ pub struct Args {
 const USAGE: &str = "\
 sentbox [OPTIONS] [QUERY]...
        sentbox [OPTIONS] <COMMAND>";
-
-const AFTER_HELP: &str = "\
-Without a command, the terminal program opens: on all mail, or on what matches QUERY.
-
-The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY \
-(RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
-
-Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, \
-4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, \
-7 wait ran out of time, 8 archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal was closed).";
 
 /// Flags that are allowed before and after a command.
 #[derive(Debug, Clone, Group)]
@@ -120,6 +111,7 @@ pub enum ColorMode {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Open the terminal program on a sample mailbox; needs no key and keeps nothing
+    #[command(after_help = "Example: sentbox demo --emails 100000")]
     Demo(SampleArgs),
     /// A command that needs no terminal.
     #[command(flatten)]
@@ -142,6 +134,7 @@ pub enum CliCommand {
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
     /// Lay out html (from a file or standard input) as text
+    #[command(after_help = RENDER_HELP)]
     Render(RenderArgs),
     /// Mirror the service into the archive
     #[command(after_help = SYNC_HELP)]
@@ -159,23 +152,27 @@ pub enum CliCommand {
     #[command(after_help = EXPORT_HELP)]
     Export(ExportArgs),
     /// Say what the archive holds, or keep less in it
+    #[command(after_help = ARCHIVE_HELP)]
     Archive {
         /// What to do with it.
         #[command(subcommand)]
         verb: ArchiveVerb,
     },
     /// Serve the service's API over a sample mailbox
+    #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
     /// Ask for an API key, check it, and store it in a profile
     #[command(after_help = LOGIN_HELP)]
     Login,
     /// List, choose or remove profiles
+    #[command(after_help = "Example: sentbox profile use acme")]
     Profile {
         /// What to do with them.
         #[command(subcommand)]
         verb: ProfileVerb,
     },
     /// Find, check or edit the configuration file
+    #[command(after_help = "Example: sentbox config edit")]
     Config {
         /// What to do with it.
         #[command(subcommand)]
@@ -193,11 +190,13 @@ pub enum CliCommand {
         quick: bool,
     },
     /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Print the manual page
+    #[command(after_help = "Example: sentbox man > ~/.local/share/man/man1/sentbox.1")]
     Man,
 }
 
@@ -309,6 +308,30 @@ Examples:
   sentbox export to:ana@example.com --to ana --as eml --bodies
   sentbox export --to mail.jsonl --resume
   sentbox export is:trouble after:7d --to - --as csv | column -s, -t";
+
+const RENDER_HELP: &str = "\
+Examples:
+  sentbox render newsletter.html
+  sentbox render --width 72 --links < newsletter.html
+  A line of ~/.mailcap: text/html; sentbox render --links %s; copiousoutput";
+
+const ARCHIVE_HELP: &str = "\
+Examples:
+  sentbox archive info --json | jq .emails
+  sentbox archive purge --older 180d --dry-run
+  sentbox archive purge --to ana@example.com";
+
+const SERVE_HELP: &str = "\
+The first line of output is the base URL.
+
+Examples:
+  sentbox serve --demo --listen 127.0.0.1:0
+  SENTBOX_BASE_URL=http://127.0.0.1:8025 SENTBOX_API_KEY=re_demo sentbox list";
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  sentbox completions bash > ~/.local/share/bash-completion/completions/sentbox
+  sentbox completions fish > ~/.config/fish/completions/sentbox.fish";
 
 const LOGIN_HELP: &str = "\
 The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \
