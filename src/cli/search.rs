@@ -14,7 +14,7 @@ use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
 use crate::text::json::escape_line;

@@ -35,11 +35,11 @@ fn mailbox() -> (Service, Sentbox) {
 fn wait_prints_email_link_or_code() {
     let (_service, sentbox) = mailbox();
     assert_snapshot!(sentbox.transcript("wait to:code --until delivered"), @r"
-    2026-11-20T09:10:00Z	delivered	code@example.com	Sign in	3
+    2026-11-20T09:10:00.000000Z	delivered	code@example.com	Sign in	3
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("wait to:bare --until delivered"), @r"
-    2026-11-20T08:10:00Z	opened	bare@example.com	Hello	2
+    2026-11-20T08:10:00.000000Z	opened	bare@example.com	Hello	2
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("wait to:code --link"), @r"

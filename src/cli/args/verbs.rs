@@ -377,6 +377,7 @@ pub enum ArchiveVerb {
     /// Say where it is, what it holds and how far back it is complete
     Info,
     /// Remove mail from it for good; sync does not bring it back
+    #[command(after_help = super::ARCHIVE_HELP)]
     Purge(PurgeArgs),
     /// Rewrite the file without the space of removed mail
     Vacuum,
