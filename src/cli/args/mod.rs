@@ -179,11 +179,7 @@ pub enum CliCommand {
         verb: ConfigVerb,
     },
     /// Check config, key, service, archive and terminal
-    #[command(
-        after_help = "The service is asked once. Of the archive every email and body is read and compared with the search index \
-                            and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
-                            fit together. The exit code is that of the first check that failed, or 0."
-    )]
+    #[command(after_help = DOCTOR_HELP)]
     Doctor {
         /// Only look whether the archive's file is whole, not at each email
         #[arg(long)]
@@ -333,9 +329,22 @@ Examples:
   sentbox completions bash > ~/.local/share/bash-completion/completions/sentbox
   sentbox completions fish > ~/.config/fish/completions/sentbox.fish";
 
+const DOCTOR_HELP: &str = "\
+The service is asked once. Of the archive every email and body is read and compared with the search index \
+and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
+fit together. The exit code is that of the first check that failed, or 0.
+
+Examples:
+  sentbox doctor
+  sentbox doctor --quick --json | jq .";
+
 const LOGIN_HELP: &str = "\
-The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \
-It is tried with one small request and stored in a file that you alone can read.";
+The key is typed unseen, or read from standard input. It is tried with one small request and stored in a \
+file that you alone can read.
+
+Examples:
+  sentbox login
+  pass show acme | sentbox login --profile acme";
 
 impl Global {
     /// Returns the flags that settings depend on.
