@@ -10,6 +10,7 @@ use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolic
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 use crate::text::json::escape_line;
+use crate::text::sanitize;
 
 /// Runs `list`.
 ///
@@ -68,7 +69,7 @@ async fn print_pages(
         let limit = u8::try_from(left).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
         let page = match client.list(limit, &cursor).await {
             Ok(page) => page,
-            Err(error) if printer.printed == 0 => return Err(error.into()),
+            Err(error) if printer.printed == 0 => return Err(describe_cursor(error, list).into()),
             Err(error) => {
                 printer.end(true)?;
                 return Err(error.into());
@@ -131,6 +132,22 @@ async fn print_pages(
             return Ok(());
         };
         cursor = Cursor::After(EmailId::new(&last.id));
+    }
+}
+
+/// Says that the service refused the id that was typed, as for an id of an email.
+fn describe_cursor(error: Error, list: &ListArgs) -> Error {
+    let is_refused = error.kind == ErrorKind::InvalidRequest;
+    match list.after.as_ref().or(list.before.as_ref()) {
+        Some(id) if is_refused => {
+            let id = sanitize::sanitize_line(id);
+            Error::new(
+                ErrorKind::NotFound,
+                format!("there is no email {id} to go on from"),
+            )
+            .with_hint(format!("check the id; {}", error.message))
+        }
+        _ => error,
     }
 }
 

@@ -13,6 +13,15 @@ const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
 /// Opens the archive on disk, for a command that needs one.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
+    if let (true, ArchiveLocation::Disk(path)) =
+        (ctx.settings.is_named_archive, &ctx.settings.archive)
+        && !path.exists()
+    {
+        let message = format!("there is no archive {}", path.display());
+        return Err(Error::new(ErrorKind::Archive, message)
+            .with_hint("sync and import make one there")
+            .into());
+    }
     open_with_answer(OnMismatch::Ask, ctx)
 }
 
@@ -22,7 +31,7 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
         ArchiveLocation::Disk(path) if !path.exists() => Some(path.clone()),
         ArchiveLocation::Disk(_) | ArchiveLocation::Memory => None,
     };
-    let archive = open_on_disk(ctx)?;
+    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
     if let Some(path) = new_path {
         let path = path.display();
@@ -43,7 +52,7 @@ pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Archive, CommandExit> {
-    if let Err(error) = &ctx.settings.credentials.key {
+    if let (Err(error), false) = (&ctx.settings.credentials.key, ctx.settings.is_named_archive) {
         // The archive belongs to a key, so without one only an archive that exists is known.
         let path = find_stored_archive(&ctx.settings).ok_or_else(|| error.clone())?;
         let message = format!("{}; this is the archive {}", error.message, path.display());

@@ -80,7 +80,9 @@ impl Output {
         out.ascii = global.ascii;
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
-        out.shows_progress = io::stderr().is_terminal() && env.get("TERM") != Some("dumb");
+        out.shows_progress = io::stderr().is_terminal()
+            && env.get("TERM") != Some("dumb")
+            && out.format == OutputFormat::Human;
         out
     }
 
@@ -207,11 +209,11 @@ impl Output {
         self.quiet
     }
 
-    /// Prints a sanitized message on stderr.
+    /// Prints a sanitized message on stderr; beside JSON it is JSON, too.
     pub fn note(&mut self, text: &str) {
         self.show_progress("");
         if !self.quiet {
-            let _ = writeln!(self.stderr, "sentbox: {}", sanitize::sanitize_line(text));
+            let _ = writeln!(self.stderr, "{}", format_note(self.format, text));
         }
     }
 
@@ -224,11 +226,11 @@ impl Output {
     /// Returns a function like [`Self::note`] that does not borrow the output.
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let quiet = self.quiet;
+        let format = self.format;
         let clear = if self.shows_progress { CLEAR_LINE } else { "" };
         move |text| {
             if !quiet {
-                let text = sanitize::sanitize_line(text);
-                let _ = writeln!(io::stderr(), "{clear}sentbox: {text}");
+                let _ = writeln!(io::stderr(), "{clear}{}", format_note(format, text));
             }
         }
     }
@@ -300,6 +302,21 @@ impl Output {
     }
 }
 
+fn format_note(format: OutputFormat, text: &str) -> String {
+    let note = sanitize::sanitize_line(text);
+    match format {
+        OutputFormat::Human => format!("sentbox: {note}"),
+        OutputFormat::Json | OutputFormat::JsonLines => to_json(&Note { note: &note }),
+    }
+}
+
+/// A note as JSON.
+#[derive(Serialize)]
+struct Note<'a> {
+    /// What a user should know.
+    note: &'a str,
+}
+
 /// An error as JSON.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
@@ -313,7 +330,8 @@ struct ErrorBody<'a> {
     kind: &'a str,
     /// What failed.
     message: &'a str,
-    /// What to do next; may be empty.
+    /// What to do next, if that is known.
+    #[serde(skip_serializing_if = "str::is_empty")]
     hint: &'a str,
     /// The request that failed, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]

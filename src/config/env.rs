@@ -157,6 +157,8 @@ pub(crate) struct Flags {
     pub(crate) profile: Option<String>,
     /// The address of the service.
     pub(crate) base_url: Option<String>,
+    /// The file of the archive, instead of the profile's.
+    pub(crate) archive: Option<PathBuf>,
     /// Whether nothing may be kept on disk.
     pub(crate) in_memory: bool,
     /// Whether secrets are shown unmasked.

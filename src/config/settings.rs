@@ -33,8 +33,10 @@ pub(crate) struct Settings {
     /// On disk, its path names the profile, the address and the key's fingerprint, so that the
     /// mail of two teams is never mixed.
     pub(crate) archive: ArchiveLocation,
-    /// The folder of all archives of the profile; `None` if nothing is kept on disk.
+    /// The folder of all archives of the profile; `None` if it has no part in the archive.
     pub(crate) archives_folder: Option<PathBuf>,
+    /// Whether a flag names its file, so that it need not belong to the profile.
+    pub(crate) is_named_archive: bool,
     /// Whether it is in memory because flag or profile say so.
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
@@ -63,11 +65,12 @@ impl Settings {
         let name = file.select_profile(flags, env)?;
         let profile = file.profile_or_default(name)?;
         let credentials = Credentials::resolve(flags, env, name, &profile)?;
-        let in_memory = flags.in_memory || profile.in_memory;
+        let in_memory = flags.archive.is_none() && (flags.in_memory || profile.in_memory);
         let folder = paths.profile_data_dir(name);
-        let no_home = !in_memory && folder.is_none();
-        let archives_folder = folder.filter(|_| !in_memory);
+        let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
+        let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
         let archive = match (&credentials.key, &archives_folder) {
+            _ if let Some(file) = &flags.archive => ArchiveLocation::Disk(file.clone()),
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
                 let team = format!("{service}-{}", key.fingerprint());
@@ -80,6 +83,7 @@ impl Settings {
             credentials,
             archive,
             archives_folder,
+            is_named_archive: flags.archive.is_some(),
             in_memory,
             retention: profile.retention,
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),

@@ -333,6 +333,13 @@ fn list_prints_columns_and_the_next_command() {
             .stdout("list --csv")
             .starts_with("created,status,to,subject,id\n")
     );
+    for line in [
+        "list --after not-an-id",
+        "list --before not-an-id",
+        "show not-an-id",
+    ] {
+        assert_eq!(sentbox.run(line).status.code(), Some(4), "{line}");
+    }
     assert_snapshot!(sentbox.transcript("list --columns id,tags"), @r"
     stderr: sentbox: the service does not list the column tags
     stderr:    hint: sentbox search has it, for what the archive knows
@@ -548,6 +555,7 @@ fn generated_documents_name_all_commands() {
     Global options:
       -p, --profile <NAME>   Use this profile, and no key from the environment
           --base-url <URL>   Where the service is
+          --archive <FILE>   Use this archive and not the profile's; no key is needed to read it
           --json             Print one JSON document, and errors as JSON
           --jsonl            Print one JSON object a line, and errors as JSON
           --color <WHEN>     Style the output [default: auto] [possible values: auto, always, never]

@@ -13,6 +13,7 @@ mod fresh;
 mod fuzz;
 mod harness;
 mod linear;
+mod named_archive;
 mod profiles;
 mod quirks;
 mod search;

@@ -46,6 +46,9 @@ pub struct Global {
     /// Where the service is
     #[arg(long, global = true, value_name = "URL")]
     pub base_url: Option<String>,
+    /// Use this archive and not the profile's; no key is needed to read it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub archive: Option<PathBuf>,
     /// Print one JSON document, and errors as JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -62,7 +65,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub linear: bool,
     /// Keep nothing on disk
-    #[arg(long, global = true)]
+    #[arg(long, global = true, conflicts_with = "archive")]
     pub in_memory: bool,
     /// Show one-time codes and links that work once
     #[arg(long, global = true)]
@@ -352,6 +355,7 @@ impl Global {
         let Self {
             profile,
             base_url,
+            archive,
             in_memory,
             reveal,
             rate,
@@ -363,6 +367,7 @@ impl Global {
         Flags {
             profile: profile.clone(),
             base_url: base_url.clone(),
+            archive: archive.clone(),
             in_memory: *in_memory,
             reveal: *reveal,
             rate: *rate,

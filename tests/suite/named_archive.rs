@@ -1,0 +1,59 @@
+//! Tests of `--archive FILE`, and of what is on stderr beside JSON.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::harness::process::Sentbox;
+
+const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
+
+#[test]
+fn named_archive_is_filled_and_read_without_a_key() {
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.transcript("search --archive mail.sqlite receipt"), @r"
+    stderr: sentbox: there is no archive mail.sqlite
+    stderr:    hint: sync and import make one there
+    exit code 8
+    ");
+    let read = sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    assert_eq!(read.status.code(), Some(0));
+    let found = sentbox.stdout("search -q --archive mail.sqlite --columns id,status receipt");
+    assert_eq!(found, "one\tdelivered\n");
+    assert_eq!(
+        sentbox
+            .stdout("stats -q --archive mail.sqlite --csv")
+            .lines()
+            .count(),
+        2
+    );
+    assert!(!sentbox.home().join(".local/share/sentbox").exists());
+    assert_eq!(
+        sentbox
+            .run("search --archive mail.sqlite --in-memory x")
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn every_line_beside_json_is_json() {
+    let sentbox = Sentbox::new();
+    sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    for line in [
+        "search --json --archive mail.sqlite zebra receipt",
+        "search --json --archive nowhere.sqlite receipt",
+        "stats --json --archive mail.sqlite",
+        "archive info --json --archive mail.sqlite",
+        "list --json",
+    ] {
+        let run = sentbox.run(line);
+        let lines = String::from_utf8(run.stderr).unwrap();
+        for text in lines.lines() {
+            let value: Value = serde_json::from_str(text).expect(text);
+            let has_text = |pointer| value.pointer(pointer).is_some_and(|text| text != "");
+            assert!(has_text("/note") || has_text("/error/message"), "{text}");
+            assert_ne!(value.pointer("/error/hint"), Some(&Value::from("")));
+        }
+    }
+}
