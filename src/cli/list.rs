@@ -153,10 +153,11 @@ fn describe_cursor(error: Error, list: &ListArgs) -> Error {
 
 /// Prints the command that lists the emails after `last`.
 fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
-    let mut command = format!("sentbox list --after {}", last.to_safe_text());
-    let default = ListArgs::DEFAULT_LIMIT;
-    if list.limit != default {
-        command.push_str(&format!(" --limit {}", list.limit));
-    }
-    out.note(&format!("there is more: {command}"));
+    let limit = if list.limit == ListArgs::DEFAULT_LIMIT {
+        String::new()
+    } else {
+        format!(" --limit {}", list.limit)
+    };
+    let id = last.to_safe_text();
+    out.note(&format!("there is more: sentbox list --after {id}{limit}"));
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use clap::ValueEnum;
+use clap::{Args as Group, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::args::{NO_HELP, TableArgs};
+use super::args::NO_HELP;
 use super::format::{format_timestamp, format_utc};
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
@@ -219,6 +219,17 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Id,
 ];
 
+/// The columns of `list` and `search`.
+#[derive(Debug, Group)]
+pub struct TableArgs {
+    /// Print a table for spreadsheets
+    #[arg(long)]
+    pub csv: bool,
+    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<Column>,
+}
+
 impl TableArgs {
     /// Returns the columns to print; none for the layout of the program's own.
     ///
@@ -318,14 +329,13 @@ impl Column {
     /// Returns the value of an email in the archive; it has no tab or newline.
     pub(super) fn value(self, row: &EmailRow, reveal: bool) -> String {
         let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
-        let archived = match self {
+        match self {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
             Self::Checked => utc(row.confirmed_at),
             Self::Gone => utc(row.missing.map(|gone| gone.noticed)),
             Self::Tags => row.tags.as_deref().unwrap_or_default().to_owned(),
-            _ => return self.listed_value(&row.summary, reveal).unwrap_or_default(),
-        };
-        archived
+            _ => self.listed_value(&row.summary, reveal).unwrap_or_default(),
+        }
     }
 
     /// Returns the value of an email as the service lists it; `None` if only the archive knows it.

@@ -16,14 +16,14 @@ use sentbox::config::clock;
 use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
-const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<p>Thanks. See <b>your receipt</b>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
+pub const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<p>Thanks. See <b>your receipt</b>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
 const HOSTILE: &str = r#"{"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}"#;
 
 pub fn two_emails() -> Service {
     Service::new(Fixed(vec![RECEIPT, HOSTILE]))
 }
 
-fn sample(emails: u32) -> Service {
+pub fn sample(emails: u32) -> Service {
     let now = clock::now();
     Service::new(SampleMailbox::new(
         7,
@@ -278,71 +278,6 @@ fn full_sync_is_complete_and_second_run_empty() {
     assert_snapshot!(sentbox.transcript("sync --in-memory"), @r"
     stderr: sentbox: this needs an archive on disk
     stderr:    hint: leave out --in-memory, or choose another profile
-    exit code 2
-    ");
-}
-
-#[test]
-fn several_emails_are_shown_in_one_run() {
-    let service = two_emails();
-    let sentbox = Sentbox::at(&service);
-    let ids = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794\n  nowhere  \n\n5b\n";
-    assert_snapshot!(sentbox.shown(&sentbox.run_with_input("show --as text -", ids)), @r"
-    Thanks. See your receipt.
-
-    bell � and �31m
-    stderr: sentbox: nowhere: the service has no such email
-    stderr: sentbox: 1 of 3 emails are not shown
-    exit code 4
-    ");
-    let printed =
-        sentbox.run_with_input("show --json 5b -", "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794\n");
-    let document: Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let receipt: Value = serde_json::from_str(RECEIPT).unwrap();
-    assert_eq!(document["data"][1], receipt);
-    assert_eq!(document["has_more"], false);
-    let lines = sentbox.stdout("show --jsonl 5b 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
-    assert_eq!(lines.lines().count(), 2);
-    assert_snapshot!(sentbox.transcript("show 5b --as text --json"), @r#"
-    stderr: {"error":{"kind":"usage","message":"--json and --jsonl print the service's JSON, and no other form","hint":"leave out --as, or the other one"}}
-    exit code 2
-    "#);
-    let eml = sentbox.stdout("show --as eml 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
-    let message = mail_parser::MessageParser::default().parse(&eml).unwrap();
-    assert_eq!(message.subject(), Some("Your receipt #4821"));
-}
-
-#[test]
-fn list_prints_columns_and_the_next_command() {
-    let service = sample(30);
-    let sentbox = Sentbox::at(&service);
-    let page: Value = serde_json::from_str(&sentbox.stdout("list --json --limit 2")).unwrap();
-    let emails = page["data"].as_array().unwrap();
-    let field = |email: &Value, name: &str| email[name].as_str().unwrap().to_owned();
-    let line = |email| format!("{}\t{}\n", field(email, "last_event"), field(email, "id"));
-    let expected: String = emails.iter().map(line).collect();
-    let printed = sentbox.run("list --columns status,id --limit 2");
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), expected);
-    let next = format!(
-        "sentbox: there is more: sentbox list --after {} --limit 2\n",
-        field(&emails[1], "id")
-    );
-    assert_eq!(String::from_utf8_lossy(&printed.stderr), next);
-    assert!(
-        sentbox
-            .stdout("list --csv")
-            .starts_with("created,status,to,subject,id\n")
-    );
-    for line in [
-        "list --after not-an-id",
-        "list --before not-an-id",
-        "show not-an-id",
-    ] {
-        assert_eq!(sentbox.run(line).status.code(), Some(4), "{line}");
-    }
-    assert_snapshot!(sentbox.transcript("list --columns id,tags"), @r"
-    stderr: sentbox: the service does not list the column tags
-    stderr:    hint: sentbox search has it, for what the archive knows
     exit code 2
     ");
 }

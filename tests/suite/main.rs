@@ -13,6 +13,7 @@ mod fresh;
 mod fuzz;
 mod harness;
 mod linear;
+mod list_show;
 mod named_archive;
 mod profiles;
 mod quirks;

@@ -9,11 +9,11 @@ use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
 use super::notes::after_help;
-pub use super::table::Column;
+pub use super::table::{Column, TableArgs};
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
     RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy,
-    SyncArgs, TableArgs, WaitArgs, WatchArgs,
+    SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};

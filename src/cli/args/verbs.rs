@@ -9,7 +9,7 @@ use clap::{Args as Group, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use url::Host;
 
-use super::{Column, NO_HELP};
+use super::{NO_HELP, TableArgs};
 use crate::api::Cursor;
 use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
 use crate::mail::{EmailId, Status};
@@ -45,17 +45,6 @@ pub enum ConfigVerb {
     Check,
     /// Open the file in $VISUAL or $EDITOR, and check it afterwards
     Edit,
-}
-
-/// The columns of `list` and `search`.
-#[derive(Debug, Group)]
-pub struct TableArgs {
-    /// Print a table for spreadsheets
-    #[arg(long)]
-    pub csv: bool,
-    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<Column>,
 }
 
 /// `list`.
