@@ -90,6 +90,12 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             let result = out.write_data(&text).and_then(|()| out.flush());
             (out, result)
         }
+        ParsedArgs::Complete(words) => {
+            let mut out = Output::before_parsing(false);
+            let text = cli::complete_words(&words, env);
+            let result = out.write_data(&text).and_then(|()| out.flush());
+            (out, result)
+        }
         ParsedArgs::Invalid { error, json } => (
             Output::before_parsing(json),
             Err(CommandExit::Failed(error)),

@@ -24,7 +24,7 @@ mod storage;
 mod tests;
 mod window;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -90,13 +90,34 @@ impl Archive {
             })?,
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
-        Ok(Self {
+        Ok(Self::with_connections(
+            connections,
+            location,
+            outdated_backup,
+        ))
+    }
+
+    /// Opens the archive of this file only if it can be read without any change on disk.
+    pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
+        let connections = Connections::open_unchanged(path)?;
+        Ok(
+            connections
+                .map(|opened| Self::with_connections(opened, &ArchiveLocation::Memory, None)),
+        )
+    }
+
+    fn with_connections(
+        connections: Connections,
+        location: &ArchiveLocation,
+        outdated_backup: Option<PathBuf>,
+    ) -> Self {
+        Self {
             connections: Arc::new(connections),
             retention: None,
             poll_lock: ProcessLock::new(location, "lease"),
             backfill_lock: ProcessLock::new(location, "walk"),
             outdated_backup,
-        })
+        }
     }
 
     /// Runs `read` on one snapshot of the database.

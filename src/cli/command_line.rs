@@ -1,14 +1,14 @@
-//! Parses the command line, and makes completions and the manual page from its definition.
+//! Parses the command line, and makes the manual page from its definition.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
-use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::Args;
+use super::completion;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
@@ -22,6 +22,8 @@ pub enum ParsedArgs {
     Run(Box<Args>),
     /// Print help or the version, which is a success.
     Print(String),
+    /// Print the words with which the last one of these can go on, for a shell.
+    Complete(Vec<String>),
     /// Report an error, as JSON if a flag says so.
     Invalid { error: Error, json: bool },
 }
@@ -29,6 +31,10 @@ pub enum ParsedArgs {
 /// Parses a command line, the program's name first.
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
+    if words.get(1).is_some_and(|word| word == completion::REQUEST) {
+        let typed = words.iter().skip(2);
+        return ParsedArgs::Complete(typed.map(|word| word.to_string_lossy().into()).collect());
+    }
     let json = words
         .iter()
         .any(|word| word == "--json" || word == "--jsonl");
@@ -135,29 +141,36 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
 }
 
 /// Returns the command that the words name, with its full name.
-fn find_command(words: &[OsString]) -> (String, Command) {
+pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
     let program = Args::command();
     let mut found = ("sentbox".to_owned(), program.clone());
-    let mut words = words.iter().skip(1).filter_map(|word| word.to_str());
+    let words = words.iter().skip(1);
+    let mut words = words.filter_map(|word| word.as_ref().to_str());
     while let Some(word) = words.next() {
-        let is_word = |flag: &Arg| {
-            let long = flag
-                .get_long()
-                .is_some_and(|long| word.strip_prefix("--") == Some(long));
-            let short = flag.get_short().map(|short| format!("-{short}"));
-            long || short.as_deref() == Some(word)
-        };
-        let takes_value = |flag: &Arg| is_word(flag) && flag.get_action().takes_values();
-        let has_value = [&program, &found.1]
-            .into_iter()
-            .any(|command| command.get_arguments().any(takes_value));
-        if has_value {
+        if find_value_flag([&program, &found.1], word).is_some() {
             words.next();
         } else if let Some(command) = found.1.find_subcommand(word) {
             found = (format!("{} {word}", found.0), command.clone());
         }
     }
     found
+}
+
+/// Returns the flag of this name that takes a value.
+pub(super) fn find_value_flag<'a>(
+    commands: impl IntoIterator<Item = &'a Command>,
+    word: &str,
+) -> Option<&'a Arg> {
+    let is_named = |flag: &&Arg| match word.strip_prefix("--") {
+        Some(long) => flag.get_long() == Some(long),
+        None => flag
+            .get_short()
+            .is_some_and(|short| word == format!("-{short}")),
+    };
+    let arguments = commands.into_iter().flat_map(Command::get_arguments);
+    arguments
+        .filter(is_named)
+        .find(|flag| flag.get_action().takes_values())
 }
 
 /// Names the commands of a group that was typed alone.
@@ -185,13 +198,6 @@ fn clap_suggestion(error: &clap::Error) -> Option<String> {
         };
         Some(format!("did you mean {word}?"))
     })
-}
-
-/// Makes the completions of a shell.
-pub(super) fn completions(shell: Shell) -> Vec<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "sentbox", &mut script);
-    script
 }
 
 /// Makes the manual page: the program, then each command as a section of its own.

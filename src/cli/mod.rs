@@ -3,6 +3,7 @@
 mod archive;
 pub mod args;
 mod command_line;
+mod completion;
 mod config;
 mod doctor;
 mod escape;
@@ -40,6 +41,7 @@ use args::Global;
 
 pub use args::{Args, CliCommand, Verb};
 pub use command_line::{ParsedArgs, parse_args};
+pub use completion::complete_words;
 pub use output::{CommandExit, Output};
 
 /// The context of every command.
@@ -126,9 +128,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Profile { verb } => profile::run(verb, context),
         CliCommand::Config { verb } => config::run(*verb, context),
         CliCommand::Doctor { quick } => doctor::run(*quick, context),
-        CliCommand::Completions { shell } => {
-            write_bytes(&command_line::completions(*shell), context.out)
-        }
+        CliCommand::Completions { shell } => write_bytes(&completion::script(*shell), context.out),
         CliCommand::Man => {
             let page = command_line::man_page().map_err(|error| {
                 Error::cannot("made", ErrorKind::Internal, "the manual page", &error)

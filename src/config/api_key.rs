@@ -23,6 +23,8 @@ pub(crate) enum Prompting {
     Allowed,
     /// The terminal shows a screen, which a prompt would garble.
     Forbidden,
+    /// The command is not run at all: a completion has no time for it.
+    NotRun,
 }
 
 /// A key of the service: wiped when dropped, redacted when formatted.
@@ -81,10 +83,14 @@ impl ApiKey {
             Prompting::Forbidden => {
                 "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
             }
+            Prompting::NotRun => "",
         };
         let failed = |why: String| {
             Error::new(ErrorKind::Config, format!("the command of {from} {why}")).with_hint(hint)
         };
+        if prompting == Prompting::NotRun {
+            return Err(failed("was not run".to_owned()));
+        }
         let mut shell = Command::new("sh");
         if prompting == Prompting::Forbidden {
             shell.stdin(Stdio::null()).stderr(Stdio::null());

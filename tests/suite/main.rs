@@ -5,6 +5,7 @@ mod archive_command;
 mod cli;
 mod cli_errors;
 mod client;
+mod completions;
 mod contract;
 mod crash_safety;
 mod export;

@@ -102,6 +102,24 @@ impl Connections {
         Self::new(uri, Some(path), None).map(Some)
     }
 
+    /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.
+    pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
+        let exists = |suffix| files::sidecar_path(path, suffix).exists();
+        // Even a reader creates both files of WAL mode, and leaves them behind. Without them no process
+        // writes now.
+        let parameters = match (exists("-wal"), exists("-shm")) {
+            (false, _) => "?mode=ro&immutable=1",
+            (true, true) => "?mode=ro",
+            (true, false) => return Ok(None),
+        };
+        let uri = format!("{}{parameters}", file_uri(path));
+        let reader = connect_and_check(&uri)?;
+        if is_outdated(&reader)? || !has_tables(&reader)? {
+            return Ok(None);
+        }
+        Self::new(uri, None, None).map(Some)
+    }
+
     /// Creates a database that exists as long as this value, under a name of its own in this process.
     ///
     /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a

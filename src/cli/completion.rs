@@ -1,0 +1,230 @@
+//! Completions: the scripts of the shells, and the words of the user's own that they ask for.
+//!
+//! The scripts that clap makes know commands, flags and fixed values. An addition to them asks the program
+//! for what depends on the position or on this machine: parts of a query, columns, profiles, recent ids.
+//! Clap's dynamic completion would replace both, but its interface is not stable yet.
+
+use clap::{Arg, Command, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::args::Args;
+use super::command_line::{find_command, find_value_flag};
+use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
+use crate::config::{Env, Flags, Profiles, Prompting, Settings};
+use crate::query::{Query, SuggestionSource, complete};
+
+/// The first argument of a script that asks for words.
+pub(super) const REQUEST: &str = "__complete";
+
+/// How many of the newest emails are offered by id.
+const MAX_IDS: usize = 20;
+
+/// How many of the newest emails are compared with the beginning of an id.
+const SCANNED_IDS: usize = 1000;
+
+/// What precedes the end of the script for zsh, from which it starts.
+const ZSH_START: &str = "\nif [ \"$funcstack[1]\"";
+
+/// Makes the script of a shell.
+pub(super) fn script(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "sentbox", &mut script);
+    match shell {
+        Shell::Bash => script.extend_from_slice(include_bytes!("completion/sentbox.bash")),
+        Shell::Fish => script.extend_from_slice(include_bytes!("completion/sentbox.fish")),
+        Shell::Zsh => {
+            let addition = include_str!("completion/sentbox.zsh");
+            let text = String::from_utf8_lossy(&script);
+            let text = text.replacen(ZSH_START, &format!("\n{addition}{ZSH_START}"), 1);
+            script = text.into_bytes();
+        }
+        _ => {}
+    }
+    script
+}
+
+/// Returns the words, one a line, with which the last of `typed` can go on; none for what clap's scripts know.
+///
+/// Reads configuration and archive, changes nothing, and sends no request. Names and ids may come from others:
+/// a word that a shell could understand as more than a word is left out.
+pub fn complete_words(typed: &[String], env: &Env) -> String {
+    let Some((typed, before)) = typed.split_last() else {
+        return String::new();
+    };
+    let words = [&["sentbox".to_owned()], before].concat();
+    let (_, command) = find_command(&words);
+    let mut program = Args::command();
+    program.build();
+    let flag = |name: &str| find_value_flag([&program, &command], name);
+    let (argument, start, value) = match typed.split_once('=') {
+        Some((name, value)) if name.starts_with("--") => (flag(name), name.len() + 1, value),
+        _ if typed.starts_with('-') => return String::new(),
+        _ => {
+            let position = || command.get_positionals().next();
+            let argument = words.last().and_then(|word| flag(word)).or_else(position);
+            (argument, 0, typed.as_str())
+        }
+    };
+    let offers = argument.map_or_else(Vec::new, |argument| {
+        offer_values(argument, value, &program, &words, env)
+    });
+    let offers = offers
+        .iter()
+        .filter(|word| word.starts_with(value) && is_plain(word));
+    offers
+        .map(|word| format!("{}{word}\n", &typed[..start]))
+        .collect()
+}
+
+/// Returns the values of an argument, and the commands where one may be.
+fn offer_values(
+    argument: &Arg,
+    typed: &str,
+    program: &Command,
+    words: &[String],
+    env: &Env,
+) -> Vec<String> {
+    let name = argument.get_id().as_str();
+    let kind = argument.get_value_names().and_then(<[_]>::first);
+    match (name, kind.map(AsRef::as_ref)) {
+        ("profile" | "name", _) => Profiles::load_with_errors(env)
+            .map(|profiles| {
+                profiles
+                    .entries()
+                    .into_iter()
+                    .map(|entry| entry.name)
+                    .collect()
+            })
+            .unwrap_or_default(),
+        ("columns", _) => {
+            // The names before the last comma stay.
+            let kept = typed.rfind(',').map_or(0, |comma| comma + 1);
+            let columns = argument.get_possible_values().into_iter();
+            columns
+                .map(|column| format!("{}{}", &typed[..kept], column.get_name()))
+                .collect()
+        }
+        (_, Some("ID" | "IDS")) => {
+            open_archive(words, env).map_or_else(Vec::new, |archive| recent_ids(&archive, typed))
+        }
+        // The script lists the commands with what they do.
+        ("query", _) if typed.is_empty() => Vec::new(),
+        ("query", _) | (_, Some("QUERY")) => {
+            // Only a value depends on the mail.
+            let archive = typed
+                .contains(':')
+                .then(|| open_archive(words, env))
+                .flatten();
+            let source: &dyn SuggestionSource = archive.as_ref().map_or(&(), |archive| archive);
+            let terms = complete(typed, typed.len(), source)
+                .into_iter()
+                .map(|offer| format!("{}{}", &typed[..offer.range.start], offer.text));
+            let commands = program.get_subcommands().filter(|_| name == "query");
+            let commands = commands.map(|command| command.get_name().to_owned());
+            commands.chain(terms).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Opens the archive of the profile that the words name; the command that prints its key is not run.
+fn open_archive(words: &[String], env: &Env) -> Option<Archive> {
+    let mut words = words.iter().skip_while(|word| !is_profile_flag(word));
+    let profile = words.next().and_then(|flag| match flag.split_once('=') {
+        Some((_, name)) => Some(name.to_owned()),
+        None => words.next().cloned(),
+    });
+    let flags = Flags {
+        profile,
+        prompting: Prompting::NotRun,
+        ..Flags::default()
+    };
+    let settings = Settings::resolve(&flags, env).ok()?;
+    let path = match &settings.archive {
+        ArchiveLocation::Disk(path) => path.clone(),
+        ArchiveLocation::Memory => find_stored_archive(&settings)?,
+    };
+    Archive::open_unchanged(&path).ok()?
+}
+
+fn is_profile_flag(word: &str) -> bool {
+    word == "-p" || word == "--profile" || word.starts_with("--profile=")
+}
+
+fn recent_ids(archive: &Archive, typed: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut scanned = 0;
+    // What could be read is offered.
+    let _ = archive.for_each_match(&Query::match_all(), &CancellationToken::default(), |row| {
+        let id = row.summary.id.as_str();
+        if id.starts_with(typed) {
+            ids.push(id.to_owned());
+        }
+        scanned += 1;
+        ids.len() < MAX_IDS && scanned < SCANNED_IDS
+    });
+    ids
+}
+
+/// Whether every shell takes the word as it is.
+fn is_plain(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:,@+=/".contains(c);
+    word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
+        complete_words(&words, &Env::default()).replace('\n', " ")
+    }
+
+    #[test]
+    fn words_depend_on_the_position() {
+        assert_eq!(complete("sentbox search status:bo"), "status:bounced ");
+        assert_eq!(
+            complete("sentbox export --json status:sent,deliv"),
+            "status:sent,delivered "
+        );
+        assert_eq!(complete("sentbox wait is:tr"), "is:trouble ");
+        assert_eq!(complete("sentbox sea"), "search ");
+        assert_eq!(complete("sentbox search sea"), "");
+        assert!(complete("sentbox stats ").starts_with("to: "));
+        assert_eq!(
+            complete("sentbox search --columns status,cre"),
+            "status,created "
+        );
+        assert_eq!(
+            complete("sentbox search --columns=cre"),
+            "--columns=created "
+        );
+        for fixed in [
+            "sentbox ",
+            "sentbox search --so",
+            "sentbox profile ",
+            "sentbox export --as cs",
+        ] {
+            assert_eq!(complete(fixed), "", "{fixed}");
+        }
+    }
+
+    #[test]
+    fn each_addition_asks_the_program() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = String::from_utf8(script(shell)).unwrap();
+            assert!(script.contains(&format!("sentbox {REQUEST} ")), "{shell}");
+        }
+    }
+
+    #[test]
+    fn words_that_a_shell_expands_are_no_offers() {
+        for word in [
+            "$(date)", "`id`", "a b", "a;b", "~root", "=ls", "-rf", "a\nb", "a*", "é", "!1", "",
+        ] {
+            assert!(!is_plain(word), "{word}");
+        }
+        assert!(is_plain("to:ana+news@example.com"));
+    }
+}
