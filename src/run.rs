@@ -90,6 +90,14 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             let result = out.write_data(&text).and_then(|()| out.flush());
             (out, result)
         }
+        ParsedArgs::Page { text, is_paged } => {
+            let mut out = Output::before_parsing(false);
+            if is_paged {
+                out.use_pager(env);
+            }
+            let result = out.write_data(&text).and_then(|()| out.flush());
+            (out, result)
+        }
         ParsedArgs::Complete(words) => {
             let mut out = Output::before_parsing(false);
             let text = cli::complete_words(&words, env);
@@ -100,6 +108,12 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             Output::before_parsing(json),
             Err(CommandExit::Failed(error)),
         ),
+    };
+    let paged = out.end_pager().map_err(CommandExit::from);
+    let result = match result {
+        // A user who leaves the pager early has read enough.
+        Ok(()) | Err(CommandExit::OutputClosed) => paged,
+        Err(exit) => Err(exit),
     };
     match result {
         Ok(()) | Err(CommandExit::OutputClosed) => 0,

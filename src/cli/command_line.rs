@@ -22,6 +22,8 @@ pub enum ParsedArgs {
     Run(Box<Args>),
     /// Print help or the version, which is a success.
     Print(String),
+    /// Print a page, through the pager unless a flag forbids it.
+    Page { text: String, is_paged: bool },
     /// Print the words with which the last one of these can go on, for a shell.
     Complete(Vec<String>),
     /// Report an error, as JSON if a flag says so.
@@ -41,7 +43,11 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let is_query = words.iter().any(|word| word == "--");
     let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
     if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {
-        return ParsedArgs::Print(query_manual());
+        let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
+        return ParsedArgs::Page {
+            text: query_manual(),
+            is_paged: !words.iter().any(is_direct),
+        };
     }
     match Args::try_parse_from(&words) {
         Ok(args) => match detect_misspelled_command(&args, is_query) {
@@ -364,7 +370,7 @@ mod tests {
     #[test]
     fn query_language_has_a_page_of_its_own() {
         let words = ["sentbox", "-q", "help", "query"].map(OsString::from);
-        let ParsedArgs::Print(page) = parse_args(words) else {
+        let ParsedArgs::Page { text: page, .. } = parse_args(words) else {
             panic!("it is a page");
         };
         assert!(page.contains("seen-change:1d"), "{page}");

@@ -71,9 +71,9 @@ pub fn complete_words(typed: &[String], env: &Env) -> String {
     let offers = offers
         .iter()
         .filter(|word| word.starts_with(value) && is_plain(word));
-    offers
-        .map(|word| format!("{}{word}\n", &typed[..start]))
-        .collect()
+    offers.fold(String::new(), |lines, word| {
+        lines + &typed[..start] + word + "\n"
+    })
 }
 
 /// Returns the values of an argument, and the commands where one may be.
@@ -127,15 +127,11 @@ fn offer_values(
     }
 }
 
-/// Opens the archive of the profile that the words name; the command that prints its key is not run.
+/// Opens the archive that the words name; the command that prints the key of a profile is not run.
 fn open_archive(words: &[String], env: &Env) -> Option<Archive> {
-    let mut words = words.iter().skip_while(|word| !is_profile_flag(word));
-    let profile = words.next().and_then(|flag| match flag.split_once('=') {
-        Some((_, name)) => Some(name.to_owned()),
-        None => words.next().cloned(),
-    });
     let flags = Flags {
-        profile,
+        profile: find_value(words, &["-p", "--profile"]).map(str::to_owned),
+        archive: find_value(words, &["--archive"]).map(Into::into),
         prompting: Prompting::NotRun,
         ..Flags::default()
     };
@@ -147,8 +143,15 @@ fn open_archive(words: &[String], env: &Env) -> Option<Archive> {
     Archive::open_unchanged(&path).ok()?
 }
 
-fn is_profile_flag(word: &str) -> bool {
-    word == "-p" || word == "--profile" || word.starts_with("--profile=")
+/// Returns the value of a flag with these names.
+fn find_value<'a>(words: &'a [String], names: &[&str]) -> Option<&'a str> {
+    let mut words = words.iter().map(String::as_str);
+    words
+        .find_map(|word| match word.split_once('=') {
+            Some((name, value)) => names.contains(&name).then_some(Some(value)),
+            None => names.contains(&word).then_some(None),
+        })?
+        .or_else(|| words.next())
 }
 
 fn recent_ids(archive: &Archive, typed: &str) -> Vec<String> {

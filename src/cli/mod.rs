@@ -15,6 +15,7 @@ mod list;
 mod notes;
 mod open_archive;
 mod output;
+mod pager;
 mod profile;
 mod progress;
 mod search;
@@ -37,7 +38,7 @@ use crate::config::{Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{SHUTDOWN_SIGNALS, Signals};
 use crate::text::format::format_pause;
-use args::Global;
+use args::{Global, ListArgs, SearchArgs, ShowForm};
 
 pub use args::{Args, CliCommand, Verb};
 pub use command_line::{ParsedArgs, parse_args};
@@ -111,6 +112,9 @@ impl ProfileContext<'_> {
 
 /// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
+    if is_paged(command) && !context.global.no_pager && !context.global.linear {
+        context.out.use_pager(context.env);
+    }
     match command {
         CliCommand::List(args) => list::run(args, context.with_profile()?),
         CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
@@ -135,6 +139,19 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
             })?;
             write_bytes(&page, context.out)
         }
+    }
+}
+
+/// Whether a command prints text for people that may be longer than the screen.
+fn is_paged(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::List(ListArgs { table, .. }) | CliCommand::Search(SearchArgs { table, .. }) => {
+            !table.csv
+        }
+        CliCommand::Stats(args) => !args.csv,
+        CliCommand::Show(args) => !matches!(args.form, Some(ShowForm::Json | ShowForm::Eml)),
+        CliCommand::Man => true,
+        _ => false,
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) const EXIT_CODES: [(&str, &str); 11] = [
 ];
 
 /// The variables that are read.
-pub(super) const ENVIRONMENT: [(&str, &str); 12] = [
+pub(super) const ENVIRONMENT: [(&str, &str); 14] = [
     (
         "SENTBOX_API_KEY, SENTBOX_BASE_URL",
         "The key and its service. RESEND_API_KEY and RESEND_BASE_URL are read after them. \
@@ -46,6 +46,11 @@ pub(super) const ENVIRONMENT: [(&str, &str); 12] = [
         "HTTPS_PROXY, NO_PROXY",
         "The proxy to the service, and the hosts that need none. A service on this machine needs none.",
     ),
+    (
+        "SENTBOX_PAGER, PAGER",
+        "The pager of long text on a terminal, else less; empty or cat: none, as --no-pager.",
+    ),
+    ("LESS", "The options of less; FRX if it is not set."),
     ("VISUAL, EDITOR", "The editor of `config edit`."),
     ("BROWSER", "The program that opens links."),
     (

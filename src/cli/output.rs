@@ -2,11 +2,16 @@
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::mem::take;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
 use super::args::{ColorMode, Global};
 use super::escape;
+use super::pager::{Pager, pager_command};
 use crate::config::Env;
 use crate::error::{Error, ErrorKind};
 use crate::text::{json, sanitize};
@@ -48,6 +53,13 @@ pub(super) type CapturedBytes = std::sync::Arc<std::sync::Mutex<Vec<u8>>>;
 pub struct Output {
     stdout: Box<dyn Write>,
     stderr: Box<dyn Write>,
+    /// Starts the pager at the first write; `None` without one, and when it was started.
+    pager_command: Option<Command>,
+    pager: Option<Pager>,
+    /// Whether the pager has the terminal.
+    is_paging: Arc<AtomicBool>,
+    /// Notes that wait until the pager has ended.
+    waiting_notes: Vec<String>,
     pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
@@ -91,6 +103,10 @@ impl Output {
         Self {
             stdout: Box::new(BufWriter::new(io::stdout())),
             stderr: Box::new(io::stderr()),
+            pager_command: None,
+            pager: None,
+            is_paging: Arc::default(),
+            waiting_notes: Vec::new(),
             format: if json {
                 OutputFormat::Json
             } else {
@@ -103,6 +119,39 @@ impl Output {
             verbose: false,
             shows_progress: false,
         }
+    }
+
+    /// Lets a pager show text for people on a terminal, from the first write on.
+    pub fn use_pager(&mut self, env: &Env) {
+        let is_terminal = io::stdout().is_terminal() && env.get("TERM") != Some("dumb");
+        if is_terminal && self.format == OutputFormat::Human {
+            self.pager_command = pager_command(env);
+        }
+    }
+
+    fn start_pager(&mut self) {
+        let started = self.pager_command.take().and_then(Pager::start);
+        if let Some((pager, input)) = started {
+            self.show_progress("");
+            self.stdout = Box::new(input);
+            self.pager = Some(pager);
+            self.is_paging.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the user leaves the pager, if one was started, and prints what waits for that.
+    pub fn end_pager(&mut self) -> Result<(), Error> {
+        let Some(pager) = self.pager.take() else {
+            return Ok(());
+        };
+        // This closes the input of the pager.
+        self.stdout = Box::new(BufWriter::new(io::stdout()));
+        let result = pager.wait();
+        self.is_paging.store(false, Ordering::Relaxed);
+        for text in take(&mut self.waiting_notes) {
+            self.note(&text);
+        }
+        result
     }
 
     /// Creates streams that keep what is written: stdout, stderr.
@@ -195,6 +244,9 @@ impl Output {
     }
 
     fn write(&mut self, text: &str) -> Result<(), CommandExit> {
+        if self.pager_command.is_some() && !text.is_empty() {
+            self.start_pager();
+        }
         self.stdout
             .write_all(text.as_bytes())
             .map_err(|error| write_error(&error))
@@ -211,6 +263,10 @@ impl Output {
 
     /// Prints a sanitized message on stderr; beside JSON it is JSON, too.
     pub fn note(&mut self, text: &str) {
+        if self.pager.is_some() {
+            self.waiting_notes.push(text.to_owned());
+            return;
+        }
         self.show_progress("");
         if !self.quiet {
             let _ = writeln!(self.stderr, "{}", format_note(self.format, text));
@@ -227,9 +283,11 @@ impl Output {
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let quiet = self.quiet;
         let format = self.format;
+        let is_paging = Arc::clone(&self.is_paging);
         let clear = if self.shows_progress { CLEAR_LINE } else { "" };
         move |text| {
-            if !quiet {
+            // Such a note is out of date when the user leaves the pager.
+            if !quiet && !is_paging.load(Ordering::Relaxed) {
                 let _ = writeln!(io::stderr(), "{clear}{}", format_note(format, text));
             }
         }
@@ -237,7 +295,7 @@ impl Output {
 
     /// Replaces the progress line on a terminal; an empty text removes it.
     pub fn show_progress(&mut self, text: &str) {
-        if self.shows_progress && !self.quiet {
+        if self.shows_progress && !self.quiet && self.pager.is_none() {
             let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
             let text = sanitize::sanitize_line(text);
             let line: String = text.chars().take(columns).collect();

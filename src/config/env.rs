@@ -29,6 +29,11 @@ impl Env {
             .filter(|value| !value.is_empty())
     }
 
+    /// Returns the trimmed value of a variable, also if it is blank.
+    pub(crate) fn get_or_blank(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim())
+    }
+
     /// Returns the absolute path in a variable, or else `below` in the home directory.
     pub(crate) fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {

@@ -498,6 +498,7 @@ fn generated_documents_name_all_commands() {
           --linear           Print lines and read typed commands, for screen readers and terminals that
                              cannot move the cursor
           --in-memory        Keep nothing on disk
+          --no-pager         Print long text without a pager
           --reveal           Show one-time codes and links that work once
           --rate <N>         Requests a second, shared with what your team sends
           --ca-file <FILE>   Trust the certificates in this file, too

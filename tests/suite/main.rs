@@ -16,6 +16,7 @@ mod harness;
 mod linear;
 mod list_show;
 mod named_archive;
+mod pager;
 mod profiles;
 mod quirks;
 mod search;

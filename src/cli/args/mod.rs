@@ -67,6 +67,9 @@ pub struct Global {
     /// Keep nothing on disk
     #[arg(long, global = true, conflicts_with = "archive")]
     pub in_memory: bool,
+    /// Print long text without a pager
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// Show one-time codes and links that work once
     #[arg(long, global = true)]
     pub reveal: bool,

@@ -1,0 +1,129 @@
+//! Tests of the pager on a terminal: a shell script that keeps what it gets.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::harness::process::Sentbox;
+use crate::harness::service::KEY;
+use crate::terminal::{SENTBOX, Session};
+
+/// A folder with a pager, which writes what it reads and its environment beside itself.
+struct Pager(tempfile::TempDir);
+
+impl Pager {
+    fn new() -> Self {
+        let this = Self(tempfile::tempdir().unwrap());
+        let script = "#!/bin/sh\nenv > \"$0.env\"\ncat > \"$0.text\"\necho PAGER HAS ENDED\n";
+        fs::write(this.path("pager"), script).unwrap();
+        fs::set_permissions(this.path("pager"), fs::Permissions::from_mode(0o700)).unwrap();
+        this
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn has_run(&self) -> bool {
+        self.0.path().join("pager.env").exists()
+    }
+}
+
+/// Runs sentbox on a terminal to its end; returns exit code and screen.
+fn run(line: &str, environment: &[(&str, &str)]) -> (u32, String) {
+    let arguments: Vec<&str> = line.split(' ').collect();
+    Session::start(SENTBOX, &arguments, environment, (60, 100)).end()
+}
+
+#[test]
+fn pager_shows_long_text_and_has_no_key() {
+    let pager = Pager::new();
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    let email = r#"{"id":"7c1d","to":["ana@example.com"],"subject":"A subject of more words than a terminal of sixty columns can show","last_event":"bounced","created_at":"2026-11-02T09:00:00Z"}"#;
+    let imported = sentbox.run_with_input("import -", email);
+    assert!(imported.status.success(), "{}", sentbox.shown(&imported));
+    let home = sentbox.home().display().to_string();
+    let command = pager.path("pager");
+    let environment = [
+        ("HOME", home.as_str()),
+        ("SENTBOX_API_KEY", KEY),
+        ("SENTBOX_BASE_URL", "http://127.0.0.1:9"),
+        ("RESEND_API_KEY", KEY),
+        ("SENTBOX_PAGER", &command),
+        ("PAGER", "false"),
+    ];
+    let (code, screen) = run("search ana", &environment);
+    assert_eq!(code, 0, "{screen}");
+    let text = pager.read("pager.text");
+    assert!(text.contains("A subject of more"), "{text}");
+    assert!(
+        text.contains('…'),
+        "it has the width of the terminal: {text}"
+    );
+    assert!(
+        screen.starts_with("PAGER HAS ENDED\n"),
+        "notes follow: {screen}"
+    );
+    assert!(screen.contains("searched 1 email"), "{screen}");
+    let variables = pager.read("pager.env");
+    assert!(variables.contains("\nLESS=FRX\n"), "{variables}");
+    assert!(!variables.contains(KEY), "{variables}");
+
+    let (code, screen) = run("show --offline 7c1d", &environment);
+    assert_eq!(code, 0, "{screen}");
+    assert!(pager.read("pager.text").contains("A subject of more words"));
+
+    fs::remove_file(pager.path("pager.env")).unwrap();
+    for line in [
+        "search ana --json",
+        "search ana --jsonl",
+        "search ana --csv",
+        "search ana --no-pager",
+        "search ana --linear",
+        "stats --csv",
+        "search nobody",
+    ] {
+        let (code, screen) = run(line, &environment);
+        assert_eq!(code, 0, "{line}: {screen}");
+        assert!(!pager.has_run(), "{line}");
+    }
+}
+
+#[test]
+fn variables_choose_the_pager_or_none() {
+    let pager = Pager::new();
+    let command = pager.path("pager");
+    for environment in [
+        [("PAGER", "cat"), ("TERM", "xterm")],
+        [("PAGER", ""), ("TERM", "xterm")],
+        [("PAGER", command.as_str()), ("SENTBOX_PAGER", "")],
+        [("PAGER", &command), ("TERM", "dumb")],
+    ] {
+        let (code, screen) = run("help query", &environment);
+        assert_eq!(code, 0);
+        assert!(screen.contains("seen-change:1d"), "{screen}");
+        assert!(!pager.has_run(), "{environment:?}");
+    }
+    let (code, screen) = run("help query", &[("PAGER", &command), ("LESS", "-S")]);
+    assert_eq!((code, screen.as_str()), (0, "PAGER HAS ENDED"));
+    assert!(pager.read("pager.text").contains("seen-change:1d"));
+    assert!(pager.read("pager.env").contains("\nLESS=-S\n"));
+}
+
+#[test]
+fn pager_that_is_left_early_is_a_success_and_a_missing_one_an_error() {
+    let (code, screen) = run("man", &[("PAGER", "head -1 > /dev/null; echo LEFT")]);
+    assert_eq!((code, screen.as_str()), (0, "LEFT"));
+    let (code, screen) = run("man", &[("PAGER", "exec sentbox-has-no-such-pager")]);
+    assert_eq!(code, 1, "{screen}");
+    assert!(
+        screen.contains("sentbox: the pager cannot be run"),
+        "{screen}"
+    );
+    assert!(screen.contains("--no-pager"), "{screen}");
+}
