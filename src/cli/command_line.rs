@@ -1,14 +1,15 @@
 //! Parses the command line, and makes the manual page from its definition.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
-use clap::{Arg, Command, CommandFactory as _, Parser as _};
+use clap::{Command, CommandFactory as _, Parser as _};
 use clap_mangen::Man;
 
 use super::args::Args;
 use super::completion;
+use super::named_command::find_command;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
@@ -144,39 +145,6 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         None => format!("see {name} --help"),
     };
     Error::new(ErrorKind::Usage, message).with_hint(clap_suggestion(error).unwrap_or_else(general))
-}
-
-/// Returns the command that the words name, with its full name.
-pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
-    let program = Args::command();
-    let mut found = ("sentbox".to_owned(), program.clone());
-    let words = words.iter().skip(1);
-    let mut words = words.filter_map(|word| word.as_ref().to_str());
-    while let Some(word) = words.next() {
-        if find_value_flag([&program, &found.1], word).is_some() {
-            words.next();
-        } else if let Some(command) = found.1.find_subcommand(word) {
-            found = (format!("{} {word}", found.0), command.clone());
-        }
-    }
-    found
-}
-
-/// Returns the flag of this name that takes a value.
-pub(super) fn find_value_flag<'a>(
-    commands: impl IntoIterator<Item = &'a Command>,
-    word: &str,
-) -> Option<&'a Arg> {
-    let is_named = |flag: &&Arg| match word.strip_prefix("--") {
-        Some(long) => flag.get_long() == Some(long),
-        None => flag
-            .get_short()
-            .is_some_and(|short| word == format!("-{short}")),
-    };
-    let arguments = commands.into_iter().flat_map(Command::get_arguments);
-    arguments
-        .filter(is_named)
-        .find(|flag| flag.get_action().takes_values())
 }
 
 /// Names the commands of a group that was typed alone.

@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::args::Args;
-use super::command_line::{find_command, find_value_flag};
+use super::named_command::{find_command, find_value_flag};
 use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
 use crate::config::{Env, Flags, Profiles, Prompting, Settings};
 use crate::query::{Query, SuggestionSource, complete};

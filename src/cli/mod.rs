@@ -12,6 +12,7 @@ mod export;
 mod format;
 mod freshness;
 mod list;
+mod named_command;
 mod notes;
 mod open_archive;
 mod output;
