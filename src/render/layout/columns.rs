@@ -22,6 +22,9 @@ const MAX_COLUMNS: usize = 4;
 /// Higher boxes go below each other: who reads one would have to scroll back for the next.
 const MAX_COLUMN_LINES: usize = 16;
 
+/// Blocks that begin at heights no further apart are on the same line.
+const SAME_LINE_PX: f32 = 6.0;
+
 /// Paragraphs of more lines are prose, which is read alone.
 const MAX_PARAGRAPH_LINES: usize = 3;
 
@@ -74,17 +77,26 @@ fn lay_out_group(blocks: &[Block], group: &ColumnGroup, frame: Frame) -> Option<
         return None;
     }
     let widths = share_width(group, frame.width - COLUMN_GAP * (columns.len() - 1))?;
+    // Each block has a line or more.
+    if columns.iter().any(|it| it.blocks.len() > MAX_COLUMN_LINES) {
+        return None;
+    }
+    let parts: Vec<(&[Block], Frame)> = columns
+        .iter()
+        .zip(&widths)
+        .map(|(column, width)| {
+            (
+                &blocks[column.blocks.clone()],
+                Frame {
+                    width: *width,
+                    ..frame
+                },
+            )
+        })
+        .collect();
     let mut cells = Vec::new();
-    for (column, width) in columns.iter().zip(&widths) {
-        // Each block has a line or more.
-        if column.blocks.len() > MAX_COLUMN_LINES {
-            return None;
-        }
-        let inner = Frame {
-            width: *width,
-            ..frame
-        };
-        let lines = lay_out_blocks(&blocks[column.blocks.clone()], &[], inner);
+    for (inside, inner) in &parts {
+        let mut lines = lay_out_blocks(inside, &[], *inner);
         let longest_paragraph = lines
             .chunk_by(|line, _| line.end != LineEnd::Newline)
             .map(<[BodyLine]>::len)
@@ -95,9 +107,19 @@ fn lay_out_group(blocks: &[Block], group: &ColumnGroup, frame: Frame) -> Option<
         {
             return None;
         }
+        let above = parts.iter().map(|other| lines_above(inside, *other)).max();
+        lines.splice(0..0, vec![BodyLine::default(); above.unwrap_or(0)]);
         cells.push(lines);
     }
     Some(join_columns(&cells, &widths))
+}
+
+/// Returns how many lines of another column are above the block beside which a column begins.
+fn lines_above(column: &[Block], (other, frame): (&[Block], Frame)) -> usize {
+    let is_beside = |block: &Block| (block.top - column[0].top).abs() < SAME_LINE_PX;
+    let beside = other.iter().position(is_beside).unwrap_or(0);
+    let own = lay_out_blocks(&other[beside..=beside], &[], frame).len();
+    lay_out_blocks(&other[..=beside], &[], frame).len() - own
 }
 
 /// Divides the width of the screen as on the page; `None` if a column gets too little.

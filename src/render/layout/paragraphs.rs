@@ -37,7 +37,8 @@ pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Ve
     let long: Vec<usize> = (0..paragraphs.len())
         .filter(|index| done[*index].is_empty())
         .collect();
-    let texts = clip_paragraphs(long.iter().map(|index| paragraphs[*index]), width);
+    let mut texts = clip_paragraphs(long.iter().map(|index| paragraphs[*index]), width);
+    halve_indents(&mut texts, width);
     let mut start = 0;
     while start < texts.len() {
         let mut free_bytes = MAX_BATCH_BYTES;
@@ -91,6 +92,40 @@ fn clip_paragraphs<'p>(
         clipped
     };
     paragraphs.map(clip).collect()
+}
+
+/// Halves the indents of preformatted text until each line that does not fit has half of the width
+/// for its text.
+fn halve_indents(paragraphs: &mut [Cow<'_, Paragraph>], width: usize) {
+    let is_long =
+        |paragraph: &&Cow<'_, Paragraph>| paragraph.preformatted && paragraph.width() > width;
+    let indents = paragraphs.iter().filter(is_long).map(|it| indent(it));
+    let mut deepest = indents.max().unwrap_or(0);
+    let mut halvings = 0;
+    while deepest > width / 2 {
+        deepest /= 2;
+        halvings += 1;
+    }
+    if halvings == 0 {
+        return;
+    }
+    for paragraph in paragraphs.iter_mut().filter(|it| it.preformatted) {
+        let mut dropped = indent(paragraph) - (indent(paragraph) >> halvings);
+        for run in &mut paragraph.to_mut().runs {
+            let end = run
+                .text
+                .char_indices()
+                .nth(dropped)
+                .map_or(run.text.len(), |(at, _)| at);
+            dropped -= run.text.drain(..end).count();
+        }
+    }
+}
+
+/// Returns the spaces at the start of a line.
+fn indent(line: &Paragraph) -> usize {
+    let text = line.runs.iter().flat_map(|run| run.text.chars());
+    text.take_while(|c| c.is_whitespace()).count()
 }
 
 /// Returns the line of a paragraph that needs no wrapping.

@@ -120,6 +120,22 @@ fn cards_keep_the_columns_of_their_row() {
 }
 
 #[test]
+fn column_begins_beside_the_line_where_it_began_on_the_page() {
+    let html = "<table width=600><tr>\
+        <td width=300 valign=top><img src=x alt=Shop height=20><p>All rights reserved</td>\
+        <td width=300 valign=top><img src=y height=20><p>1 Long Street</td></table>";
+    let lines = shown(html, 120);
+    assert_eq!(
+        lines,
+        [
+            "[Shop]".to_owned(),
+            String::new(),
+            format!("{:62}1 Long Street", "All rights reserved")
+        ]
+    );
+}
+
+#[test]
 fn prose_width_bounds_text_but_not_tables() {
     let words = "word ".repeat(60);
     let cells = "<td>cell of a table".repeat(7);

@@ -406,6 +406,19 @@ fn preformatted_text_keeps_its_spaces() {
 }
 
 #[test]
+fn deep_indents_leave_half_of_the_width_for_text() {
+    let deep = format!("{}<b>a long line of code</b>", " ".repeat(12));
+    let page = format!("<pre>if x:\n    y()\n{deep}</pre>");
+    assert_eq!(
+        shown(&page, 20),
+        ["if x:", "  y()", "      a long line of", "code"]
+    );
+    // A line that fits keeps its place, however deep it is.
+    let fits = format!("{}end", " ".repeat(17));
+    assert_eq!(shown(&format!("<pre>{fits}</pre>"), 20), [fits]);
+}
+
+#[test]
 fn japanese_does_not_wrap_before_a_full_stop() {
     assert_eq!(
         shown("<p>ご注文の確認です。ありがとう。</p>", 18),
