@@ -196,6 +196,9 @@ impl RuleIndex {
         for id in dom.nodes() {
             if dom.tag_name(id) == "style"
                 && dom
+                    .attribute(id, "type")
+                    .is_none_or(|it| it.is_empty() || it.eq_ignore_ascii_case("text/css"))
+                && dom
                     .attribute(id, "media")
                     .is_none_or(stylesheet::media_attribute_matches)
             {

@@ -89,6 +89,7 @@ const SHOWN: &[&str] = &[
     "<style>.p{opacity:0}#q{opacity:initial}</style><div class=p id=q>seen",
     "<style>.p{display:none;color:#fff}#q{all:unset}</style><div class=p id=q>seen",
     "<style>@keyframes f{to{opacity:1}}.p{opacity:0;animation:f .01s forwards}</style><div class=p>seen",
+    "<style type='text/x-template'>.p{display:none}</style><div class=p>seen",
     // Values that a browser ignores.
     "<div style='display:none2'>seen",
     "<div style='display:none important'>seen",
@@ -148,6 +149,8 @@ const HIDDEN: &[&str] = &[
     "<div style='color:#fff'><p style='color:currentColor'>gone",
     "<div style='background:#000'><div style='background:initial'><span style='color:#000'>gone",
     "<div style='color:var(--nope, #fff)'>gone",
+    "<style type=TEXT/CSS>.p{display:none}</style><div class=p>gone",
+    "<style type=''>.p{display:none}</style><div class=p>gone",
     "<div style='display:var(--nope, none)'>gone",
     "<div style='--d:none;display:var(--d)'>gone",
     "<style>:root{--o:0}</style><div style='opacity:var(--o)'>gone",
