@@ -1,7 +1,8 @@
 //! Flags and the environment: variables, directories, and fault injection for tests.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
@@ -45,11 +46,12 @@ impl Env {
     }
 
     /// Returns the time zone of `TZ`, or else of this machine.
-    pub(crate) fn time_zone(&self) -> jiff::tz::TimeZone {
+    pub(crate) fn time_zone(&self) -> TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
-            .and_then(|name| jiff::tz::TimeZone::get(name).ok())
-            .unwrap_or_else(jiff::tz::TimeZone::system)
+            .and_then(|name| TimeZone::get(name).ok())
+            .or_else(|| linked_time_zone(Path::new("/etc/localtime")))
+            .unwrap_or_else(TimeZone::system)
     }
 
     /// Whether output is styled on a stream that is (or is not) a terminal.
@@ -178,6 +180,16 @@ pub(crate) struct Flags {
     pub(crate) zone: Option<TimeZone>,
 }
 
+/// Returns the time zone to whose file `link` leads.
+///
+/// jiff reads the names of all zones before the first one, which takes longer than the rest of the
+/// start of a command.
+fn linked_time_zone(link: &Path) -> Option<TimeZone> {
+    let target = fs::read_link(link).ok()?;
+    let (_, name) = target.to_str()?.rsplit_once("zoneinfo/")?;
+    TimeZone::tzif(name, &fs::read(link).ok()?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +209,34 @@ mod tests {
         assert_eq!(
             Env::default().base_dir("XDG_DATA_HOME", ".local/share"),
             None
+        );
+    }
+
+    #[test]
+    fn linked_time_zone_has_the_name_of_its_file() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("zoneinfo/Test");
+        fs::create_dir_all(&folder).unwrap();
+        // One type of local time, one hour east of Greenwich (RFC 9636).
+        let counts = [0_u32, 0, 0, 0, 1, 4].map(u32::to_be_bytes).concat();
+        let data = [
+            b"TZif",
+            &[0; 16][..],
+            &counts,
+            &3600_i32.to_be_bytes(),
+            b"\0\0CET\0",
+        ]
+        .concat();
+        fs::write(folder.join("East"), data).unwrap();
+        let link = home.path().join("localtime");
+        std::os::unix::fs::symlink(folder.join("East"), &link).unwrap();
+        let zone = linked_time_zone(&link).unwrap();
+        assert_eq!(zone.iana_name(), Some("Test/East"));
+        let offset = zone.to_offset(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(offset, jiff::tz::offset(1));
+        assert!(
+            linked_time_zone(&folder.join("East")).is_none(),
+            "no link has no name"
         );
     }
 
