@@ -72,12 +72,17 @@ impl LineBox {
             match style.text_transform {
                 TextTransform::Uppercase => out.extend(c.to_uppercase()),
                 TextTransform::Lowercase => out.extend(c.to_lowercase()),
-                TextTransform::Capitalize if capital && c.is_alphanumeric() => {
-                    out.extend(c.to_uppercase());
+                TextTransform::Capitalize => {
+                    let is_letter = c.is_alphanumeric();
+                    if capital && is_letter {
+                        out.extend(c.to_uppercase());
+                    } else {
+                        out.push(c);
+                    }
+                    capital = !(is_letter || matches!(c, '\'' | '’'));
                 }
-                TextTransform::Capitalize | TextTransform::None => out.push(c),
+                TextTransform::None => out.push(c),
             }
-            capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
             if !is_blank(c) {
                 self.has_text = true;
                 let height = style.glyph_height();

@@ -7,6 +7,7 @@
 mod boxes;
 mod builder;
 mod context;
+mod element_info;
 mod image;
 mod inline;
 mod table;
