@@ -401,6 +401,8 @@ fn cancelled_error() -> Error {
 }
 
 fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client> {
+    // It fails if there is one already, which is then the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .redirect(Policy::none())

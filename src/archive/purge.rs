@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use aws_lc_rs::digest;
 use jiff::{SignedDuration, Timestamp};
+use ring::digest;
 use rusqlite::{Connection, Transaction};
 
 use super::codec::row::{self, summary_columns};

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use aws_lc_rs::digest;
+use ring::digest;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, ErrorKind};

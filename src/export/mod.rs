@@ -13,7 +13,6 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use aws_lc_rs::digest;
 use jiff::tz::TimeZone;
 use mail_builder::MessageBuilder;
 use mail_builder::headers::HeaderType;
@@ -21,6 +20,7 @@ use mail_builder::headers::address::Address as EmlAddress;
 use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
+use ring::digest;
 
 pub(crate) use csv::csv_record;
 pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};

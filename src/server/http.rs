@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::uri::Authority;
@@ -15,6 +14,7 @@ use axum::{Json, Router};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret;
 use serde_json::value::RawValue;
+use subtle::ConstantTimeEq as _;
 use url::{Host, form_urlencoded};
 
 use super::error::ErrorResponse;
@@ -177,8 +177,12 @@ fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResp
         return Err(ErrorResponse::MissingKey);
     }
     // In constant time: the duration of a comparison would tell how much of a guess is right.
-    verify_slices_are_equal(key.as_bytes(), config.key.expose_secret().as_bytes())
-        .map_err(|_| ErrorResponse::InvalidKey)
+    let is_same = key.as_bytes().ct_eq(config.key.expose_secret().as_bytes());
+    if is_same.into() {
+        Ok(())
+    } else {
+        Err(ErrorResponse::InvalidKey)
+    }
 }
 
 /// The query parameters of a list request.

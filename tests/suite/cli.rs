@@ -82,6 +82,7 @@ fn page_equals_the_response_of_the_server() {
             .unwrap();
         let url = format!("{}/emails?{query}", service.base());
         let answer = async {
+            let _ = rustls::crypto::ring::default_provider().install_default();
             let http = reqwest::Client::builder()
                 .no_proxy()
                 .tls_certs_only([])

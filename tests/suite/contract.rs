@@ -75,6 +75,7 @@ impl Served {
             clock,
             stop.clone().cancelled_owned(),
         ));
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // No certificate store is needed to speak to ourselves, and there may be none.
         let client = reqwest::Client::builder()
             .no_proxy()

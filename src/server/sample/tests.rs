@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use jiff::SignedDuration;
 use proptest::prelude::*;
+use ring::digest::{Context, SHA256};
 
 use super::*;
 use crate::mail::Status;
