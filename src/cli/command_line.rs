@@ -38,9 +38,10 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         let typed = words.iter().skip(2);
         return ParsedArgs::Complete(typed.map(|word| word.to_string_lossy().into()).collect());
     }
-    let json = words
-        .iter()
-        .any(|word| word == "--json" || word == "--jsonl");
+    let json = words.iter().any(|word| {
+        let word = word.to_string_lossy();
+        ["--json", "--jsonl", "--jq"].contains(&&*word) || word.starts_with("--jq=")
+    });
     let is_query = words.iter().any(|word| word == "--");
     let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
     if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {

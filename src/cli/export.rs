@@ -401,6 +401,11 @@ impl RunningExport<'_> {
 
 impl ExportArgs {
     /// Returns the format, by default that of the name of the file.
+    /// Whether stdout gets JSON: a report, or the emails themselves.
+    pub(super) fn prints_json(&self) -> bool {
+        self.to != Path::new("-") || matches!(self.form, Some(ExportForm::Json | ExportForm::Jsonl))
+    }
+
     fn format(&self) -> Result<SetFormat, Error> {
         let by_name = || {
             let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();

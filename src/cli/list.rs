@@ -158,6 +158,18 @@ fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
     } else {
         format!(" --limit {}", list.limit)
     };
+    let columns: Vec<String> = list
+        .table
+        .columns
+        .iter()
+        .map(|column| column.name())
+        .collect();
+    let columns = match columns.as_slice() {
+        [] => String::new(),
+        names => format!(" --columns {}", names.join(",")),
+    };
     let id = last.to_safe_text();
-    out.note(&format!("there is more: sentbox list --after {id}{limit}"));
+    out.note(&format!(
+        "there is more: sentbox list --after {id}{limit}{columns}"
+    ));
 }

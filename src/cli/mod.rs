@@ -11,6 +11,7 @@ mod events;
 mod export;
 mod format;
 mod freshness;
+mod jq;
 mod list;
 mod named_command;
 mod notes;
@@ -113,6 +114,13 @@ impl ProfileContext<'_> {
 
 /// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
+    if context.global.jq.is_some() && !prints_json(command) {
+        let error = Error::new(
+            ErrorKind::Usage,
+            "--jq needs JSON, which this does not print",
+        );
+        return Err(error.with_hint("leave out --jq").into());
+    }
     if is_paged(command) && !context.global.no_pager && !context.global.linear {
         context.out.use_pager(context.env);
     }
@@ -140,6 +148,15 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
             })?;
             write_bytes(&page, context.out)
         }
+    }
+}
+
+/// Whether a command prints JSON if a flag says so.
+fn prints_json(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::Render(_) | CliCommand::Completions { .. } | CliCommand::Man => false,
+        CliCommand::Export(args) => args.prints_json(),
+        _ => true,
     }
 }
 

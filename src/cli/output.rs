@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use super::args::{ColorMode, Global};
 use super::escape;
+use super::jq::{JqFilter, JqValue, JsonCollector};
 use super::pager::{Pager, pager_command};
-use crate::config::Env;
+use crate::config::{Env, Profiles};
 use crate::error::{Error, ErrorKind};
 use crate::text::{json, sanitize};
 
@@ -60,6 +61,10 @@ pub struct Output {
     is_paging: Arc<AtomicBool>,
     /// Notes that wait until the pager has ended.
     waiting_notes: Vec<String>,
+    /// Runs on each JSON document, instead of printing it.
+    jq: Option<JqFilter>,
+    /// The parts of a document that is not complete.
+    collector: JsonCollector,
     pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
@@ -79,7 +84,8 @@ impl Output {
         // A terminal that does not know its own width reports zero.
         let width = || rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
         let width = || width().ok().filter(|columns| *columns > 0);
-        let mut out = Self::before_parsing(global.json);
+        let mut out = Self::before_parsing(global.json || global.jq.is_some());
+        out.jq = global.jq.clone();
         if global.jsonl {
             out.format = OutputFormat::JsonLines;
         }
@@ -107,6 +113,8 @@ impl Output {
             pager: None,
             is_paging: Arc::default(),
             waiting_notes: Vec::new(),
+            jq: None,
+            collector: JsonCollector::default(),
             format: if json {
                 OutputFormat::Json
             } else {
@@ -124,7 +132,10 @@ impl Output {
     /// Lets a pager show text for people on a terminal, from the first write on.
     pub fn use_pager(&mut self, env: &Env) {
         let is_terminal = io::stdout().is_terminal() && env.get("TERM") != Some("dumb");
-        if is_terminal && self.format == OutputFormat::Human {
+        // Who needs lines, as a screen reader does, has said so once, in the configuration file.
+        let is_accessible =
+            || Profiles::load_with_errors(env).is_ok_and(|profiles| profiles.file.accessible);
+        if is_terminal && self.format == OutputFormat::Human && !is_accessible() {
             self.pager_command = pager_command(env);
         }
     }
@@ -184,12 +195,32 @@ impl Output {
     /// Control characters are removed from text for people and escaped in JSON, so that quoted
     /// text cannot command a terminal.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
+        if let Some(filter) = &self.jq {
+            return match self.collector.push(text) {
+                Some(documents) => {
+                    let filter = filter.clone();
+                    filter.run(&documents, |value| self.write_value(value))
+                }
+                None => Ok(()),
+            };
+        }
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
         } else {
             json::escape_lines(text)
         };
         self.write(&safe)
+    }
+
+    /// Writes what `--jq` makes of a document: a string as it is, except for a terminal.
+    fn write_value(&mut self, value: JqValue) -> Result<(), CommandExit> {
+        match value {
+            JqValue::Text(text) if self.columns.is_some() => {
+                self.write(&escape::strip_controls(&(text + "\n")))
+            }
+            JqValue::Text(text) => self.write(&(text + "\n")),
+            JqValue::Json(json) => self.write(&json::escape_lines(&(json + "\n"))),
+        }
     }
 
     /// Writes text with styles and links of the program's own.
@@ -204,7 +235,7 @@ impl Output {
     /// Writes text byte by byte, such as a path or a part of an email; to a terminal as
     /// [`Self::write_data`].
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
-        if self.columns.is_some() {
+        if self.columns.is_some() || self.jq.is_some() {
             self.write_data(text)
         } else {
             self.write(text)

@@ -494,6 +494,8 @@ fn generated_documents_name_all_commands() {
           --archive <FILE>   Use this archive and not the profile's; no key is needed to read it
           --json             Print one JSON document, and errors as JSON
           --jsonl            Print one JSON object a line, and errors as JSON
+          --jq <EXPR>        Print what this expression of jq makes of the JSON document, or with
+                             --jsonl of each object
           --color <WHEN>     Style the output [default: auto] [possible values: auto, always, never]
           --ascii            Draw with ASCII alone
           --linear           Print lines and read typed commands, for screen readers and terminals that

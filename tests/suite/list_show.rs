@@ -48,7 +48,7 @@ fn list_prints_columns_and_the_next_command() {
     let printed = sentbox.run("list --columns status,id --limit 2");
     assert_eq!(String::from_utf8_lossy(&printed.stdout), expected);
     let next = format!(
-        "sentbox: there is more: sentbox list --after {} --limit 2\n",
+        "sentbox: there is more: sentbox list --after {} --limit 2 --columns status,id\n",
         field(&emails[1], "id")
     );
     assert_eq!(String::from_utf8_lossy(&printed.stderr), next);

@@ -13,6 +13,7 @@ mod fault_matrix;
 mod fresh;
 mod fuzz;
 mod harness;
+mod jq;
 mod linear;
 mod list_show;
 mod named_archive;

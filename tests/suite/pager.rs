@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::harness::process::Sentbox;
-use crate::harness::service::KEY;
+use crate::harness::service::{KEY, write_config};
 use crate::terminal::{SENTBOX, Session};
 
 /// A folder with a pager, which writes what it reads and its environment beside itself.
@@ -88,6 +88,15 @@ fn pager_shows_long_text_and_has_no_key() {
         "stats --csv",
         "search nobody",
     ] {
+        let (code, screen) = run(line, &environment);
+        assert_eq!(code, 0, "{line}: {screen}");
+        assert!(!pager.has_run(), "{line}");
+    }
+    write_config(
+        &sentbox.home().join(".config/sentbox"),
+        "accessible = true\n",
+    );
+    for line in ["search ana", "help query"] {
         let (code, screen) = run(line, &environment);
         assert_eq!(code, 0, "{line}: {screen}");
         assert!(!pager.has_run(), "{line}");

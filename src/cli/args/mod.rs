@@ -8,6 +8,7 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
+use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
 pub use verbs::{
@@ -55,6 +56,9 @@ pub struct Global {
     /// Print one JSON object a line, and errors as JSON
     #[arg(long, global = true, conflicts_with = "json")]
     pub jsonl: bool,
+    /// Print what this expression of jq makes of the JSON document, or with --jsonl of each object
+    #[arg(long, global = true, value_name = "EXPR", value_parser = JqFilter::parse)]
+    pub jq: Option<JqFilter>,
     /// Style the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorMode,
@@ -210,7 +214,8 @@ Examples:
   sentbox list --limit 50
   sentbox list --columns created,status,to | head -5
   sentbox list --all --csv > emails.csv
-  sentbox list --json | jq -r '.data[].id'";
+  sentbox list --jq '.data[].id'
+  sentbox list --all --jsonl --jq '[.created_at, .to[0]] | @csv'";
 
 const SEARCH_HELP: &str = "\
 Words must all match: part of an address or subject, the start of a word in a body that was read.
@@ -254,7 +259,7 @@ unless --recheck is off. With --quiet, nothing is printed unless something fails
 
 Examples:
   sentbox sync --back all --dry-run
-  sentbox sync --watch --json | jq -r 'select(.event == \"changed\") | .email.id'";
+  sentbox sync --watch --jq 'select(.event == \"changed\") | .email.id'";
 
 const WATCH_HELP: &str = "\
 The service is asked for new mail every 30 seconds, and for statuses that may have changed; what it says is kept \
@@ -264,7 +269,7 @@ between tabs: when it was seen, new or changed, the status before, the status, t
 
 Examples:
   sentbox watch is:trouble
-  sentbox watch --json domain:example.org | jq -r .email.subject";
+  sentbox watch --jq .email.subject domain:example.org";
 
 const WAIT_HELP: &str = "\
 It waits for the newest email that matches, and with --until for its status: delivered is reached by what was \
@@ -296,7 +301,7 @@ Examples:
   sentbox stats after:7d --by day
   sentbox stats is:trouble --by domain --limit 10
   sentbox stats --by hour --csv > hours.csv
-  sentbox stats after:1d --json | jq .bounce_rate";
+  sentbox stats after:1d --jq .bounce_rate";
 
 const EXPORT_HELP: &str = "\
 eml, html and text make a new folder with one file for each email, or one file if its name ends so and one email \
@@ -319,7 +324,7 @@ Examples:
 
 const ARCHIVE_HELP: &str = "\
 Examples:
-  sentbox archive info --json | jq .emails
+  sentbox archive info --jq .emails
   sentbox archive purge --older 180d --dry-run
   sentbox archive purge --to ana@example.com";
 
@@ -342,7 +347,7 @@ fit together. The exit code is that of the first check that failed, or 0.
 
 Examples:
   sentbox doctor
-  sentbox doctor --quick --json | jq .";
+  sentbox doctor --quick --json";
 
 const LOGIN_HELP: &str = "\
 The key is typed unseen, or read from standard input. It is tried with one small request and stored in a \

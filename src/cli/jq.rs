@@ -1,0 +1,255 @@
+//! `--jq`: runs an expression in the language of jq on the JSON that a command prints.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jaq_core::data::JustLut;
+use jaq_core::load::{Arena, File, Loader, span};
+use jaq_core::{Compiler, Ctx, Filter, Vars, compile, load};
+use jaq_json::{Val, read};
+
+use crate::error::{Error, ErrorKind};
+
+/// Formats of jq that the library leaves out.
+const FORMATS: &str = r#"
+def @csv: map(if isstring then "\"" + gsub("\""; "\"\"") + "\"" elif . == null then "" else tostring end) | join(",");
+def @tsv: map(if . == null then "" else tostring end | gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r")) | join("\t");
+"#;
+
+/// A compiled expression.
+#[derive(Clone)]
+pub struct JqFilter(Arc<Filter<JustLut<Val>>>);
+
+/// What an expression makes of a document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum JqValue {
+    /// A string, which is printed without quotes.
+    Text(String),
+    /// Any other value, on one line.
+    Json(String),
+}
+
+impl fmt::Debug for JqFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JqFilter")
+    }
+}
+
+impl JqFilter {
+    /// Compiles an expression; the error says at which character it is wrong.
+    ///
+    /// `env` is left out: the environment may hold a key.
+    pub(super) fn parse(code: &str) -> Result<Self, String> {
+        let definitions = jaq_core::defs()
+            .chain(jaq_std::defs())
+            .chain(jaq_json::defs())
+            .chain(load::parse(FORMATS, |parser| parser.defs()).expect("they are definitions"));
+        let functions = jaq_core::funs()
+            .chain(jaq_std::funs().filter(|(name, ..)| *name != "env"))
+            .chain(jaq_json::funs());
+        let arena = Arena::default();
+        let file = File { code, path: () };
+        let modules = Loader::new(definitions)
+            .load(&arena, file)
+            .map_err(|errors| describe(&errors, load_error))?;
+        let filter = Compiler::default()
+            .with_funs(functions)
+            .compile(modules)
+            .map_err(|errors| describe(&errors, compile_error))?;
+        Ok(Self(Arc::new(filter)))
+    }
+
+    /// Runs the expression on each of the documents and hands on what it makes of them.
+    pub(super) fn run<E: From<Error>>(
+        &self,
+        documents: &str,
+        mut print: impl FnMut(JqValue) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for document in read::parse_many(documents.as_bytes()) {
+            let document = document.map_err(|error| {
+                Error::cannot("read by --jq", ErrorKind::Internal, "the JSON", &error)
+            })?;
+            let context = Ctx::<JustLut<Val>>::new(&self.0.lut, Vars::new([]));
+            for result in self.0.id.run((context, document)) {
+                match result {
+                    Ok(Val::TStr(text)) => {
+                        print(JqValue::Text(String::from_utf8_lossy(&text).into_owned()))?;
+                    }
+                    Ok(value) => print(JqValue::Json(value.to_string()))?,
+                    Err(exception) => {
+                        let Ok(error) = exception.get_err() else {
+                            // `halt` ends the expression, not the process.
+                            break;
+                        };
+                        let message = format!("--jq: {error}");
+                        return Err(Error::new(ErrorKind::Usage, message)
+                            .with_hint("--json alone prints what the expression gets")
+                            .into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Describes the first error and where it is.
+fn describe<E>(
+    errors: &load::Errors<&str, (), E>,
+    message: fn(&E) -> Option<(&str, String)>,
+) -> String {
+    let first = errors
+        .iter()
+        .find_map(|(file, error)| message(error).map(|(part, text)| (file.code, part, text)));
+    let Some((code, part, text)) = first else {
+        return "it cannot be read".to_owned();
+    };
+    let at = code[..span(code, part).start].chars().count() + 1;
+    format!("character {at}: {text}")
+}
+
+/// Returns the place and the text of an error of syntax.
+fn load_error<'a>(error: &'a load::Error<&str>) -> Option<(&'a str, String)> {
+    let describe = |expected: &str, found: &str| match found.chars().next() {
+        Some(first) => format!("expected {expected}, found {first}"),
+        None => format!("expected {expected}, found the end"),
+    };
+    match error {
+        load::Error::Io(errors) => {
+            let (part, _) = errors.first()?;
+            Some((part, "modules cannot be loaded".to_owned()))
+        }
+        load::Error::Lex(errors) => {
+            let (expected, found) = errors.first()?;
+            Some((found, describe(expected.as_str(), found)))
+        }
+        load::Error::Parse(errors) => {
+            let (expected, found) = errors.first()?;
+            let expected = match expected.as_str() {
+                "nothing" => "the end",
+                expected => expected,
+            };
+            Some((found, describe(expected, found)))
+        }
+    }
+}
+
+/// Returns the place and the text of an undefined name.
+fn compile_error<'a>(errors: &'a Vec<compile::Error<&str>>) -> Option<(&'a str, String)> {
+    let (name, undefined) = errors.first()?;
+    let arity = match undefined {
+        compile::Undefined::Filter(arity) => format!("/{arity}"),
+        _ => String::new(),
+    };
+    let kind = undefined.as_str();
+    Some((name, format!("there is no {kind} {name}{arity}")))
+}
+
+/// Collects JSON that is written in parts until its last document is complete.
+#[derive(Default)]
+pub(super) struct JsonCollector {
+    text: String,
+    /// Open brackets and braces.
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl JsonCollector {
+    /// Adds a part; returns the documents if the last one ends with it.
+    pub(super) fn push(&mut self, part: &str) -> Option<String> {
+        for byte in part.bytes() {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_string => self.is_escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                b'{' | b'[' if !self.in_string => self.depth += 1,
+                b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        self.text.push_str(part);
+        let is_complete = self.depth == 0 && !self.in_string && part.ends_with('\n');
+        is_complete.then(|| std::mem::take(&mut self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(code: &str, documents: &str) -> Result<Vec<JqValue>, Error> {
+        let mut values = Vec::new();
+        let filter = JqFilter::parse(code).unwrap();
+        filter.run(documents, |value| {
+            values.push(value);
+            Ok::<_, Error>(())
+        })?;
+        Ok(values)
+    }
+
+    #[test]
+    fn strings_are_text_and_other_values_json() {
+        let json = |text: &str| JqValue::Json(text.to_owned());
+        let text = |text: &str| JqValue::Text(text.to_owned());
+        let documents = "{\"a\":[1.50,null,\"x\\ty\"]}\n{\"a\":[{\"z\":1,\"b\":true}]}";
+        assert_eq!(
+            run(".a[]", documents).unwrap(),
+            [
+                json("1.50"),
+                json("null"),
+                text("x\ty"),
+                json("{\"z\":1,\"b\":true}")
+            ]
+        );
+        let row = "[\"é\\t\\\\ \\\"x\\\"\",1,null,false]";
+        assert_eq!(
+            run("@tsv", row).unwrap(),
+            [text("é\\t\\\\ \"x\"\t1\t\tfalse")]
+        );
+        assert_eq!(
+            run("@csv", row).unwrap(),
+            [text("\"é\t\\ \"\"x\"\"\",1,,false")]
+        );
+        assert_eq!(run("1, halt, 2", "{}").unwrap(), [json("1")]);
+    }
+
+    #[test]
+    fn wrong_expressions_name_the_character() {
+        let error = |code: &str| JqFilter::parse(code).unwrap_err();
+        assert_eq!(
+            error(".\"é\"["),
+            "character 6: expected closing bracket, found the end"
+        );
+        assert_eq!(
+            error(".data[] |"),
+            "character 10: expected term, found the end"
+        );
+        assert_eq!(error(".a 1"), "character 4: expected the end, found 1");
+        assert_eq!(
+            error(".a | lenght"),
+            "character 6: there is no filter lenght/0"
+        );
+        assert_eq!(error(".a | $x"), "character 6: there is no variable $x");
+        assert_eq!(error("env"), "character 1: there is no filter env/0");
+        assert!(error("import \"a\" as a; .").contains("modules"));
+    }
+
+    #[test]
+    fn failing_expression_is_a_usage_error() {
+        let error = run(".a.b", "{\"a\":\"x\"}").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert!(error.message.starts_with("--jq: cannot index"), "{error}");
+    }
+
+    #[test]
+    fn documents_in_parts_are_complete_at_their_end() {
+        let mut collector = JsonCollector::default();
+        for part in ["{\"data\":[", "\n", "{\"s\":\"]}\\\"\"}", "\n]"] {
+            assert_eq!(collector.push(part), None, "{part}");
+        }
+        let document = "{\"data\":[\n{\"s\":\"]}\\\"\"}\n]}\n";
+        assert_eq!(collector.push("}\n").as_deref(), Some(document));
+        assert_eq!(collector.push("1\n").as_deref(), Some("1\n"));
+    }
+}
