@@ -85,7 +85,7 @@ impl Output {
         let width = || rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
         let width = || width().ok().filter(|columns| *columns > 0);
         let mut out = Self::before_parsing(global.json || global.jq.is_some());
-        out.jq = global.jq.clone();
+        out.jq.clone_from(&global.jq);
         if global.jsonl {
             out.format = OutputFormat::JsonLines;
         }
