@@ -39,8 +39,12 @@ pub enum ErrorKind {
     NotFound,
     /// The email exists, but not the requested part of it.
     ///
-    /// Choose another part with `--as`; the hint names one.
+    /// Choose another part, as the hint says: with `--as`, or another attachment.
     NoSuchPart,
+    /// The service has no such operation.
+    ///
+    /// Nothing can be done here: imitations of the service have fewer operations.
+    Unsupported,
     /// The service refused the request as invalid.
     ///
     /// Report it with the output of `-v`.
@@ -102,6 +106,7 @@ impl ErrorKind {
             Self::KeySendOnly => "key_send_only",
             Self::NotFound => "not_found",
             Self::NoSuchPart => "no_such_part",
+            Self::Unsupported => "unsupported",
             Self::InvalidRequest => "invalid_request",
             Self::RateLimited => "rate_limited",
             Self::Quota => "quota",
@@ -121,7 +126,7 @@ impl ErrorKind {
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::NoSuchPart | Self::InvalidRequest | Self::Io => 1,
+            Self::NoSuchPart | Self::Unsupported | Self::InvalidRequest | Self::Io => 1,
             Self::Usage => 2,
             Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
             Self::NotFound => 4,
@@ -150,6 +155,7 @@ impl ErrorKind {
             Self::Usage
             | Self::NotFound
             | Self::NoSuchPart
+            | Self::Unsupported
             | Self::InvalidRequest
             | Self::TimedOut
             | Self::Config

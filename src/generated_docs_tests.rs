@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::error::ErrorKind;
 
 /// Every kind; a test compares it with the variants in the source.
-const KINDS: [ErrorKind; 18] = [
+const KINDS: [ErrorKind; 19] = [
     ErrorKind::Usage,
     ErrorKind::KeyMissing,
     ErrorKind::KeyRejected,
     ErrorKind::KeySendOnly,
     ErrorKind::NotFound,
     ErrorKind::NoSuchPart,
+    ErrorKind::Unsupported,
     ErrorKind::InvalidRequest,
     ErrorKind::RateLimited,
     ErrorKind::Quota,

@@ -1,5 +1,6 @@
 //! [`Client`]: sends requests over HTTP within the rate limit, and retries them.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -21,13 +22,13 @@ use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
-use crate::mail::EmailId;
+use crate::mail::{Attachment, EmailId};
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than any pause of the service before or within a response.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_REDIRECTS: usize = 3;
+pub(super) const MAX_REDIRECTS: usize = 3;
 /// The shortest wait that is reported.
 const MIN_REPORTED_WAIT: Duration = Duration::from_secs(5);
 /// The most bytes of an error body that are read.
@@ -86,15 +87,15 @@ pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) 
 /// Creating one is cheap: HTTP and TLS are set up by the first request, on a blocking thread.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     request: RequestHandle,
     before_send: Option<BeforeSend>,
 }
 
-struct Inner {
-    config: ClientConfig,
+pub(super) struct Inner {
+    pub(super) config: ClientConfig,
     retry_policy: RetryPolicy,
-    clock: Clock,
+    pub(super) clock: Clock,
     http: OnceCell<reqwest::Client>,
     rate_limiter: RateLimiter,
     clock_skew: Mutex<Option<SignedDuration>>,
@@ -165,7 +166,7 @@ impl Client {
     }
 
     /// Sends the request until `parse` accepts a response or the retry policy ends.
-    async fn send_with_retries<T>(
+    pub(super) async fn send_with_retries<T>(
         &self,
         url: Url,
         endpoint: Endpoint,
@@ -207,7 +208,7 @@ impl Client {
             );
             let response = tokio::select! {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
-                () = self.cancelled_past_grace(), if endpoint == Endpoint::Email => return Err(cancelled_error()),
+                () = self.cancelled_past_grace(), if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) => return Err(cancelled_error()),
             };
             drop(unanswered);
             if response.is_ok() && self.request.ignores_pause() {
@@ -312,6 +313,19 @@ impl EmailApi for Client {
         self.send_with_retries(url, Endpoint::Email, |body| response::parse_email(body, id))
             .await
     }
+
+    async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
+        self.list_attachments(email).await
+    }
+
+    async fn download(
+        &self,
+        email: &EmailId,
+        attachment: &Attachment,
+        sink: &mut (dyn Write + Send),
+    ) -> Result<u64> {
+        self.download_to(email, attachment, sink).await
+    }
 }
 
 impl Inner {
@@ -331,16 +345,10 @@ impl Inner {
         }
     }
 
-    /// Returns the HTTP client, built by the first request: reading the system's certificates is slow.
-    async fn http_client(&self) -> Result<&reqwest::Client> {
-        let build = || async {
-            let config = self.config.clone();
-            let built = tokio::task::spawn_blocking(move || build_http_client(&config)).await;
-            built.unwrap_or_else(|error| {
-                let message = format!("the HTTP client could not be built: {error}");
-                Err(Error::new(ErrorKind::Internal, message))
-            })
-        };
+    /// Returns the HTTP client, built by the first request.
+    pub(super) async fn http_client(&self) -> Result<&reqwest::Client> {
+        let is_plain = self.config.base_url.is_plain_http();
+        let build = || build_off_loop(self.config.clone(), is_plain);
         self.http.get_or_try_init(build).await
     }
 
@@ -400,7 +408,20 @@ fn cancelled_error() -> Error {
     Error::new(ErrorKind::Internal, "request cancelled")
 }
 
-fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client> {
+/// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
+pub(super) async fn build_off_loop(
+    config: ClientConfig,
+    is_plain: bool,
+) -> Result<reqwest::Client> {
+    let built = tokio::task::spawn_blocking(move || build_http_client(&config, is_plain)).await;
+    built.unwrap_or_else(|error| {
+        let message = format!("the HTTP client could not be built: {error}");
+        Err(Error::new(ErrorKind::Internal, message))
+    })
+}
+
+/// Builds an HTTP client: for plain http on this machine, or for https.
+fn build_http_client(config: &ClientConfig, is_plain: bool) -> Result<reqwest::Client> {
     // It fails if there is one already, which is then the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -409,7 +430,7 @@ fn build_http_client(config: &ClientConfig) -> Result<reqwest::Client> {
         .referer(false)
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT);
-    if config.base_url.is_plain_http() {
+    if is_plain {
         // Plain http is for this machine only: through a proxy the key would leave it, and the machine may
         // have no certificates.
         builder = builder.no_proxy().tls_certs_only([]);
@@ -451,7 +472,7 @@ fn authorization_header(key: &ApiKey) -> Result<HeaderValue> {
 }
 
 /// Returns the target of a redirect.
-fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
+pub(super) fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
@@ -460,7 +481,7 @@ fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
 }
 
 /// Returns the origin of a URL, or its scheme if it has none.
-fn display_origin(url: &Url) -> String {
+pub(super) fn display_origin(url: &Url) -> String {
     if url.has_host() {
         url.origin().ascii_serialization()
     } else {

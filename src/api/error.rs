@@ -1,13 +1,13 @@
 //! The causes of failed requests, and the only place that turns them into errors for users.
 
 use std::error::Error as _;
+use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::request::RetryAction;
-use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind};
 use crate::text::format::format_pause;
 use crate::text::sanitize::sanitize_line;
@@ -69,6 +69,10 @@ pub(super) enum Endpoint {
     FirstPage,
     PageAtCursor,
     Email,
+    Attachments,
+    Attachment,
+    /// The link of an attachment, which is on another host.
+    Download,
 }
 
 impl Endpoint {
@@ -77,6 +81,9 @@ impl Endpoint {
         match self {
             Self::FirstPage | Self::PageAtCursor => "GET /emails",
             Self::Email => "GET /emails/{id}",
+            Self::Attachments => "GET /emails/{id}/attachments",
+            Self::Attachment => "GET /emails/{id}/attachments/{attachment_id}",
+            Self::Download => "GET download_url",
         }
     }
 }
@@ -196,7 +203,7 @@ impl RequestError {
     }
 
     /// Converts the cause to an error for users.
-    pub(super) fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
+    pub(super) fn into_error(self, endpoint: Endpoint, base: &dyn Display) -> Error {
         use ErrorKind::{NotTheApi, Redirected, Unreachable};
         #[rustfmt::skip]
         let (kind, message, hint) = match self {
@@ -232,6 +239,14 @@ pub(super) fn no_such_email() -> Error {
         .with_hint("check the id; the service deletes old mail")
 }
 
+/// Creates the error for a service that does not list attachments.
+pub(super) fn unsupported_error() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "the service does not list attachments",
+    )
+}
+
 impl HttpError {
     /// Parses an error body: the service's flat one, or one of the two shapes of its imitators.
     pub(super) fn parse(status: u16, body: &[u8], retry_after: Option<Duration>) -> Self {
@@ -264,6 +279,17 @@ impl HttpError {
         self.status == 429 && self.name.contains("quota")
     }
 
+    /// Whether the message says that an email is missing, and not a path.
+    fn names_email(&self) -> bool {
+        let message = self.message.to_lowercase().replace("/emails", "");
+        self.is_api_error && message.contains("email")
+    }
+
+    /// Whether a link may have ended: storage services say so in several ways.
+    pub(super) const fn is_stale_link(&self) -> bool {
+        matches!(self.status, 400 | 401 | 403 | 404 | 410)
+    }
+
     fn is_temporary(&self) -> bool {
         matches!(self.status, 408 | 409 | 425 | 429 | 500..=599)
     }
@@ -280,10 +306,10 @@ impl HttpError {
     ///
     /// The real service answers a wrong key with 400, 401 or 403, depending on endpoint and time: the name
     /// counts first, then the message, and the status last.
-    fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
+    fn into_error(self, endpoint: Endpoint, base: &dyn Display) -> Error {
         use ErrorKind::{
-            InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Quota, RateLimited,
-            Server, Unreachable,
+            InvalidRequest, KeyRejected, KeySendOnly, NoSuchPart, NotFound, NotTheApi, Quota,
+            RateLimited, Server, Unreachable,
         };
         let (status, quote) = (self.status, quote_excerpt(&self.message));
         let mentions_key = self.message.to_lowercase().contains("api key");
@@ -295,18 +321,22 @@ impl HttpError {
             .map_or_else(|| "a moment".to_owned(), format_pause);
         #[rustfmt::skip]
         let (kind, message, hint) = match (status, self.name.as_str()) {
+            (400..=499, _) if endpoint == Endpoint::Download => (Server, format!("{base} refuses the link of this attachment: {status}"), ""),
             (_, "restricted_api_key") if self.message.contains("only send") => (KeySendOnly, send_only(), FULL_ACCESS_HINT),
             (_, "invalid_permission") => (KeySendOnly, send_only(), FULL_ACCESS_HINT),
             (_, "suspended_api_key" | "restricted_api_key") => (KeyRejected, format!("this API key is suspended{quote}"), "ask your team's administrator"),
             (_, "missing_api_key" | "invalid_api_key") | (401, _) => (KeyRejected, rejected(), KEY_HINT),
             (400 | 403, _) if mentions_key => (KeyRejected, rejected(), KEY_HINT),
             (403, _) => (KeyRejected, format!("access denied by {base} or a proxy before it{quote}"), "check the key, and any proxy or firewall in between"),
+            (404, _) if endpoint == Endpoint::Attachment => (NoSuchPart, "the service no longer has this attachment".to_owned(), ""),
+            (404, _) if endpoint == Endpoint::Attachments && self.names_email() => return no_such_email(),
+            (404 | 405 | 501, _) if endpoint == Endpoint::Attachments => return unsupported_error(),
             (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),
             (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor =>
                 (NotFound, "the service no longer has the email to continue from".to_owned(), "start again at the newest"),
             (404 | 405, _) if endpoint == Endpoint::FirstPage => (NotTheApi, unexpected(), NO_LIST_HINT),
             (404, _) => (NotTheApi, unexpected(), BASE_URL_HINT),
-            (422, _) if endpoint == Endpoint::Email => (NotFound, format!("invalid email id{quote}"), "check the id"),
+            (422, _) if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) => (NotFound, format!("invalid email id{quote}"), "check the id"),
             (407, _) => (Unreachable, "proxy authentication required".to_owned(), "check HTTPS_PROXY"),
             (429, _) if self.is_quota() => (Quota, format!("the team's quota is used up{quote}"), "waiting a moment does not help"),
             (429, _) => (RateLimited, "too many requests for the team's limit".to_owned(), &*format!("try again in {wait}")),

@@ -1,6 +1,7 @@
 //! The error of each response of the service and its imitators.
 
 use super::*;
+use crate::config::BaseUrl;
 
 fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
     RequestError::Http(HttpError::parse(status, body.as_bytes(), None))

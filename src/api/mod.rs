@@ -1,14 +1,16 @@
 //! The service: its JSON, and the HTTP client with rate limit and retries.
 
 use std::future::Future;
+use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::error::Result;
-use crate::mail::{Address, ApiTime, Email, EmailId, SafeText, Status, Summary, Tag};
+use crate::mail::{Address, ApiTime, Attachment, Email, EmailId, SafeText, Status, Summary, Tag};
 
+mod attachments;
 mod client;
 mod error;
 mod invalid_responses;
@@ -123,7 +125,7 @@ pub struct RetrievedEmail {
 pub(crate) type BeforeSend =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// The two operations of the service: the real client, and simulated services in tests.
+/// The operations of the service: the real client, and simulated services in tests.
 pub trait EmailApi: Clone + Send + Sync + 'static {
     /// Returns the service with the priority and cancellation of `request`; ignored without a rate limit.
     #[must_use]
@@ -146,6 +148,24 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
 
     /// Returns one email with its bodies.
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail>> + Send;
+
+    /// Returns the attachments of an email; [`crate::error::ErrorKind::Unsupported`] if the service does not list any.
+    fn attachments(
+        &self,
+        _email: &EmailId,
+    ) -> impl Future<Output = Result<Vec<Attachment>>> + Send {
+        std::future::ready(Err(error::unsupported_error()))
+    }
+
+    /// Writes the content of an attachment to `sink`; returns its length.
+    fn download(
+        &self,
+        _email: &EmailId,
+        _attachment: &Attachment,
+        _sink: &mut (dyn Write + Send),
+    ) -> impl Future<Output = Result<u64>> + Send {
+        std::future::ready(Err(error::unsupported_error()))
+    }
 }
 
 // Only here does text of the service become text that may be displayed.
@@ -201,6 +221,33 @@ impl From<RetrievedEmail> for Email {
             html: html.map(Arc::from),
             text: text.map(Arc::from),
             tags: tags.iter().map(Tag::from).collect(),
+            json,
+        }
+    }
+}
+
+impl From<(wire::Attachment, Arc<str>)> for Attachment {
+    fn from((wire, json): (wire::Attachment, Arc<str>)) -> Self {
+        let wire::Attachment {
+            object: _,
+            id,
+            filename,
+            size,
+            content_type,
+            content_disposition,
+            content_id: _,
+            download_url,
+            expires_at,
+        } = wire;
+        let text = |field: Option<String>| SafeText::new(&field.unwrap_or_default());
+        Self {
+            id: id.unwrap_or_default(),
+            name: text(filename),
+            size,
+            content_type: text(content_type),
+            is_inline: content_disposition.is_some_and(|kind| kind == "inline"),
+            download_url: download_url.map(Arc::from),
+            expires_at: expires_at.and_then(|time| ApiTime::parse(&time).parsed),
             json,
         }
     }

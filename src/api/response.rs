@@ -18,7 +18,7 @@ use super::rate_limit::LimitHeaders;
 use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
-use crate::mail::EmailId;
+use crate::mail::{Attachment, EmailId};
 
 /// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
 /// by one, so that not all of them are in memory twice.
@@ -33,7 +33,7 @@ struct ListResponse<'a> {
     data: Vec<&'a RawValue>,
 }
 
-/// Parses a page. `has_more` may be in quotes; anything but a boolean is unknown.
+/// Parses a page.
 pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
     let text = decode_text(body);
     let ListResponse { has_more, data } = serde_json::from_str(&text)
@@ -48,8 +48,35 @@ pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
     Ok(EmailPage {
         unreadable: count - items.len(),
         items,
-        has_more: has_more.and_then(|raw| raw.get().trim_matches('"').parse().ok()),
+        has_more: parse_has_more(has_more),
     })
+}
+
+/// Parses a page of attachments, and whether there are more; what is no object is left out.
+pub(super) fn parse_attachments(
+    body: &[u8],
+) -> Result<(Vec<Attachment>, Option<bool>), RequestError> {
+    let text = decode_text(body);
+    let ListResponse { has_more, data } = serde_json::from_str(&text)
+        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let items = data.into_iter().filter_map(|raw| {
+        let wire = wire::Attachment::parse(raw.get()).ok()?;
+        Some(Attachment::from((wire, raw.get().into())))
+    });
+    Ok((items.collect(), parse_has_more(has_more)))
+}
+
+/// Parses one attachment.
+pub(super) fn parse_attachment(body: &[u8]) -> Result<Attachment, RequestError> {
+    let text = decode_text(body);
+    let wire = wire::Attachment::parse(&text)
+        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    Ok(Attachment::from((wire, text.trim().into())))
+}
+
+/// `has_more` may be in quotes; anything but a boolean is unknown.
+fn parse_has_more(raw: Option<&RawValue>) -> Option<bool> {
+    raw.and_then(|raw| raw.get().trim_matches('"').parse().ok())
 }
 
 /// Parses the email with `id`; another email is an error.

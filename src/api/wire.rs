@@ -4,6 +4,8 @@
 //! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
 //! others; none of that may cost an email.
 
+mod attachment;
+
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
 
@@ -12,6 +14,8 @@ use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+pub(crate) use attachment::Attachment;
 
 /// An email as the list operation describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -22,7 +22,7 @@ use crate::mail::ApiTime;
 use crate::query::{ParseContext, parse};
 use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_bytes, group_digits, plural};
 
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let on_mismatch = match verb {
@@ -481,12 +481,4 @@ fn disk_size(settings: &Settings) -> u64 {
         .into_iter()
         .filter_map(|path| path.metadata().ok());
     files.map(|metadata| metadata.len()).sum()
-}
-
-fn format_bytes(count: u64) -> String {
-    match count {
-        0..10_000 => format!("{count} bytes"),
-        10_000..10_000_000 => format!("{} kB", group_digits(count / 1_000, ' ')),
-        _ => format!("{} MB", group_digits(count / 1_000_000, ' ')),
-    }
 }

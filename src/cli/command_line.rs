@@ -72,7 +72,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
 }
 
 /// Words that other programs use for a command, and the command here.
-const SYNONYMS: [(&str, &str); 16] = [
+const SYNONYMS: [(&str, &str); 17] = [
     ("ls", "list"),
     ("get", "show"),
     ("cat", "show"),
@@ -88,11 +88,9 @@ const SYNONYMS: [(&str, &str); 16] = [
     ("count", "stats"),
     ("tail", "watch"),
     ("dump", "export"),
+    ("download", "attachment"),
     ("version", "--version"),
 ];
-
-/// Commands that people expect of such a program, and that it does not have.
-const MISSING: [&str; 1] = ["attachment"];
 
 /// Returns an error if the first word is probably meant as a command; words after `--` are a query.
 fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
@@ -106,15 +104,10 @@ fn detect_misspelled_command(args: &Args, is_query: bool) -> Option<Error> {
     let verb = synonym
         .map(|(_, verb)| *verb)
         .or_else(|| suggest(first, verbs));
-    if verb.is_none() && !MISSING.contains(&first.as_str()) {
-        return None;
-    }
+    let verb = verb?;
     let word = sanitize::sanitize_line(first);
     let query = sanitize::sanitize_line(&args.query.join(" ")).into_owned();
-    let hint = match verb {
-        Some(verb) => format!("did you mean {verb}? To search for the words: sentbox -- {query}"),
-        None => format!("to search for the words: sentbox -- {query}"),
-    };
+    let hint = format!("did you mean {verb}? To search for the words: sentbox -- {query}");
     let error = Error::new(ErrorKind::Usage, format!("there is no command {word}"));
     Some(error.with_hint(hint))
 }
@@ -363,8 +356,8 @@ mod tests {
             "did you mean list? To search for the words: sentbox -- ls"
         );
         assert_eq!(
-            error_of("sentbox attachment").1,
-            "to search for the words: sentbox -- attachment"
+            error_of("sentbox attachments 49").1,
+            "did you mean attachment? To search for the words: sentbox -- attachments 49"
         );
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");

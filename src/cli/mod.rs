@@ -2,6 +2,7 @@
 
 mod archive;
 pub mod args;
+mod attachment;
 mod command_line;
 mod completion;
 mod config;
@@ -129,6 +130,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
         CliCommand::Stats(args) => stats::run(args, &mut context.with_profile()?),
         CliCommand::Show(args) => show::run(args, &mut context.with_profile()?),
+        CliCommand::Attachment(args) => attachment::run(args, &mut context.with_profile()?),
         CliCommand::Sync(args) => sync::run(args, &mut context.with_profile()?),
         CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
         CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),

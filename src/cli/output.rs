@@ -242,6 +242,13 @@ impl Output {
         }
     }
 
+    /// Writes bytes as they are; the caller has checked that stdout is no terminal.
+    pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), CommandExit> {
+        self.stdout
+            .write_all(bytes)
+            .map_err(|error| write_error(&error))
+    }
+
     /// Writes the result of a command: a text for people, or one JSON object.
     pub(super) fn report(
         &mut self,
@@ -278,9 +285,7 @@ impl Output {
         if self.pager_command.is_some() && !text.is_empty() {
             self.start_pager();
         }
-        self.stdout
-            .write_all(text.as_bytes())
-            .map_err(|error| write_error(&error))
+        self.write_bytes(text.as_bytes())
     }
 
     pub fn flush(&mut self) -> Result<(), CommandExit> {

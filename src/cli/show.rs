@@ -3,9 +3,11 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tokio::time::timeout;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
@@ -14,11 +16,11 @@ use super::freshness::{is_fresh, may_change};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::shown_subject;
 use super::{ProfileContext, block_on, open_archive};
-use crate::api::{EmailApi as _, RetryPolicy};
+use crate::api::{Client, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{Address, Email, EmailId};
+use crate::mail::{Address, Attachment, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
@@ -26,6 +28,9 @@ use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;
+
+/// How long an email waits for the list of its attachments.
+const ATTACHMENTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An email with its source.
 struct ShownEmail {
@@ -40,6 +45,8 @@ struct ShownEmail {
     deletion_note: String,
     /// Whether it is from the archive.
     is_copy: bool,
+    /// Its attachments, or why they are not known; empty if there are none.
+    attachments: String,
 }
 
 /// What is printed of an email, and between two of them.
@@ -169,7 +176,8 @@ fn show_one(
         None
     });
     let has_copy = !show.fresh && copy.is_some();
-    let error = match retrieve(&id, archive, has_copy, ctx)? {
+    let with_attachments = printing.form == ShowForm::Rendered;
+    let error = match retrieve(&id, archive, has_copy, with_attachments, ctx)? {
         Ok(email) => return print_email(&email, printing, zone, ctx),
         Err(error) => error,
     };
@@ -195,7 +203,7 @@ fn show_one(
 
 /// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
 /// with it.
-fn find_id(
+pub(super) fn find_id(
     typed: &EmailId,
     archive: Option<&Archive>,
     out: &mut Output,
@@ -241,6 +249,7 @@ fn retrieve(
     id: &EmailId,
     archive: Option<&Archive>,
     has_copy: bool,
+    with_attachments: bool,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Result<ShownEmail, Error>, CommandExit> {
     // If the archive cannot be written, the service is asked all the same.
@@ -269,6 +278,11 @@ fn retrieve(
     if let Some(Err(error)) = archive.map(|archive| archive.put_body(&retrieved, requested)) {
         ctx.out.note(&error.message);
     }
+    let attachments = if with_attachments {
+        block_on(async { Ok(describe_attachments(&client, id).await) })?
+    } else {
+        String::new()
+    };
     Ok(Ok(ShownEmail {
         email: Email::from(retrieved),
         has_body: true,
@@ -276,7 +290,19 @@ fn retrieve(
         is_final: false,
         deletion_note: String::new(),
         is_copy: false,
+        attachments,
     }))
+}
+
+/// Names the attachments. They are beside the email, so they neither fail nor delay it for long; a service
+/// that does not list any is no news here.
+async fn describe_attachments(client: &Client, id: &EmailId) -> String {
+    match timeout(ATTACHMENTS_TIMEOUT, client.attachments(id)).await {
+        Ok(Ok(attachments)) => Attachment::join(&attachments),
+        Ok(Err(error)) if error.kind == ErrorKind::Unsupported => String::new(),
+        Ok(Err(error)) => format!("not known: {}", error.message),
+        Err(_) => "not known: the service did not answer in time".to_owned(),
+    }
 }
 
 /// Loads the email from the archive.
@@ -313,6 +339,7 @@ fn load_copy(
         is_final,
         deletion_note: deletion_note.unwrap_or_default(),
         is_copy: true,
+        attachments: String::new(),
     }))
 }
 
@@ -447,6 +474,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
         ("tags", tags.join(" ")),
+        ("attached", shown.attachments.clone()),
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];

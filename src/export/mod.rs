@@ -2,6 +2,7 @@
 //!
 //! Files are new and private: none is replaced. Sets of emails are in [`set`].
 
+mod attachment;
 mod csv;
 pub(crate) mod resume;
 mod set;
@@ -22,6 +23,8 @@ use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
 use ring::digest;
 
+use attachment::NewFile;
+pub(crate) use attachment::{attachment_path, save_attachment};
 pub(crate) use csv::csv_record;
 pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};
 pub(crate) use set_format::SetFormat;
@@ -191,22 +194,9 @@ fn create_new_file(path: &Path) -> io::Result<File> {
 ///
 /// If the file exists already or cannot be written; no part of it is left then.
 fn write_new_file(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if path.symlink_metadata().is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let name = format!(".{}.{}", name.display(), std::process::id());
-    let beside = path.with_file_name(name);
-    let mut file = create_new_file(&beside)?;
-    let written = file
-        .write_all(contents)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| resume::rename_new(&beside, path));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    let mut file = NewFile::create(path)?;
+    file.write_all(contents)?;
+    file.commit()
 }
 
 /// Writes a file of a folder that the export has created; a resumed export writes it again.

@@ -3,9 +3,11 @@
 //! The service's JSON is in [`crate::api::wire`]; it is converted to these types only for display.
 
 mod address;
+mod attachment;
 mod status;
 
 pub(crate) use address::{Address, mixes_scripts};
+pub use attachment::Attachment;
 pub(crate) use status::{FINAL_AFTER, Finality, Status};
 
 use std::fmt;

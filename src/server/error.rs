@@ -25,6 +25,8 @@ pub(super) enum ErrorResponse {
     UnknownCursor,
     MalformedId,
     UnknownId,
+    UnknownAttachment,
+    InvalidLink,
     Internal,
 }
 
@@ -43,6 +45,7 @@ impl ErrorResponse {
         match error {
             SourceError::Malformed => malformed,
             SourceError::Unknown => unknown,
+            SourceError::Unsupported => Self::NoSuchPath,
             SourceError::Internal(error) => {
                 // The client gets a status; only the log has the reason.
                 tracing::error!(%error, "email source failed");
@@ -100,6 +103,11 @@ impl ErrorResponse {
             ),
             Self::MalformedId => (INVALID, "The `id` must be a valid UUID"),
             Self::UnknownId => (NOT_FOUND, "Email not found"),
+            Self::UnknownAttachment => (NOT_FOUND, "Attachment not found"),
+            Self::InvalidLink => (
+                (StatusCode::FORBIDDEN, "invalid_link"),
+                "This link is not valid, or not any more",
+            ),
             Self::Internal => (
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"),
                 "Something went wrong on our side",

@@ -1,6 +1,5 @@
-//! The two operations over HTTP: routes, access checks, query parameters and the rate limit.
+//! The operations over HTTP: routes, access checks, query parameters and the rate limit.
 
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::rejection::PathRejection;
@@ -15,18 +14,17 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret;
 use serde_json::value::RawValue;
 use subtle::ConstantTimeEq as _;
-use url::{Host, form_urlencoded};
+use url::Host;
 
+use super::attachments::{self, Links};
 use super::error::ErrorResponse;
-use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceError};
+use super::request::{
+    ListParams, Origin, is_loopback, method_not_allowed, parse_host, run_blocking,
+};
+use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig};
 use crate::api::wire::ListBody;
-use crate::api::{Cursor, MAX_LIMIT};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
-
-/// Emails on a page if the request sets no limit.
-const DEFAULT_LIMIT: u8 = 20;
 
 /// The state of the access checks.
 struct ServerState {
@@ -53,17 +51,20 @@ pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clo
         config,
         clock,
     });
+    let source = Arc::new(source);
+    let links = Arc::new(Links::new(state.clock.clone()));
     Router::new()
         .route("/emails", get(list::<S>).head(method_not_allowed))
         .route("/emails/{id}", get(retrieve::<S>).head(method_not_allowed))
+        .with_state(source.clone())
+        .merge(attachments::routes(source.clone(), links.clone()))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
-        .with_state(Arc::new(source))
-        .layer(middleware::from_fn_with_state(state, check_request))
-}
-
-async fn method_not_allowed() -> ErrorResponse {
-    ErrorResponse::MethodNotAllowed
+        .layer(middleware::from_fn_with_state(state.clone(), check_request))
+        .merge(
+            attachments::downloads(source, links)
+                .layer(middleware::from_fn_with_state(state, check_download)),
+        )
 }
 
 async fn list<S: EmailSource>(
@@ -90,24 +91,13 @@ async fn retrieve<S: EmailSource>(
     email.map(Json).map_err(ErrorResponse::from_email_error)
 }
 
-/// Calls the source on a blocking thread. A panic becomes an internal error.
-async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
-) -> Result<T, SourceError> {
-    let result = tokio::task::spawn_blocking(work).await;
-    result.unwrap_or_else(|_| {
-        let error = Error::new(ErrorKind::Internal, "the source panicked");
-        Err(SourceError::Internal(error))
-    })
-}
-
 /// Checks host, key and rate limit, in this order, before any path is looked up.
 ///
 /// So a client without the key cannot find out which paths exist, and does not use up the rate limit
 /// of others. The rate limit headers are on every response, as on the service.
 async fn check_request(
     State(state): State<Arc<ServerState>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let now = (state.clock)();
@@ -122,13 +112,30 @@ async fn check_request(
             }
         });
     let mut response = match check {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            if let Some(origin) = Origin::of(&request) {
+                request.extensions_mut().insert(origin);
+            }
+            next.run(request).await
+        }
         Err(error) => error.into_response(),
     };
     response
         .headers_mut()
         .extend(state.lock_rate_window().headers(now));
     response
+}
+
+/// Checks the host of a request with a signed link, which needs no key.
+async fn check_download(
+    State(state): State<Arc<ServerState>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match check_host(&request, &state.config) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
 }
 
 /// Checks that every host name of the request belongs to this server.
@@ -151,19 +158,6 @@ fn check_host(request: &Request, config: &ServerConfig) -> Result<(), ErrorRespo
     }
 }
 
-/// Returns the host in normal form, without its port.
-fn parse_host(authority: &Authority) -> Option<Host> {
-    Host::parse(authority.host()).ok()
-}
-
-fn is_loopback(host: &Host) -> bool {
-    match host {
-        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(ip) => IpAddr::V4(*ip).is_loopback(),
-        Host::Ipv6(ip) => IpAddr::V6(*ip).is_loopback(),
-    }
-}
-
 /// Checks the bearer token.
 ///
 /// An `Authorization` of another scheme, or an empty one, has no key.
@@ -183,50 +177,6 @@ fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResp
     } else {
         Err(ErrorResponse::InvalidKey)
     }
-}
-
-/// The query parameters of a list request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ListParams {
-    cursor: Cursor,
-    limit: u8,
-}
-
-impl ListParams {
-    /// Parses a query string as strictly as the service does.
-    ///
-    /// Unknown parameters are ignored.
-    fn parse(query: &str) -> Result<Self, ErrorResponse> {
-        let (mut limit, mut after, mut before) = (None, None, None);
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let (slot, name) = match &*name {
-                "limit" => (&mut limit, "limit"),
-                "after" => (&mut after, "after"),
-                "before" => (&mut before, "before"),
-                _ => continue,
-            };
-            if slot.replace(value).is_some() {
-                return Err(ErrorResponse::RepeatedParameter(name));
-            }
-        }
-        let limit = limit.map_or(Ok(DEFAULT_LIMIT), |text| parse_limit(&text))?;
-        let cursor = match (after, before) {
-            (None, None) => Cursor::Start,
-            (Some(id), None) => Cursor::After(EmailId::new(id)),
-            (None, Some(id)) => Cursor::Before(EmailId::new(id)),
-            (Some(_), Some(_)) => return Err(ErrorResponse::BothCursors),
-        };
-        Ok(Self { cursor, limit })
-    }
-}
-
-/// Parses a limit of digits only: `str::parse` accepts a plus sign too.
-fn parse_limit(text: &str) -> Result<u8, ErrorResponse> {
-    let is_digits = text.bytes().all(|b| b.is_ascii_digit());
-    text.parse()
-        .ok()
-        .filter(|limit| is_digits && (1..=MAX_LIMIT).contains(limit))
-        .ok_or(ErrorResponse::InvalidLimit)
 }
 
 /// A fixed window rate limit.
@@ -356,68 +306,6 @@ mod tests {
         for wrong in ["Bearer re_dem", "Bearer re_demo1", "Bearer re_demO"] {
             assert_eq!(with(wrong), Err(ErrorResponse::InvalidKey), "{wrong}");
         }
-    }
-
-    fn params(cursor: Cursor, limit: u8) -> ListParams {
-        ListParams { cursor, limit }
-    }
-
-    #[test]
-    fn parameters_are_optional_and_unknown_ones_ignored() {
-        let id = || EmailId::new("a b");
-        assert_eq!(ListParams::parse(""), Ok(params(Cursor::Start, 20)));
-        assert_eq!(ListParams::parse("limit=1"), Ok(params(Cursor::Start, 1)));
-        assert_eq!(
-            ListParams::parse("limit=100&after=a+b"),
-            Ok(params(Cursor::After(id()), 100))
-        );
-        assert_eq!(
-            ListParams::parse("colour=red&before=a%20b"),
-            Ok(params(Cursor::Before(id()), 20))
-        );
-    }
-
-    #[test]
-    fn limit_outside_1_to_100_is_refused() {
-        for bad in [
-            "0",
-            "101",
-            "256",
-            "-1",
-            "+5",
-            "1.5",
-            "1e1",
-            "abc",
-            "",
-            "%20",
-            "99999999999999999999",
-        ] {
-            assert_eq!(
-                ListParams::parse(&format!("limit={bad}")),
-                Err(ErrorResponse::InvalidLimit),
-                "{bad}"
-            );
-        }
-    }
-
-    #[test]
-    fn repeated_parameter_or_second_cursor_is_refused() {
-        assert_eq!(
-            ListParams::parse("limit=1&limit=1"),
-            Err(ErrorResponse::RepeatedParameter("limit"))
-        );
-        assert_eq!(
-            ListParams::parse("after=a&after=b"),
-            Err(ErrorResponse::RepeatedParameter("after"))
-        );
-        assert_eq!(
-            ListParams::parse("after=a&before=b"),
-            Err(ErrorResponse::BothCursors)
-        );
-        assert_eq!(
-            ListParams::parse("after=&before="),
-            Err(ErrorResponse::BothCursors)
-        );
     }
 
     fn at(millis: i64) -> Timestamp {

@@ -15,8 +15,10 @@ use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::mail::EmailId;
 
+mod attachments;
 mod error;
 mod http;
+mod request;
 pub mod sample;
 
 /// The API key of a demonstration server.
@@ -36,7 +38,7 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 ///
 /// # Errors
 ///
-/// Both methods fail if no email has the id or cursor, or if the source cannot be read.
+/// All methods fail if no email has the id or cursor, or if the source cannot be read.
 pub trait EmailSource: Send + Sync + 'static {
     /// Returns at most `limit` summaries, newest first: those next to the cursor, older ones for `After` and
     /// newer ones for `Before`, or the newest of all for `Start`.
@@ -46,6 +48,25 @@ pub trait EmailSource: Send + Sync + 'static {
     /// Returns one email with its bodies.
     #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError>;
+
+    /// Returns the attachments of an email; by default, the server has no such operation.
+    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
+    fn attachments(&self, _email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
+        Err(SourceError::Unsupported)
+    }
+}
+
+/// An attachment of an [`EmailSource`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceAttachment {
+    /// An id without characters that a URL escapes.
+    pub id: String,
+    /// The file name.
+    pub name: String,
+    /// The media type.
+    pub content_type: String,
+    /// The content.
+    pub content: Vec<u8>,
 }
 
 /// One page of an [`EmailSource`].
@@ -64,6 +85,8 @@ pub enum SourceError {
     Malformed,
     /// No email has this id.
     Unknown,
+    /// The source has no such operation.
+    Unsupported,
     /// The source cannot be read.
     Internal(Error),
 }

@@ -25,6 +25,15 @@ pub(crate) fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", group_digits(number, ' '))
 }
 
+/// Writes a size: `812 bytes`, `48 kB`, `12 MB`.
+pub(crate) fn format_bytes(count: u64) -> String {
+    match count {
+        0..10_000 => plural(count, "byte"),
+        10_000..10_000_000 => format!("{} kB", group_digits(count / 1_000, ' ')),
+        _ => format!("{} MB", group_digits(count / 1_000_000, ' ')),
+    }
+}
+
 /// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`; at least `1 s`.
 pub(crate) fn format_pause(pause: Duration) -> String {
     let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);

@@ -465,6 +465,7 @@ fn generated_documents_name_all_commands() {
       search       Search the archive
       stats        Count what matches: by status, day, hour, domain, subject or tag
       show         Show one email: the service's answer, or else the copy in the archive
+      attachment   List the attachments of an email, or save one of them
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
       watch        Print each new email and each status change, until interrupted

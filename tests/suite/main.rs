@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod archive_command;
+mod attachments;
 mod cli;
 mod cli_errors;
 mod client;

@@ -12,9 +12,9 @@ use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
 pub use verbs::{
-    ArchiveVerb, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs,
-    RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy,
-    SyncArgs, WaitArgs, WatchArgs,
+    ArchiveVerb, AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs,
+    ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm,
+    StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -143,6 +143,9 @@ pub enum CliCommand {
     /// Show one email: the service's answer, or else the copy in the archive
     #[command(after_help = SHOW_HELP)]
     Show(ShowArgs),
+    /// List the attachments of an email, or save one of them
+    #[command(after_help = ATTACHMENT_HELP)]
+    Attachment(AttachmentArgs),
     /// Lay out html (from a file or standard input) as text
     #[command(after_help = RENDER_HELP)]
     Render(RenderArgs),
@@ -239,7 +242,7 @@ Examples:
   sentbox search --columns id is:bounced after:1d | sentbox show -";
 
 const SHOW_HELP: &str = "\
-The service is asked each time, and the answer is kept. If it cannot be reached, or no longer has the \
+The service is asked each time, and the answer is kept; its attachments are listed with one more request. If it cannot be reached, or no longer has the \
 email, the copy in the archive is shown, and stderr says how old its status is. In the JSON of a copy, \
 _sentbox.checked_at is when the service confirmed the status (null: never).
 
@@ -250,6 +253,18 @@ Examples:
   sentbox show 49a3999c
   sentbox show --as html 49a3999c > email.html
   sentbox search --columns id to:ana@example.com | sentbox show --as text -";
+
+const ATTACHMENT_HELP: &str = "\
+Without --to, the attachments are listed. In a pipe a line has, between tabs: name, bytes, type, id.
+
+The content is fetched from the link that the service gives, without the API key, and only over https. A file \
+is written when all of it has arrived; nothing is overwritten. In a folder it gets a name of letters, digits \
+and hyphens. sentbox never opens it.
+
+Examples:
+  sentbox attachment 49a3999c
+  sentbox attachment 49a3999c invoice.pdf --to .
+  sentbox attachment 49a3999c items.csv --to - | column -s, -t";
 
 const SYNC_HELP: &str = "\
 A status that can still change is due when a quarter of the email's age has passed since it was confirmed. \

@@ -175,6 +175,20 @@ pub enum ShowForm {
     Eml,
 }
 
+/// `attachment`.
+#[derive(Debug, Group)]
+pub struct AttachmentArgs {
+    /// The email's id, or its beginning, or the message id, of an email in the archive
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The name or the id of the attachment; not needed if there is only one
+    #[arg(value_name = "NAME")]
+    pub attachment: Option<String>,
+    /// Save it as this new file, or in this folder; - is standard output
+    #[arg(long, value_name = "PATH")]
+    pub to: Option<PathBuf>,
+}
+
 fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
     encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
         .ok_or_else(|| "not a charset of the web, such as latin1 or shift_jis".to_owned())

@@ -53,6 +53,12 @@ impl IdCodec {
         format_uuid(mix64(value), value)
     }
 
+    /// Returns the UUID of an attachment of this email.
+    pub(super) fn encode_attachment(&self, number: u64, index: u64) -> String {
+        let value = mix64(mix64(number ^ self.check_key) ^ index);
+        format_uuid(mix64(value), value)
+    }
+
     /// Returns the number of the email with this id, in upper or lower case.
     pub(super) fn decode(&self, id: &str) -> Result<u64, IdError> {
         let (upper, lower) = parse_uuid(id).ok_or(IdError::Malformed)?;

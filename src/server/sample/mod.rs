@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{EmailSource, SourceError, SourcePage};
+use super::{EmailSource, SourceAttachment, SourceError, SourcePage};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
@@ -15,6 +15,7 @@ use schedule::Schedule;
 use template::{CopyRecipients, EmailTemplate, Escaping, TemplateFile, render_template};
 use variables::Variables;
 
+mod attachments;
 mod customers;
 mod id_codec;
 mod lifecycle;
@@ -210,6 +211,18 @@ impl EmailSource for SampleMailbox {
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let now = (self.clock)();
         Ok(to_json(&self.build_email(self.parse_id(id, now)?, now)))
+    }
+
+    fn attachments(&self, email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
+        let number = self.parse_id(email, (self.clock)())?;
+        let plan = self.plan_email(number);
+        let variables = self.variables(&plan);
+        let templates = plan.template.attachments.iter().zip(0..);
+        let attachments = templates.map(|(template, index)| {
+            let id = self.ids.encode_attachment(number, index);
+            attachments::build_attachment(id, template, &variables)
+        });
+        Ok(attachments.collect())
     }
 }
 

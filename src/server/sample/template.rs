@@ -19,9 +19,9 @@ macro_rules! template_files {
 }
 
 template_files! {
-    "alert.txt" "basket.html" "changelog.html" "changelog.txt" "contact.html" "contact.txt"
-    "digest.html" "digest.txt" "dunning.html" "dunning.txt" "event.html" "event.txt" "invite.html"
-    "invite.txt" "invoice.html" "invoice.txt" "magic_link.html" "magic_link.txt" "newsletter.html"
+    "alert.txt" "basket.html" "changelog.html" "changelog.txt" "contact.html" "contact.txt" "days.csv"
+    "digest.html" "digest.txt" "dunning.html" "dunning.txt" "event.html" "event.ics" "event.txt" "invite.html"
+    "invite.txt" "invoice.html" "invoice.txt" "items.csv" "magic_link.html" "magic_link.txt" "newsletter.html"
     "newsletter.txt" "notice_de.html" "notice_de.txt" "order_ja.html" "order_ja.txt"
     "receipt.html" "receipt.txt" "refund.html" "refund.txt" "reply.html" "reply.txt" "report.html"
     "reset_code.html" "reset_code.txt" "sale.html" "shipping.html" "shipping.txt" "signin.html"
@@ -73,7 +73,13 @@ pub(super) struct EmailTemplate {
     /// Names and values, beside the category.
     #[serde(default)]
     pub(super) tags: Vec<(String, String)>,
+    #[serde(default)]
+    pub(super) attachments: Vec<AttachmentTemplate>,
 }
+
+/// A template of a file name, and the file's content.
+#[derive(Debug, Deserialize)]
+pub(super) struct AttachmentTemplate(pub(super) String, pub(super) TemplateFile);
 
 /// Further recipients of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

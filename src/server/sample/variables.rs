@@ -348,6 +348,10 @@ impl<'a> Variables<'a> {
                 let format = "%Y-%m-%dT18:30:00+00:00";
                 self.event_date().strftime(format).to_string().into()
             }
+            "event_stamp" => {
+                let format = "%Y%m%dT183000Z";
+                self.event_date().strftime(format).to_string().into()
+            }
             "event_day" => self.event_date().day().to_string().into(),
             "event_month" => month(&self.event_date()).into(),
             "event_weekday" => weekday_name(&self.event_date()).into(),

@@ -1,0 +1,177 @@
+//! What the operations read of a request: its host, and the query parameters of a list.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use axum::http::header;
+use axum::http::uri::Authority;
+use url::{Host, form_urlencoded};
+
+use super::SourceError;
+use super::error::ErrorResponse;
+use crate::api::{Cursor, MAX_LIMIT};
+use crate::error::{Error, ErrorKind};
+use crate::mail::EmailId;
+
+/// Emails on a page if the request sets no limit.
+const DEFAULT_LIMIT: u8 = 20;
+
+/// The address of this server, as the request names it.
+#[derive(Clone)]
+pub(super) struct Origin(pub(super) String);
+
+impl Origin {
+    /// Returns the origin of a request whose host was checked.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        let authority = authority(request)?;
+        let host = parse_host(&authority)?;
+        let scheme = if is_loopback(&host) { "http" } else { "https" };
+        Some(Self(format!("{scheme}://{authority}")))
+    }
+}
+
+/// Returns the host and port that a request names.
+fn authority(request: &Request) -> Option<Authority> {
+    let header = request.headers().get(header::HOST);
+    let from_header = header.and_then(|value| value.to_str().ok()?.parse().ok());
+    from_header.or_else(|| request.uri().authority().cloned())
+}
+
+/// Returns the host in normal form, without its port.
+pub(super) fn parse_host(authority: &Authority) -> Option<Host> {
+    Host::parse(authority.host()).ok()
+}
+
+pub(super) fn is_loopback(host: &Host) -> bool {
+    match host {
+        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
+        Host::Ipv4(ip) => IpAddr::V4(*ip).is_loopback(),
+        Host::Ipv6(ip) => IpAddr::V6(*ip).is_loopback(),
+    }
+}
+
+pub(super) async fn method_not_allowed() -> ErrorResponse {
+    ErrorResponse::MethodNotAllowed
+}
+
+/// Calls the source on a blocking thread. A panic becomes an internal error.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
+    let result = tokio::task::spawn_blocking(work).await;
+    result.unwrap_or_else(|_| {
+        let error = Error::new(ErrorKind::Internal, "the source panicked");
+        Err(SourceError::Internal(error))
+    })
+}
+
+/// The query parameters of a list request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ListParams {
+    pub(super) cursor: Cursor,
+    pub(super) limit: u8,
+}
+
+impl ListParams {
+    /// Parses a query string as strictly as the service does.
+    ///
+    /// Unknown parameters are ignored.
+    pub(super) fn parse(query: &str) -> Result<Self, ErrorResponse> {
+        let (mut limit, mut after, mut before) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let (slot, name) = match &*name {
+                "limit" => (&mut limit, "limit"),
+                "after" => (&mut after, "after"),
+                "before" => (&mut before, "before"),
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return Err(ErrorResponse::RepeatedParameter(name));
+            }
+        }
+        let limit = limit.map_or(Ok(DEFAULT_LIMIT), |text| parse_limit(&text))?;
+        let cursor = match (after, before) {
+            (None, None) => Cursor::Start,
+            (Some(id), None) => Cursor::After(EmailId::new(id)),
+            (None, Some(id)) => Cursor::Before(EmailId::new(id)),
+            (Some(_), Some(_)) => return Err(ErrorResponse::BothCursors),
+        };
+        Ok(Self { cursor, limit })
+    }
+}
+
+/// Parses a limit of digits only: `str::parse` accepts a plus sign too.
+fn parse_limit(text: &str) -> Result<u8, ErrorResponse> {
+    let is_digits = text.bytes().all(|b| b.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|limit| is_digits && (1..=MAX_LIMIT).contains(limit))
+        .ok_or(ErrorResponse::InvalidLimit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(cursor: Cursor, limit: u8) -> ListParams {
+        ListParams { cursor, limit }
+    }
+
+    #[test]
+    fn parameters_are_optional_and_unknown_ones_ignored() {
+        let id = || EmailId::new("a b");
+        assert_eq!(ListParams::parse(""), Ok(params(Cursor::Start, 20)));
+        assert_eq!(ListParams::parse("limit=1"), Ok(params(Cursor::Start, 1)));
+        assert_eq!(
+            ListParams::parse("limit=100&after=a+b"),
+            Ok(params(Cursor::After(id()), 100))
+        );
+        assert_eq!(
+            ListParams::parse("colour=red&before=a%20b"),
+            Ok(params(Cursor::Before(id()), 20))
+        );
+    }
+
+    #[test]
+    fn limit_outside_1_to_100_is_refused() {
+        for bad in [
+            "0",
+            "101",
+            "256",
+            "-1",
+            "+5",
+            "1.5",
+            "1e1",
+            "abc",
+            "",
+            "%20",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                ListParams::parse(&format!("limit={bad}")),
+                Err(ErrorResponse::InvalidLimit),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn repeated_parameter_or_second_cursor_is_refused() {
+        assert_eq!(
+            ListParams::parse("limit=1&limit=1"),
+            Err(ErrorResponse::RepeatedParameter("limit"))
+        );
+        assert_eq!(
+            ListParams::parse("after=a&after=b"),
+            Err(ErrorResponse::RepeatedParameter("after"))
+        );
+        assert_eq!(
+            ListParams::parse("after=a&before=b"),
+            Err(ErrorResponse::BothCursors)
+        );
+        assert_eq!(
+            ListParams::parse("after=&before="),
+            Err(ErrorResponse::BothCursors)
+        );
+    }
+}

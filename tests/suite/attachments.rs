@@ -1,0 +1,279 @@
+//! Tests of attachments: the server's operations, and `attachment` and `show` on good and hostile links.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::cli::{sample, two_emails};
+use crate::harness::process::Sentbox;
+use crate::harness::service::KEY;
+
+const ID: &str = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+
+/// The heads of all requests.
+type Requests = Arc<Mutex<Vec<String>>>;
+
+/// Serves what `respond` returns for the path of a request, as `STATUS HEADERS` and body.
+fn serve(respond: impl Fn(&str, usize) -> (String, Vec<u8>) + Send + 'static) -> (u16, Requests) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let requests = Requests::default();
+    let heads = requests.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if stream.read(&mut byte).unwrap_or(0) == 0 {
+                    break;
+                }
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            let count = {
+                let mut heads = heads.lock().unwrap();
+                heads.push(head);
+                heads.iter().filter(|head| head.contains(&path)).count()
+            };
+            let (status, body) = respond(&path, count);
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+        }
+    });
+    (port, requests)
+}
+
+/// A service whose email has one attachment, `a.txt`, of `size` bytes behind `link`.
+fn service(size: Value, link: impl Fn(usize) -> String + Send + 'static) -> (Sentbox, Requests) {
+    let (port, requests) = serve(move |path, count| {
+        let item = json!({"id": "1", "filename": "a.txt", "size": size, "content_type": "text/plain",
+            "content_disposition": "attachment", "content_id": null, "download_url": link(count),
+            "expires_at": "2999-01-01T00:00:00.000Z"});
+        let body = match path {
+            path if path.ends_with("/attachments?limit=100") => {
+                json!({"object": "list", "has_more": false, "data": [item]})
+            }
+            path if path.ends_with("/attachments/1") => item,
+            _ => return ("404 Not Found".to_owned(), b"{}".to_vec()),
+        };
+        ("200 OK".to_owned(), body.to_string().into_bytes())
+    });
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("SENTBOX_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    (sentbox, requests)
+}
+
+fn files(sentbox: &Sentbox) -> Vec<String> {
+    let entries = fs::read_dir(sentbox.home()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.contains("a.txt")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn attachment_of_the_sample_is_listed_and_saved() {
+    let service = sample(300);
+    let sentbox = Sentbox::at(&service);
+    let emails = sentbox.stdout("list --all --columns id,subject");
+    let invoice = emails
+        .lines()
+        .find(|line| line.contains("\tInvoice "))
+        .unwrap();
+    let (id, subject) = invoice.split_once('\t').unwrap();
+    let number = subject.split(' ').nth(1).unwrap();
+    let (pdf, csv) = (
+        format!("invoice-{number}.pdf"),
+        format!("items-{number}.csv"),
+    );
+
+    let list = sentbox.stdout(&format!("attachment {id}"));
+    let fields: Vec<Vec<&str>> = list
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!([fields[0][0], fields[1][0]], [&pdf, &csv]);
+    assert_eq!(
+        [fields[0][2], fields[1][2]],
+        ["application/pdf", "text/csv"]
+    );
+    let document: Value =
+        serde_json::from_str(&sentbox.stdout(&format!("attachment {id} --json"))).unwrap();
+    assert_eq!(document["data"][1]["filename"], csv);
+    assert_eq!(document["has_more"], false);
+    let shown = sentbox.stdout(&format!("show {id}"));
+    let line = shown.lines().find(|line| line.starts_with("attached"));
+    assert!(line.unwrap().contains(&format!("{pdf} ")), "{shown}");
+
+    let saved = sentbox.stdout(&format!("attachment {id} {pdf} --to ."));
+    assert!(saved.starts_with(&format!("saved {pdf}, ")), "{saved}");
+    let path = sentbox.home().join(&pdf);
+    let content = fs::read(&path).unwrap();
+    assert!(content.starts_with(b"%PDF-1.4") && content.ends_with(b"%%EOF\n"));
+    assert_eq!(content.len().to_string(), fields[0][1]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let rows = sentbox.stdout(&format!("attachment {id} {csv} --to -"));
+    assert!(rows.starts_with("position,article,item,"), "{rows}");
+    assert_eq!(rows.len().to_string(), fields[1][1]);
+    let report: Value =
+        serde_json::from_str(&sentbox.stdout(&format!("attachment {id} {csv} --to b.csv --json")))
+            .unwrap();
+    assert_eq!(report["bytes"], rows.len());
+
+    let again = sentbox.transcript(&format!("attachment {id} {pdf} --to ."));
+    assert!(
+        again.contains("exists already; choose another name") && again.ends_with("exit code 1"),
+        "{again}"
+    );
+    let unnamed = sentbox.transcript(&format!("attachment {id} --to x"));
+    assert!(
+        unnamed.contains(&format!("name one of them: {pdf}, {csv}")),
+        "{unnamed}"
+    );
+}
+
+#[test]
+fn service_without_attachments_says_so() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript(&format!("attachment {ID}")), @r"
+    stderr: sentbox: the service does not list attachments
+    exit code 1
+    ");
+    assert_snapshot!(sentbox.transcript("attachment 5b a.txt"), @r"
+    stderr: sentbox: where to save the attachment is not known
+    stderr:    hint: --to FILE, or a folder; --to - is standard output
+    exit code 2
+    ");
+    assert!(!sentbox.stdout(&format!("show {ID}")).contains("attached"));
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    let nobody = "attachment 00000000-0000-4000-8000-000000000000";
+    assert_snapshot!(sentbox.transcript(nobody), @r"
+    stderr: sentbox: the service has no such email
+    stderr:    hint: check the id; the service deletes old mail
+    exit code 4
+    ");
+}
+
+#[test]
+fn key_is_not_sent_to_the_link() {
+    let (files_port, downloads) = serve(|path, _| match path {
+        "/moved" => ("302 Found\r\nlocation: /a".to_owned(), Vec::new()),
+        _ => ("200 OK".to_owned(), b"hello".to_vec()),
+    });
+    let link = move |_| format!("http://127.0.0.1:{files_port}/moved");
+    let (sentbox, requests) = service(json!(5), link);
+    assert_eq!(sentbox.stdout(&format!("attachment {ID} --to -")), "hello");
+    assert!(requests.lock().unwrap()[0].contains(KEY));
+    let downloads = downloads.lock().unwrap();
+    assert_eq!(downloads.len(), 2);
+    for head in downloads.iter() {
+        let head = head.to_lowercase();
+        assert!(
+            !head.contains("authorization") && !head.contains(KEY),
+            "{head}"
+        );
+    }
+}
+
+#[test]
+fn ended_link_is_requested_again_once() {
+    let (files_port, downloads) = serve(|path, _| match path {
+        "/2" => ("200 OK".to_owned(), b"hello".to_vec()),
+        _ => ("403 Forbidden".to_owned(), b"<Error>".to_vec()),
+    });
+    // The list has the first link, and the attachment alone the second one.
+    let seen = Mutex::new(0);
+    let link = move |_| {
+        let mut seen = seen.lock().unwrap();
+        *seen += 1;
+        format!("http://127.0.0.1:{files_port}/{seen}")
+    };
+    let (sentbox, requests) = service(json!(5), link);
+    assert!(
+        sentbox
+            .run(&format!("attachment {ID} --to a.txt"))
+            .status
+            .success()
+    );
+    assert_eq!(fs::read(sentbox.home().join("a.txt")).unwrap(), b"hello");
+    assert_eq!(downloads.lock().unwrap().len(), 2);
+    assert_eq!(requests.lock().unwrap().len(), 2);
+
+    let link = move |_| format!("http://127.0.0.1:{files_port}/gone");
+    let (sentbox, _) = service(json!(5), link);
+    let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
+    let failed = failed.replace(&files_port.to_string(), "[PORT]");
+    assert_snapshot!(failed, @r"
+    stderr: sentbox: http://127.0.0.1:[PORT] refuses the link of this attachment: 403
+    stderr:    hint: try again; nothing was kept of it
+    exit code 5
+    ");
+    assert_eq!(files(&sentbox), Vec::<String>::new());
+    assert_eq!(downloads.lock().unwrap().len(), 4);
+}
+
+#[test]
+fn wrong_size_leaves_no_file() {
+    for (stated, sent) in [(json!(6), 5), (json!(4), 5), (json!(5), 5_000_000)] {
+        let (port, _) = serve(move |_, _| ("200 OK".to_owned(), vec![b'x'; sent]));
+        let (sentbox, _) = service(stated, move |_| format!("http://127.0.0.1:{port}/"));
+        let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
+        assert!(
+            failed.contains("bytes; the attachment has ") && failed.ends_with("exit code 5"),
+            "{failed}"
+        );
+        assert_eq!(files(&sentbox), Vec::<String>::new());
+    }
+    let (port, _) = serve(|_, _| ("200 OK".to_owned(), b"hello".to_vec()));
+    let (sentbox, _) = service(Value::Null, move |_| format!("http://127.0.0.1:{port}/"));
+    assert!(
+        sentbox
+            .run(&format!("attachment {ID} --to a.txt"))
+            .status
+            .success()
+    );
+    assert_eq!(files(&sentbox), ["a.txt"]);
+}
+
+#[test]
+fn link_elsewhere_than_https_is_not_fetched() {
+    for link in [
+        "http://cdn.example/a",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/a",
+        "x",
+    ] {
+        let (sentbox, _) = service(json!(5), move |_| link.to_owned());
+        let failed = sentbox.transcript(&format!("attachment {ID} --to a.txt"));
+        assert!(
+            failed.contains("; it was not fetched") && failed.ends_with("exit code 5"),
+            "{failed}"
+        );
+        assert_eq!(files(&sentbox), Vec::<String>::new());
+    }
+    let (port, _) = serve(|_, _| {
+        (
+            "302 Found\r\nlocation: http://cdn.example/a".to_owned(),
+            Vec::new(),
+        )
+    });
+    let (sentbox, _) = service(json!(5), move |_| format!("http://127.0.0.1:{port}/"));
+    assert_snapshot!(sentbox.transcript(&format!("attachment {ID} --to a.txt")), @r"
+    stderr: sentbox: the link of this attachment leads to plain http; it was not fetched
+    exit code 5
+    ");
+}
