@@ -75,7 +75,7 @@ impl RequestHandle {
         self.cancellation.is_cancelled()
     }
 
-    pub(super) async fn cancelled(&self) {
+    pub(crate) async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 }

@@ -82,6 +82,8 @@ impl Model {
             RequestKind::Export => self.export.is_step_current(request),
             RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
             RequestKind::Statistics => self.is_statistics_current(request),
+            RequestKind::LoadAttachments => self.attachments.request.is_current(request),
+            RequestKind::SaveAttachment => self.attachments.save.is_current(request),
         }
     }
 
@@ -101,6 +103,7 @@ impl Model {
             || self.watch_list.is_pending()
             || self.export.is_planning()
             || self.export.running.is_some()
+            || (self.reader.is_linear && self.attachments.is_loading())
             || is_searching
             || self.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());
@@ -120,7 +123,9 @@ impl Model {
             RequestKind::LoadEmail
             | RequestKind::Refresh
             | RequestKind::Export
-            | RequestKind::Statistics => return,
+            | RequestKind::Statistics
+            | RequestKind::LoadAttachments
+            | RequestKind::SaveAttachment => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,

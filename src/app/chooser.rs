@@ -1,5 +1,5 @@
-//! Lists over the mail from which one item is chosen: saved views, watched emails, links of the email, forms
-//! of an export, the answers to a question.
+//! Lists over the mail from which one item is chosen: saved views, watched emails, links and
+//! attachments of the email, forms of an export, the answers to a question.
 
 use std::ops::Range;
 
@@ -35,6 +35,8 @@ pub enum ChooserKind {
     Links,
     /// What to do with the link of this index.
     Link(usize),
+    /// The attachments of the email.
+    Attachments,
     /// The formats of an export.
     ExportFormat,
     /// Whether to export what is not masked, and what to retrieve for it.
@@ -113,6 +115,7 @@ impl Model {
             ChooserKind::Link(index) => self
                 .link(index)
                 .map_or_else(String::new, |link| self.shown_target(&link)),
+            ChooserKind::Attachments => "Save an attachment of this email".to_owned(),
             ChooserKind::ExportFormat => self.export_title(),
             ChooserKind::ExportQuestion => self.export_question_title(),
             ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
@@ -156,6 +159,7 @@ impl Model {
                     ChooserItem::new("", "Back", "nothing is fetched"),
                 ]
             }
+            ChooserKind::Attachments => self.attachment_items(),
             ChooserKind::ExportFormat => Self::export_format_items(),
             ChooserKind::ExportQuestion => self.export_question_items(),
             ChooserKind::PipeQuestion => vec![
@@ -216,6 +220,7 @@ impl Model {
             | ChooserKind::Statistics
             | ChooserKind::Links
             | ChooserKind::Link(_)
+            | ChooserKind::Attachments
             | ChooserKind::ExportFormat
             | ChooserKind::ExportQuestion
             | ChooserKind::PipeQuestion => String::new(),
@@ -445,6 +450,7 @@ impl Model {
                 1 => self.copy_link(index),
                 _ => self.close_chooser(),
             },
+            ChooserKind::Attachments => self.open_attachment_prompt(selected),
             ChooserKind::ExportFormat => {
                 if let Some(format) = SetFormat::ALL.get(selected) {
                     self.open_export_prompt(*format);

@@ -356,6 +356,8 @@ commands! {
         if Model::check_copy => |m| m.copy_field(CopyField::Ticket);
     SaveEmail "save-email" [PANES "s"] "save" "save the email as eml, html, text or JSON"
         if Model::check_opened => Model::open_save_prompt;
+    Attachments "attachments" [PANES "a"] "attached" "attachments of the email: save one as a file"
+        if Model::check_attachments => Model::open_attachments;
     Export "export" [PANES "E"] "export" "export the marked emails, or else all that the filter shows"
         if Model::check_export => Model::open_export_formats;
     Pipe "pipe" [PANES "|"] "pipe" "give the body in this view to a shell command"

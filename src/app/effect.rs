@@ -21,7 +21,7 @@ use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
-use crate::mail::{Email, EmailId};
+use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 
@@ -194,6 +194,19 @@ pub enum Effect {
         email: Arc<Email>,
         zone: TimeZone,
     },
+    /// Request the list of the attachments of an email.
+    LoadAttachments {
+        request: RequestId,
+        id: EmailId,
+        priority: Priority,
+    },
+    /// Download an attachment to a new file, or into a folder.
+    SaveAttachment {
+        request: RequestId,
+        email: EmailId,
+        attachment: Attachment,
+        path: PathBuf,
+    },
     /// Collect the ids of a query, or of the emails past the first key up to the second.
     CollectIds {
         request: RequestId,
@@ -238,6 +251,8 @@ pub enum RequestKind {
     Export,
     FetchBodies,
     Statistics,
+    LoadAttachments,
+    SaveAttachment,
 }
 
 /// What a timer is for.

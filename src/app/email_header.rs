@@ -2,7 +2,7 @@
 
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
-use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
+use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
 
@@ -110,16 +110,22 @@ const MAX_EXTRA_FIELDS: usize = 3;
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
+    attachments: &[Attachment],
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
-    let mut lines = field_lines(row, opened, pane);
+    let mut lines = field_lines(row, opened, attachments, pane);
     let detail = pane.detail.next();
-    let next = field_lines(row, opened, HeaderPane { detail, ..pane });
+    let next = field_lines(row, opened, attachments, HeaderPane { detail, ..pane });
     lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
     lines
 }
 
-fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -> Vec<HeaderLine> {
+fn field_lines(
+    row: &EmailRow,
+    opened: Option<&OpenedEmail>,
+    attachments: &[Attachment],
+    pane: HeaderPane,
+) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
     // The row has only the first recipients, and no reason of a bounce.
@@ -145,6 +151,7 @@ fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -
             ));
         }
         lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
+        push_attachments(&mut lines, attachments, pane);
         return lines;
     }
     push_addresses(&mut lines, "to", &full.to, pane);
@@ -170,6 +177,7 @@ fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -
         }
         push_tags(&mut lines, &opened.email.tags, pane);
     }
+    push_attachments(&mut lines, attachments, pane);
     if pane.is_at_least(HeaderDetail::Full) {
         let id = summary.id.to_safe_text();
         push_text(&mut lines, "id", &id, pane);
@@ -192,25 +200,44 @@ fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, pane: HeaderPane) -
 
 /// Adds as many tags to each line as fit.
 fn push_tags(lines: &mut Vec<HeaderLine>, tags: &[Tag], pane: HeaderPane) {
-    let columns = pane.value_width();
-    let mut texts: Vec<String> = Vec::new();
-    for tag in tags {
-        let text = tag.to_string();
-        match texts.last_mut() {
-            Some(last) if last.width() + 2 + text.width() <= columns => {
-                last.push_str("  ");
-                last.push_str(&text);
-            }
-            _ => texts.push(text),
-        }
-    }
     // Tags are rarely what an email is opened for.
     let max_lines = match pane.detail {
         HeaderDetail::Brief => 1,
         HeaderDetail::Full | HeaderDetail::Everything => pane.max_lines(),
     };
-    join_last(&mut texts, max_lines, "  ");
-    let labelled = label_first("tags", texts);
+    let tags = tags.iter().map(Tag::to_string);
+    push_items(lines, "tags", tags, "  ", max_lines, pane);
+}
+
+/// Adds the names and sizes of the attachments, as many to each line as fit; in a low pane on one line.
+fn push_attachments(lines: &mut Vec<HeaderLine>, attachments: &[Attachment], pane: HeaderPane) {
+    let max_lines = if pane.is_low() { 1 } else { pane.max_lines() };
+    let items = attachments.iter().map(Attachment::to_string);
+    push_items(lines, "attached", items, ", ", max_lines, pane);
+}
+
+/// Adds as many items to each line as fit; the last line has all the rest.
+fn push_items(
+    lines: &mut Vec<HeaderLine>,
+    label: &'static str,
+    items: impl Iterator<Item = String>,
+    separator: &str,
+    max_lines: usize,
+    pane: HeaderPane,
+) {
+    let columns = pane.value_width();
+    let mut texts: Vec<String> = Vec::new();
+    for item in items {
+        match texts.last_mut() {
+            Some(last) if last.width() + separator.width() + item.width() <= columns => {
+                last.push_str(separator);
+                last.push_str(&item);
+            }
+            _ => texts.push(item),
+        }
+    }
+    join_last(&mut texts, max_lines, separator);
+    let labelled = label_first(label, texts);
     lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
 }
 

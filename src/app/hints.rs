@@ -4,11 +4,11 @@
 //! the others, as many as fit.
 
 use super::commands::Command::{
-    self, Accept, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout, DeleteView, Export,
-    FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark, MarkAll, MarkRange,
-    NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open, PanRight, PreviousEmail,
-    RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews, ScrollDown, SwitchPane, Undo,
-    Watch,
+    self, Accept, Attachments, Back, Cancel, ClearMarks, CloseLayer, Confirm, CycleLayout,
+    DeleteView, Export, FetchBodies, Filter, Find, FullReader, FullTimes, Links, LoadOlder, Mark,
+    MarkAll, MarkRange, NextBodyView, NextEmail, NextItem, NextMatch, NextRow, Oldest, Open,
+    PanRight, PreviousEmail, RecipientSummary, Refresh, SaveEmail, SaveView, SavedViews,
+    ScrollDown, SwitchPane, Undo, Watch,
 };
 use super::commands::Focus;
 use super::model::Model;
@@ -64,6 +64,7 @@ const READER: &[Command] = &[
     NextBodyView,
     Find,
     Links,
+    Attachments,
     SaveEmail,
     PreviousEmail,
     RecipientSummary,
@@ -108,7 +109,10 @@ impl Model {
             Focus::Choice if self.is_choosing() => VIEWS,
             Focus::Choice => CHOICE,
         };
-        let possible = |command: &&Command| (command.spec().possible)(self).is_ok();
+        let has_attachments = !self.reader.attachments().is_empty();
+        let possible = |command: &&Command| {
+            (command.spec().possible)(self).is_ok() && (has_attachments || **command != Attachments)
+        };
         commands
             .iter()
             .chain(&[Command::Help])

@@ -72,6 +72,7 @@ line_commands! {
     ["links"] "" "links of the email with their true targets" => Action::Run(Command::Links);
     ["copy", "y"] "FIELD" "print a part of the email on lines of its own" => Action::Copy;
     ["save", "s"] "FILE" "save the email as eml, html, txt or json" => Action::Run(Command::SaveEmail);
+    ["attachments", "a"] "" "attachments of the email; choose one to save it" => Action::Run(Command::Attachments);
     ["export", "e"] "FORMAT FILE" "export all that the list shows as eml, html, text, json, jsonl or csv"
         => Action::Run(Command::Export);
     ["reveal"] "" "reveal masked codes and links, or mask them again" => Action::Run(Command::Reveal);

@@ -350,7 +350,7 @@ impl Model {
     /// Stops the export, the search of older mail, the fetch of bodies, the status check or the backfill, in
     /// this order.
     pub(super) fn stop_work(&mut self) {
-        if self.stop_export() || self.stop_load_older() {
+        if self.stop_saving() || self.stop_export() || self.stop_load_older() {
             return;
         }
         if self.stop_body_fetch() {

@@ -22,7 +22,7 @@ use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Sta
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
-use crate::mail::{Email, EmailId};
+use crate::mail::{Attachment, Email, EmailId};
 use crate::query::Completion;
 use crate::render::Body;
 
@@ -89,6 +89,9 @@ pub enum Message {
     UrlOpened(RequestId, Result<(), String>),
     /// With the file.
     EmailSaved(RequestId, Result<PathBuf, String>),
+    AttachmentsLoaded(RequestId, Result<Arc<[Attachment]>, Error>),
+    /// With the file and its length.
+    AttachmentSaved(RequestId, Result<(PathBuf, u64), Error>),
     IdsCollected(RequestId, Result<CollectedIds, Error>),
     ExportPlanned(RequestId, Result<(ExportJob, ExportPlan), Error>),
     ExportAdvanced(RequestId, ExportProgress),

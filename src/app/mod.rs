@@ -5,6 +5,7 @@
 //! No clock, network or disk: tests can try any order of events, and recorded messages replay.
 
 mod anchors;
+mod attachments;
 mod background;
 mod body_fetch;
 mod changes;

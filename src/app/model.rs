@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
+use super::attachments::AttachmentLists;
 use super::background::Prefetch;
 use super::body_fetch::{BodyFetch, BodyRequests};
 use super::changes::Changes;
@@ -107,6 +108,7 @@ pub struct Model {
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
+    pub(super) attachments: AttachmentLists,
     pub(super) count_request: Pending<()>,
     pub marks: Marks,
     pub export: ExportState,
@@ -364,6 +366,10 @@ impl Model {
             } => self.apply_clipboard(request, program, copied, result),
             Message::UrlOpened(request, result) => self.apply_url_opened(request, result),
             Message::EmailSaved(request, result) => self.apply_email_saved(request, result),
+            Message::AttachmentsLoaded(request, result) => self.apply_attachments(request, result),
+            Message::AttachmentSaved(request, result) => {
+                self.apply_attachment_saved(request, result);
+            }
             Message::IdsCollected(request, result) => self.apply_collected_ids(request, result),
             Message::ExportPlanned(request, result) => self.apply_export_plan(request, result),
             Message::ExportAdvanced(request, progress) => {
@@ -434,6 +440,7 @@ impl Model {
         let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
             self.update_reader_email(&layout);
+            self.update_attachments();
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
                 self.changes.note_viewed(id);

@@ -37,6 +37,8 @@ pub enum PromptKind {
     SaveView,
     /// The name of the file for the email.
     SaveEmail,
+    /// The name of the file or the folder for the attachment of this index.
+    SaveAttachment(usize),
     /// The name of the file or the folder for a set of emails.
     Export(SetFormat),
     /// The command that reads the email.
@@ -359,6 +361,7 @@ impl Model {
             | PromptKind::Columns
             | PromptKind::SaveView
             | PromptKind::SaveEmail
+            | PromptKind::SaveAttachment(_)
             | PromptKind::Export(_)
             | PromptKind::Pipe => {
                 self.prompt = Some(prompt);
@@ -406,6 +409,7 @@ impl Model {
             PromptKind::Columns => return self.set_columns(prompt),
             PromptKind::SaveView => return self.save_view(prompt),
             PromptKind::SaveEmail => return self.save_email(prompt),
+            PromptKind::SaveAttachment(index) => return self.save_attachment(&prompt, index),
             PromptKind::Export(format) => return self.plan_export(&prompt, format),
             PromptKind::Pipe => return self.pipe_email(&prompt),
             PromptKind::Help => return self.run_chosen_command(prompt),
@@ -509,6 +513,7 @@ impl Model {
             | PromptKind::Columns
             | PromptKind::SaveView
             | PromptKind::SaveEmail
+            | PromptKind::SaveAttachment(_)
             | PromptKind::Export(_)
             | PromptKind::Pipe
             | PromptKind::Help => {}

@@ -13,7 +13,7 @@ use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
-use crate::mail::{EmailId, SafeText};
+use crate::mail::{Attachment, EmailId, SafeText};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 use crate::text::secrets;
@@ -32,6 +32,8 @@ pub struct Reader {
     pub id: Option<EmailId>,
     load: EmailLoad,
     body: Pending<Arc<Body>>,
+    /// The attachments of the email, as far as they are known.
+    attachments: Arc<[Attachment]>,
     pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
@@ -118,6 +120,7 @@ impl Reader {
             self.remember_scroll();
             self.id = id.cloned();
             self.load.reset();
+            self.attachments = Arc::default();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.view_scrolls.clear();
@@ -274,6 +277,23 @@ impl Reader {
         Some((self.id.clone()?, self.view, self.width))
     }
 
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
+    }
+
+    /// Shows the attachments in the header. What is being read below it stays at its place.
+    pub fn set_attachments(&mut self, attachments: Arc<[Attachment]>, row: Option<&EmailRow>) {
+        if self.attachments == attachments {
+            return;
+        }
+        let lines = |reader: &Self| row.map_or(0, |row| reader.header(row).len());
+        let before = lines(self);
+        self.attachments = attachments;
+        if self.scroll > 0 {
+            self.scroll = (self.scroll + lines(self)).saturating_sub(before);
+        }
+    }
+
     /// The columns at which the body is laid out.
     pub const fn width(&self) -> u16 {
         self.width
@@ -318,7 +338,8 @@ impl Reader {
             detail: self.header_detail,
             is_stale: self.is_stale,
         };
-        let mut lines = email_header::header_lines(row, opened, pane);
+        let attachments = opened.map_or(&[][..], |_| &self.attachments);
+        let mut lines = email_header::header_lines(row, opened, attachments, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {

@@ -24,7 +24,7 @@ use mail_builder::mime::MimePart;
 use ring::digest;
 
 use attachment::NewFile;
-pub(crate) use attachment::{attachment_path, save_attachment};
+pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
 pub(crate) use csv::csv_record;
 pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};
 pub(crate) use set_format::SetFormat;

@@ -134,6 +134,11 @@ impl<S: EmailApi> Engine<S> {
         self.service.rate_budget()
     }
 
+    /// Returns the service, for what the archive does not store.
+    pub(crate) const fn service(&self) -> &S {
+        &self.service
+    }
+
     pub(crate) const fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -1,6 +1,7 @@
 //! Work off the event loop: emails, counts, recipient summaries, suggestions, laid-out bodies.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
@@ -16,8 +17,8 @@ use crate::archive::{
     Archive, CancellationToken, MatchCount, SortKey, Statistics, StatisticsBuilder,
 };
 use crate::error::{Error, ErrorKind};
-use crate::export::{ExportJob, ExportProgress, NextStep};
-use crate::mail::{Email, EmailId};
+use crate::export::{self, ExportJob, ExportProgress, NextStep, attachment_path};
+use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
@@ -274,6 +275,24 @@ pub(super) fn collect_ids(
         is_wanted && !collected.is_capped
     })?;
     Ok(collected)
+}
+
+/// Saves an attachment to a file, or in a folder, until it is cancelled; returns the file and its length.
+pub(super) async fn save_attachment<S: EmailApi>(
+    engine: Result<Engine<S>, Error>,
+    handle: RequestHandle,
+    email: EmailId,
+    attachment: Attachment,
+    path: PathBuf,
+) -> Result<(PathBuf, u64), Error> {
+    let service = engine?.service().clone();
+    let path = attachment_path(&path, &attachment);
+    let save = export::save_attachment(&service, &email, &attachment, &path);
+    let bytes = tokio::select! {
+        saved = save => saved?,
+        () = handle.cancelled() => return Err(cancelled_error()),
+    };
+    Ok((path, bytes))
 }
 
 /// Exports the next emails; requests the bodies of a few of them.

@@ -40,7 +40,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
         PromptKind::Find => (" find ", format_match_position(model).into()),
         PromptKind::Columns => (" columns ", Line::default()),
         PromptKind::SaveView => (" save as ", Line::default()),
-        PromptKind::SaveEmail => (" save to ", Line::default()),
+        PromptKind::SaveEmail | PromptKind::SaveAttachment(_) => (" save to ", Line::default()),
         PromptKind::Export(_) => (" export to ", Line::default()),
         PromptKind::Pipe => (" | ", Line::default()),
         PromptKind::Help => (" help ", build_key_hints(None, model, ctx, columns * 2 / 3)),
@@ -194,6 +194,7 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
             "a new file ending in .eml, .html, .txt or .json; codes in it are not masked"
                 .to_owned(),
         ),
+        PromptKind::SaveAttachment(_) => Some("a new file, or a folder to put it in".to_owned()),
         PromptKind::Export(SetFormat::Files(_)) => {
             Some("a new folder, with one file for each email".to_owned())
         }

@@ -15,7 +15,7 @@ use crate::archive::{
 };
 use crate::config::{ClipboardRoute, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
-use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
+use crate::mail::{Attachment, Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
 
@@ -59,6 +59,8 @@ pub struct Mailbox {
     pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
     pub html: Option<Arc<str>>,
+    /// The attachments of every email.
+    pub attachments: Vec<Attachment>,
 }
 
 impl Mailbox {
@@ -73,6 +75,7 @@ impl Mailbox {
             clock: NOW.parse().unwrap(),
             without_body: 0,
             html: None,
+            attachments: Vec::new(),
         }
     }
 
@@ -214,6 +217,13 @@ impl Mailbox {
             Effect::OpenUrl { request, .. } => Message::UrlOpened(*request, Ok(())),
             Effect::SaveEmail { request, path, .. } => {
                 Message::EmailSaved(*request, Ok(path.clone()))
+            }
+            Effect::LoadAttachments { request, .. } => {
+                let attachments = self.attachments.iter().cloned();
+                Message::AttachmentsLoaded(*request, Ok(attachments.collect()))
+            }
+            Effect::SaveAttachment { request, path, .. } => {
+                Message::AttachmentSaved(*request, Ok((path.clone(), 48_000)))
             }
             Effect::FindMatches {
                 request,

@@ -1,5 +1,6 @@
 //! The model by messages: its state and effects after each.
 
+mod attachments;
 mod background;
 mod changes;
 pub mod env;

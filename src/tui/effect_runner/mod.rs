@@ -117,8 +117,14 @@ impl<S: EmailApi> EffectRunner<S> {
         let handle = handle.into();
         let engine = self.start_request(kind, request, &handle);
         let tasks = match kind {
-            RequestKind::LoadEmail | RequestKind::LoadOlder => &mut self.interactive,
-            RequestKind::Refresh if !handle.priority().is_background() => &mut self.interactive,
+            RequestKind::LoadEmail | RequestKind::LoadOlder | RequestKind::SaveAttachment => {
+                &mut self.interactive
+            }
+            RequestKind::Refresh | RequestKind::LoadAttachments
+                if !handle.priority().is_background() =>
+            {
+                &mut self.interactive
+            }
             _ => &mut self.background,
         };
         tasks.spawn(async move {

@@ -14,7 +14,7 @@ use crate::tui::queries::{
     CancellableSource, cancelled_error, collect_ids, confirm_statuses, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
-    refresh, renew, to_backfill_update, to_status_check_step, to_sync_update,
+    refresh, renew, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use crate::tui::state_files::not_kept_error;
 
@@ -332,6 +332,32 @@ impl<S: EmailApi> EffectRunner<S> {
                 let saved = export::save_email(&path, format, &email, &zone);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
+            Effect::LoadAttachments {
+                request,
+                id,
+                priority,
+            } => self.request_service(
+                RequestKind::LoadAttachments,
+                request,
+                priority,
+                async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
+                Message::AttachmentsLoaded,
+            ),
+            Effect::SaveAttachment {
+                request,
+                email,
+                attachment,
+                path,
+            } => {
+                let handle = RequestHandle::new(Priority::Interactive);
+                self.request_service(
+                    RequestKind::SaveAttachment,
+                    request,
+                    handle.clone(),
+                    move |engine| save_attachment(engine, handle, email, attachment, path),
+                    Message::AttachmentSaved,
+                );
+            }
             Effect::CollectIds {
                 request,
                 query,

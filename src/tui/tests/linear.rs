@@ -271,6 +271,23 @@ async fn errors_are_one_line_with_what_to_do() {
 }
 
 #[tokio::test]
+async fn attachments_are_in_the_header_and_a_list() {
+    run_with(async |mut typist, _| {
+        typist.enter("/subject:invoice").await;
+        let email = typist.enter("1").await;
+        let line = email.lines().find(|line| line.starts_with("attached: "));
+        assert!(line.is_some_and(|line| line.contains(".pdf ")), "{email}");
+        let list = typist.enter("attachments").await;
+        assert!(list.contains("\n1. invoice-"), "{list}");
+        assert!(
+            list.contains("\n2. items-") && list.contains("choose and a number"),
+            "{list}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn lists_stay_until_an_item_is_chosen() {
     run_with(async |mut typist, _| {
         let nothing = typist.enter("choose 1").await;

@@ -1,5 +1,6 @@
 //! The whole terminal program on its loop, by keys, against a server on loopback.
 
+mod attachments;
 mod export;
 mod fault_matrix;
 #[expect(dead_code, reason = "the tests outside the crate use the rest")]

@@ -1,0 +1,232 @@
+//! The attachments of the open email: named in its header, chosen from a list, and saved as a file.
+//!
+//! Their list costs a request, so it is made when the user opens an email, not for each row, and kept until
+//! the program ends. Nothing of an attachment is fetched before the user saves it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::effect::{Effect, Pending, RequestId};
+use super::model::Model;
+use super::prompt::{Prompt, PromptKind};
+use super::reader::ReaderState;
+use crate::api::Priority;
+use crate::error::{Error, ErrorKind};
+use crate::export::attachment_file_name;
+use crate::mail::{Attachment, EmailId};
+use crate::text::format::format_bytes;
+
+/// The most emails whose attachments are kept in memory.
+const MAX_KNOWN: usize = 200;
+
+/// The attachments of the emails that were open.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct AttachmentLists {
+    /// The latest is the last.
+    known: Vec<(EmailId, Arc<[Attachment]>)>,
+    pub(super) request: Pending<()>,
+    /// The email of the last request; no other one follows by itself if that has failed.
+    requested: Option<EmailId>,
+    /// Whether the user waits for the list.
+    is_awaited: bool,
+    /// Whether the service lists no attachments.
+    is_unsupported: bool,
+    pub(super) save: Pending<()>,
+}
+
+impl AttachmentLists {
+    fn get(&self, id: &EmailId) -> Option<&Arc<[Attachment]>> {
+        let mut known = self.known.iter();
+        known.find(|(email, _)| email == id).map(|(_, all)| all)
+    }
+
+    /// Whether a list or a file is on its way.
+    pub(super) const fn is_loading(&self) -> bool {
+        self.request.is_pending() || self.save.is_pending()
+    }
+}
+
+impl Model {
+    /// Gives the reader the attachments of its email, and requests them when the email is open.
+    pub(super) fn update_attachments(&mut self) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let id = &row.summary.id;
+        let known = self.attachments.get(id).cloned();
+        let is_known = known.is_some();
+        let is_missing = row.missing.is_some();
+        let id = id.clone();
+        self.reader
+            .set_attachments(known.unwrap_or_default(), self.list.selected());
+        let is_read = matches!(self.reader_state(), ReaderState::Ready(_, Some(_)));
+        let is_open = self.reader_open && is_read;
+        let is_requested = self.attachments.requested.as_ref() == Some(&id);
+        if !is_requested {
+            self.attachments.is_awaited = false;
+            self.attachments.request.reset();
+        }
+        if is_open
+            && !is_known
+            && !is_requested
+            && !is_missing
+            && !self.attachments.is_unsupported
+            && self.service.is_answering()
+        {
+            // A printed header cannot be completed later.
+            let priority = if self.reader.is_linear {
+                Priority::Interactive
+            } else {
+                Priority::Recheck
+            };
+            self.request_attachments(id, priority);
+        }
+    }
+
+    fn request_attachments(&mut self, id: EmailId, priority: Priority) {
+        self.attachments.requested = Some(id.clone());
+        self.outbox.push(Effect::LoadAttachments {
+            request: self.attachments.request.start(),
+            id,
+            priority,
+        });
+    }
+
+    pub(super) fn apply_attachments(
+        &mut self,
+        request: RequestId,
+        result: Result<Arc<[Attachment]>, Error>,
+    ) {
+        let lists = &mut self.attachments;
+        let Some(id) = lists
+            .requested
+            .clone()
+            .filter(|_| lists.request.finish(request))
+        else {
+            return;
+        };
+        let is_awaited = std::mem::take(&mut lists.is_awaited);
+        match result {
+            Ok(all) => {
+                if lists.known.len() == MAX_KNOWN {
+                    lists.known.remove(0);
+                }
+                lists.known.push((id, all.clone()));
+                if is_awaited {
+                    self.reader.set_attachments(all, self.list.selected());
+                    self.show_attachments();
+                }
+            }
+            Err(error) => {
+                let is_first = error.kind == ErrorKind::Unsupported && !lists.is_unsupported;
+                lists.is_unsupported |= is_first;
+                if is_awaited || (is_first && self.notice.is_none() && !self.reader.is_linear) {
+                    self.notify(error.message);
+                }
+            }
+        }
+    }
+
+    pub(super) fn check_attachments(&self) -> Result<(), String> {
+        self.check_opened()?;
+        if self.attachments.is_unsupported {
+            return Err("the service does not list attachments".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Shows the attachments of the email, as soon as they are known.
+    pub(super) fn open_attachments(&mut self) {
+        let Some(row) = self.list.selected() else {
+            return;
+        };
+        let id = row.summary.id.clone();
+        if self.attachments.get(&id).is_some() {
+            return self.show_attachments();
+        }
+        self.request_attachments(id, Priority::Interactive);
+        self.attachments.is_awaited = true;
+        self.notify("asking the service for the attachments");
+    }
+
+    fn show_attachments(&mut self) {
+        if self.reader.attachments().is_empty() {
+            self.notify("this email has no attachments");
+        } else if self.is_free_to_ask() {
+            self.notice = None;
+            self.chooser = Some(Chooser {
+                kind: ChooserKind::Attachments,
+                selected: 0,
+            });
+        }
+    }
+
+    pub(super) fn attachment_items(&self) -> Vec<ChooserItem> {
+        let items = self.reader.attachments().iter().zip(1..);
+        items
+            .map(|(attachment, number)| {
+                let size = attachment.size.map(format_bytes);
+                let inline = attachment.is_inline.then(|| "in the text".to_owned());
+                let kind = Some(attachment.content_type.to_string());
+                let details = [size, kind.filter(|kind| !kind.is_empty()), inline];
+                let details: Vec<String> = details.into_iter().flatten().collect();
+                let number: usize = number;
+                ChooserItem::new(number.to_string(), attachment.label(), details.join(", "))
+            })
+            .collect()
+    }
+
+    /// Asks for the name of the file or the folder, with one made from that of the attachment.
+    pub(super) fn open_attachment_prompt(&mut self, index: usize) {
+        self.chooser = None;
+        let Some(attachment) = self.reader.attachments().get(index) else {
+            return;
+        };
+        let name = attachment_file_name(attachment);
+        let kind = PromptKind::SaveAttachment(index);
+        self.prompt = Some(Prompt::new(kind, &name, self.history_entry()));
+    }
+
+    pub(super) fn save_attachment(&mut self, prompt: &Prompt, index: usize) {
+        let name = prompt.text().trim();
+        let id = self.reader.id.clone().filter(|_| !name.is_empty());
+        let attachment = self.reader.attachments().get(index).cloned();
+        let (Some(email), Some(attachment)) = (id, attachment) else {
+            return;
+        };
+        let path = self.expand_home(name);
+        self.notify(format!("saving {attachment}"));
+        self.outbox.push(Effect::SaveAttachment {
+            request: self.attachments.save.start(),
+            email,
+            attachment,
+            path,
+        });
+    }
+
+    pub(super) fn apply_attachment_saved(
+        &mut self,
+        request: RequestId,
+        result: Result<(PathBuf, u64), Error>,
+    ) {
+        if self.attachments.save.finish(request) {
+            self.notify(match result {
+                Ok((path, bytes)) => {
+                    format!("saved as {}, {}", path.display(), format_bytes(bytes))
+                }
+                Err(error) => format!("not saved: {}", error.message),
+            });
+        }
+    }
+
+    /// Stops saving an attachment; false if none is being saved.
+    pub(super) fn stop_saving(&mut self) -> bool {
+        let is_saving = self.attachments.save.is_pending();
+        if is_saving {
+            self.attachments.save.reset();
+            self.notify("stopped; nothing of the attachment is kept");
+        }
+        is_saving
+    }
+}
