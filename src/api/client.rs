@@ -22,7 +22,7 @@ use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
-use crate::mail::{Attachment, EmailId};
+use crate::mail::{Attachment, EmailId, Suppression};
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -208,7 +208,7 @@ impl Client {
             );
             let response = tokio::select! {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
-                () = self.cancelled_past_grace(), if matches!(endpoint, Endpoint::Email | Endpoint::Attachments) => return Err(cancelled_error()),
+                () = self.cancelled_past_grace(), if matches!(endpoint, Endpoint::Email | Endpoint::Attachments | Endpoint::Suppression) => return Err(cancelled_error()),
             };
             drop(unanswered);
             if response.is_ok() && self.request.ignores_pause() {
@@ -316,6 +316,23 @@ impl EmailApi for Client {
 
     async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
         self.list_attachments(email).await
+    }
+
+    async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
+        // As a path segment, such a text would lead elsewhere.
+        if matches!(address, "" | "." | "..") {
+            return Ok(None);
+        }
+        let base_url = &self.inner.config.base_url;
+        let url = base_url.join_segments(&["suppressions", address]);
+        let found = self
+            .send_with_retries(url, Endpoint::Suppression, response::parse_suppression)
+            .await;
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn download(

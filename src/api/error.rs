@@ -71,6 +71,7 @@ pub(super) enum Endpoint {
     Email,
     Attachments,
     Attachment,
+    Suppression,
     /// The link of an attachment, which is on another host.
     Download,
 }
@@ -83,6 +84,7 @@ impl Endpoint {
             Self::Email => "GET /emails/{id}",
             Self::Attachments => "GET /emails/{id}/attachments",
             Self::Attachment => "GET /emails/{id}/attachments/{attachment_id}",
+            Self::Suppression => "GET /suppressions/{address}",
             Self::Download => "GET download_url",
         }
     }
@@ -239,12 +241,13 @@ pub(super) fn no_such_email() -> Error {
         .with_hint("check the id; the service deletes old mail")
 }
 
-/// Creates the error for a service that does not list attachments.
-pub(super) fn unsupported_error() -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        "the service does not list attachments",
-    )
+/// Creates the error for a service without the operation of `endpoint`.
+pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
+    let message = match endpoint {
+        Endpoint::Suppression => "the service does not say which addresses it does not send to",
+        _ => "the service does not list attachments",
+    };
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 impl HttpError {
@@ -279,10 +282,16 @@ impl HttpError {
         self.status == 429 && self.name.contains("quota")
     }
 
-    /// Whether the message says that an email is missing, and not a path.
-    fn names_email(&self) -> bool {
-        let message = self.message.to_lowercase().replace("/emails", "");
-        self.is_api_error && message.contains("email")
+    /// Whether the message is about one of these things, and not about a path.
+    fn mentions(&self, things: &[&str]) -> bool {
+        let message = self.message.to_lowercase();
+        let message = message.replace("/emails", "").replace("/suppressions", "");
+        self.is_api_error && things.iter().any(|thing| message.contains(thing))
+    }
+
+    /// Whether the suppression list has no such address, and not the service no such list.
+    fn is_unknown_address(&self) -> bool {
+        self.mentions(&["suppress", "address", "email", "recipient"])
     }
 
     /// Whether a link may have ended: storage services say so in several ways.
@@ -328,9 +337,10 @@ impl HttpError {
             (_, "missing_api_key" | "invalid_api_key") | (401, _) => (KeyRejected, rejected(), KEY_HINT),
             (400 | 403, _) if mentions_key => (KeyRejected, rejected(), KEY_HINT),
             (403, _) => (KeyRejected, format!("access denied by {base} or a proxy before it{quote}"), "check the key, and any proxy or firewall in between"),
+            (404, _) if endpoint == Endpoint::Suppression && self.is_unknown_address() => (NotFound, "the address is not on the suppression list".to_owned(), ""),
             (404, _) if endpoint == Endpoint::Attachment => (NoSuchPart, "the service no longer has this attachment".to_owned(), ""),
-            (404, _) if endpoint == Endpoint::Attachments && self.names_email() => return no_such_email(),
-            (404 | 405 | 501, _) if endpoint == Endpoint::Attachments => return unsupported_error(),
+            (404, _) if endpoint == Endpoint::Attachments && self.mentions(&["email"]) => return no_such_email(),
+            (404 | 405 | 501, _) if matches!(endpoint, Endpoint::Attachments | Endpoint::Suppression) => return unsupported_error(endpoint),
             (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),
             (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor =>
                 (NotFound, "the service no longer has the email to continue from".to_owned(), "start again at the newest"),

@@ -198,3 +198,71 @@ fn echoed_key_is_redacted() {
         assert!(!error.message.contains("re_c"), "{}", error.message);
     }
 }
+
+#[test]
+fn missing_operation_differs_from_missing_email_and_address() {
+    use Endpoint::{Attachments, Suppression};
+    let json =
+        |message: &str| format!(r#"{{"statusCode":404,"name":"not_found","message":"{message}"}}"#);
+    for (endpoint, body, expected) in [
+        (Attachments, json("Email not found"), ErrorKind::NotFound),
+        (
+            Attachments,
+            json("The requested endpoint does not exist"),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Attachments,
+            json("Cannot GET /emails/1/attachments"),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Attachments,
+            r#"{"error":"Not found"}"#.to_owned(),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Attachments,
+            "404 Not Found".to_owned(),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Suppression,
+            json("Suppression not found"),
+            ErrorKind::NotFound,
+        ),
+        (Suppression, json("No such address"), ErrorKind::NotFound),
+        (
+            Suppression,
+            json("Cannot GET /suppressions/a@example.com"),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Suppression,
+            json("The requested endpoint does not exist"),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Suppression,
+            "<html>404, no such address</html>".to_owned(),
+            ErrorKind::Unsupported,
+        ),
+        (
+            Endpoint::Attachment,
+            json("Attachment not found"),
+            ErrorKind::NoSuchPart,
+        ),
+        (
+            Endpoint::Download,
+            "<Error>API key is invalid</Error>".to_owned(),
+            ErrorKind::Server,
+        ),
+    ] {
+        assert_eq!(kind(404, &body, endpoint), expected, "{body}");
+    }
+    assert_eq!(kind(405, "", Suppression), ErrorKind::Unsupported);
+    assert_eq!(
+        kind(403, "API key is invalid", Endpoint::Download),
+        ErrorKind::Server
+    );
+}

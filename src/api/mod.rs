@@ -8,7 +8,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::error::Result;
-use crate::mail::{Address, ApiTime, Attachment, Email, EmailId, SafeText, Status, Summary, Tag};
+use crate::mail::{
+    Address, ApiTime, Attachment, Email, EmailId, SafeText, Status, Summary, Suppression, Tag,
+};
 
 mod attachments;
 mod client;
@@ -21,6 +23,7 @@ pub mod wire;
 
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
+use error::Endpoint;
 pub use invalid_responses::InvalidResponses;
 pub(crate) use rate_limit::RateBudget;
 pub use request::{Priority, RequestHandle, RetryPolicy};
@@ -154,7 +157,16 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         &self,
         _email: &EmailId,
     ) -> impl Future<Output = Result<Vec<Attachment>>> + Send {
-        std::future::ready(Err(error::unsupported_error()))
+        std::future::ready(Err(error::unsupported_error(Endpoint::Attachments)))
+    }
+
+    /// Returns why the service does not send to an address, or `None` if it does;
+    /// [`crate::error::ErrorKind::Unsupported`] if it does not say.
+    fn suppression(
+        &self,
+        _address: &str,
+    ) -> impl Future<Output = Result<Option<Suppression>>> + Send {
+        std::future::ready(Err(error::unsupported_error(Endpoint::Suppression)))
     }
 
     /// Writes the content of an attachment to `sink`; returns its length.
@@ -164,7 +176,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         _attachment: &Attachment,
         _sink: &mut (dyn Write + Send),
     ) -> impl Future<Output = Result<u64>> + Send {
-        std::future::ready(Err(error::unsupported_error()))
+        std::future::ready(Err(error::unsupported_error(Endpoint::Attachments)))
     }
 }
 
@@ -249,6 +261,23 @@ impl From<(wire::Attachment, Arc<str>)> for Attachment {
             download_url: download_url.map(Arc::from),
             expires_at: expires_at.and_then(|time| ApiTime::parse(&time).parsed),
             json,
+        }
+    }
+}
+
+impl From<wire::Suppression> for Suppression {
+    fn from(wire: wire::Suppression) -> Self {
+        let wire::Suppression {
+            object: _,
+            id: _,
+            email: _,
+            origin,
+            source_id: _,
+            created_at,
+        } = wire;
+        Self {
+            origin: SafeText::new(&origin.unwrap_or_default()),
+            created: ApiTime::parse(&created_at.unwrap_or_default()),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::rate_limit::LimitHeaders;
 use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
-use crate::mail::{Attachment, EmailId};
+use crate::mail::{Attachment, EmailId, Suppression};
 
 /// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
 /// by one, so that not all of them are in memory twice.
@@ -72,6 +72,14 @@ pub(super) fn parse_attachment(body: &[u8]) -> Result<Attachment, RequestError> 
     let wire = wire::Attachment::parse(&text)
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
     Ok(Attachment::from((wire, text.trim().into())))
+}
+
+/// Parses an entry of the suppression list.
+pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError> {
+    let text = decode_text(body);
+    let wire = wire::Suppression::parse(&text)
+        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    Ok(wire.into())
 }
 
 /// `has_more` may be in quotes; anything but a boolean is unknown.

@@ -5,6 +5,7 @@
 //! others; none of that may cost an email.
 
 mod attachment;
+mod suppression;
 
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
@@ -16,6 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub(crate) use attachment::Attachment;
+pub(crate) use suppression::Suppression;
 
 /// An email as the list operation describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -8,43 +8,23 @@ use std::sync::Arc;
 
 use super::chooser::{Chooser, ChooserItem, ChooserKind};
 use super::effect::{Effect, Pending, RequestId};
+use super::lookup::Lookup;
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
 use crate::api::Priority;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::export::attachment_file_name;
 use crate::mail::{Attachment, EmailId};
 use crate::text::format::format_bytes;
 
-/// The most emails whose attachments are kept in memory.
-const MAX_KNOWN: usize = 200;
-
 /// The attachments of the emails that were open.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct AttachmentLists {
-    /// The latest is the last.
-    known: Vec<(EmailId, Arc<[Attachment]>)>,
-    pub(super) request: Pending<()>,
-    /// The email of the last request; no other one follows by itself if that has failed.
-    requested: Option<EmailId>,
+    pub(super) lookup: Lookup<EmailId, Arc<[Attachment]>>,
     /// Whether the user waits for the list.
     is_awaited: bool,
-    /// Whether the service lists no attachments.
-    is_unsupported: bool,
     pub(super) save: Pending<()>,
-}
-
-impl AttachmentLists {
-    fn get(&self, id: &EmailId) -> Option<&Arc<[Attachment]>> {
-        let mut known = self.known.iter();
-        known.find(|(email, _)| email == id).map(|(_, all)| all)
-    }
-
-    /// Whether a list or a file is on its way.
-    pub(super) const fn is_loading(&self) -> bool {
-        self.request.is_pending() || self.save.is_pending()
-    }
 }
 
 impl Model {
@@ -53,41 +33,35 @@ impl Model {
         let Some(row) = self.list.selected() else {
             return;
         };
-        let id = &row.summary.id;
-        let known = self.attachments.get(id).cloned();
-        let is_known = known.is_some();
-        let is_missing = row.missing.is_some();
-        let id = id.clone();
-        self.reader
-            .set_attachments(known.unwrap_or_default(), self.list.selected());
-        let is_read = matches!(self.reader_state(), ReaderState::Ready(_, Some(_)));
-        let is_open = self.reader_open && is_read;
-        let is_requested = self.attachments.requested.as_ref() == Some(&id);
-        if !is_requested {
-            self.attachments.is_awaited = false;
-            self.attachments.request.reset();
+        let id = row.summary.id.clone();
+        let lookup = &mut self.attachments.lookup;
+        self.attachments.is_awaited &= !lookup.leave_others(Some(&id));
+        let known = lookup.get(&id).cloned().unwrap_or_default();
+        let is_due = lookup.is_due(&id) && row.missing.is_none();
+        self.reader.set_attachments(known, self.list.selected());
+        if is_due && self.may_look_up() {
+            self.request_attachments(id, self.lookup_priority());
         }
-        if is_open
-            && !is_known
-            && !is_requested
-            && !is_missing
-            && !self.attachments.is_unsupported
-            && self.service.is_answering()
-        {
-            // A printed header cannot be completed later.
-            let priority = if self.reader.is_linear {
-                Priority::Interactive
-            } else {
-                Priority::Recheck
-            };
-            self.request_attachments(id, priority);
+    }
+
+    /// Whether the selected email is open and read, so that its user may want to know more.
+    pub(super) fn may_look_up(&self) -> bool {
+        let is_read = matches!(self.reader_state(), ReaderState::Ready(_, Some(_)));
+        self.reader_open && is_read && self.service.is_answering()
+    }
+
+    /// The priority of what is shown beside an email. A printed header cannot be completed later.
+    pub(super) const fn lookup_priority(&self) -> Priority {
+        if self.reader.is_linear {
+            Priority::Interactive
+        } else {
+            Priority::Recheck
         }
     }
 
     fn request_attachments(&mut self, id: EmailId, priority: Priority) {
-        self.attachments.requested = Some(id.clone());
         self.outbox.push(Effect::LoadAttachments {
-            request: self.attachments.request.start(),
+            request: self.attachments.lookup.start(id.clone()),
             id,
             priority,
         });
@@ -98,39 +72,31 @@ impl Model {
         request: RequestId,
         result: Result<Arc<[Attachment]>, Error>,
     ) {
-        let lists = &mut self.attachments;
-        let Some(id) = lists
-            .requested
-            .clone()
-            .filter(|_| lists.request.finish(request))
-        else {
+        let Some(result) = self.attachments.lookup.apply(request, result) else {
             return;
         };
-        let is_awaited = std::mem::take(&mut lists.is_awaited);
+        let is_awaited = std::mem::take(&mut self.attachments.is_awaited);
         match result {
-            Ok(all) => {
-                if lists.known.len() == MAX_KNOWN {
-                    lists.known.remove(0);
-                }
-                lists.known.push((id, all.clone()));
-                if is_awaited {
-                    self.reader.set_attachments(all, self.list.selected());
-                    self.show_attachments();
-                }
+            Ok(all) if is_awaited => {
+                self.reader.set_attachments(all, self.list.selected());
+                self.show_attachments();
             }
-            Err(error) => {
-                let is_first = error.kind == ErrorKind::Unsupported && !lists.is_unsupported;
-                lists.is_unsupported |= is_first;
-                if is_awaited || (is_first && self.notice.is_none() && !self.reader.is_linear) {
-                    self.notify(error.message);
-                }
-            }
+            Ok(_) => {}
+            Err((error, _)) if is_awaited => self.notify(error.message),
+            Err((error, is_missing)) => self.report_missing_operation(&error, is_missing),
+        }
+    }
+
+    /// Says once that the service has no such operation, unless something else is being said.
+    pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
+        if is_missing && self.notice.is_none() && !self.reader.is_linear {
+            self.notify(error.message.clone());
         }
     }
 
     pub(super) fn check_attachments(&self) -> Result<(), String> {
         self.check_opened()?;
-        if self.attachments.is_unsupported {
+        if self.attachments.lookup.is_unsupported {
             return Err("the service does not list attachments".to_owned());
         }
         Ok(())
@@ -142,7 +108,7 @@ impl Model {
             return;
         };
         let id = row.summary.id.clone();
-        if self.attachments.get(&id).is_some() {
+        if self.attachments.lookup.get(&id).is_some() {
             return self.show_attachments();
         }
         self.request_attachments(id, Priority::Interactive);

@@ -82,8 +82,9 @@ impl Model {
             RequestKind::Export => self.export.is_step_current(request),
             RequestKind::FetchBodies => self.body_requests.fetch.is_current(request),
             RequestKind::Statistics => self.is_statistics_current(request),
-            RequestKind::LoadAttachments => self.attachments.request.is_current(request),
+            RequestKind::LoadAttachments => self.attachments.lookup.request.is_current(request),
             RequestKind::SaveAttachment => self.attachments.save.is_current(request),
+            RequestKind::LoadSuppression => self.suppressions.request.is_current(request),
         }
     }
 
@@ -103,11 +104,18 @@ impl Model {
             || self.watch_list.is_pending()
             || self.export.is_planning()
             || self.export.running.is_some()
-            || (self.reader.is_linear && self.attachments.is_loading())
+            || (self.reader.is_linear && self.is_looking_up())
             || is_searching
             || self.announce_refresh
             || (self.service.is_loading_older() && self.needs_older());
         !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
+    }
+
+    /// Whether more about the open email, or a file, is on its way.
+    const fn is_looking_up(&self) -> bool {
+        self.attachments.lookup.request.is_pending()
+            || self.attachments.save.is_pending()
+            || self.suppressions.request.is_pending()
     }
 
     /// Whether the selection nears the end of the stored mail.
@@ -125,7 +133,8 @@ impl Model {
             | RequestKind::Export
             | RequestKind::Statistics
             | RequestKind::LoadAttachments
-            | RequestKind::SaveAttachment => return,
+            | RequestKind::SaveAttachment
+            | RequestKind::LoadSuppression => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,

@@ -200,6 +200,12 @@ pub enum Effect {
         id: EmailId,
         priority: Priority,
     },
+    /// Ask whether the service sends to an address.
+    LoadSuppression {
+        request: RequestId,
+        address: String,
+        priority: Priority,
+    },
     /// Download an attachment to a new file, or into a folder.
     SaveAttachment {
         request: RequestId,
@@ -253,6 +259,7 @@ pub enum RequestKind {
     Statistics,
     LoadAttachments,
     SaveAttachment,
+    LoadSuppression,
 }
 
 /// What a timer is for.

@@ -2,7 +2,7 @@
 
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
-use crate::mail::{Address, ApiTime, Attachment, SafeText, Status, Tag};
+use crate::mail::{Address, ApiTime, Attachment, BOUNCE_FIELD, Bounce, SafeText, Status, Tag};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
 
@@ -103,6 +103,14 @@ impl HeaderPane {
     }
 }
 
+/// What the service was asked beside the email.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LookedUp<'a> {
+    pub attachments: &'a [Attachment],
+    /// Whether it sends to the recipient, in words.
+    pub suppression: &'a str,
+}
+
 /// The most fields that this version does not know, unless everything is shown.
 const MAX_EXTRA_FIELDS: usize = 3;
 
@@ -110,12 +118,12 @@ const MAX_EXTRA_FIELDS: usize = 3;
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    attachments: &[Attachment],
+    found: LookedUp<'_>,
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
-    let mut lines = field_lines(row, opened, attachments, pane);
+    let mut lines = field_lines(row, opened, found, pane);
     let detail = pane.detail.next();
-    let next = field_lines(row, opened, attachments, HeaderPane { detail, ..pane });
+    let next = field_lines(row, opened, found, HeaderPane { detail, ..pane });
     lines.push(HeaderLine::ViewBar(next.len().saturating_sub(lines.len())));
     lines
 }
@@ -123,17 +131,19 @@ pub fn header_lines(
 fn field_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    attachments: &[Attachment],
+    found: LookedUp<'_>,
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
     // The row has only the first recipients, and no reason of a bounce.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
-    let reason = full.bounce_reason();
-    let meaning = reason.as_deref().unwrap_or(summary.status.meaning());
+    let bounce = full.bounce();
+    let meaning = bounce.as_ref().map(Bounce::reason);
+    let meaning = meaning.map_or(summary.status.meaning(), |reason| reason);
     push_status(&mut lines, &summary.status, meaning, pane);
     lines.extend(row.missing.map(HeaderLine::Gone));
+    push_text(&mut lines, "blocked", found.suppression, pane);
     if pane.is_low() {
         let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
         if summary.to.iter().any(is_lookalike) {
@@ -151,7 +161,7 @@ fn field_lines(
             ));
         }
         lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
-        push_attachments(&mut lines, attachments, pane);
+        push_attachments(&mut lines, found.attachments, pane);
         return lines;
     }
     push_addresses(&mut lines, "to", &full.to, pane);
@@ -177,14 +187,16 @@ fn field_lines(
         }
         push_tags(&mut lines, &opened.email.tags, pane);
     }
-    push_attachments(&mut lines, attachments, pane);
+    push_attachments(&mut lines, found.attachments, pane);
     if pane.is_at_least(HeaderDetail::Full) {
         let id = summary.id.to_safe_text();
         push_text(&mut lines, "id", &id, pane);
         push_text(&mut lines, "message-id", &summary.message_id, pane);
-        // The reason of a bounce is in the status already.
+        if let Some(bounce) = &bounce {
+            push_text(&mut lines, "bounce", &bounce.details(), pane);
+        }
         let mut extra: Vec<_> = full.extra.iter().collect();
-        extra.retain(|(name, _)| reason.is_none() || &**name != "bounce");
+        extra.retain(|(name, _)| bounce.is_none() || &**name != BOUNCE_FIELD);
         let count = match pane.detail {
             HeaderDetail::Everything => extra.len(),
             HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),

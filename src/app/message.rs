@@ -22,7 +22,7 @@ use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Sta
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
-use crate::mail::{Attachment, Email, EmailId};
+use crate::mail::{Attachment, Email, EmailId, Suppression};
 use crate::query::Completion;
 use crate::render::Body;
 
@@ -89,6 +89,8 @@ pub enum Message {
     UrlOpened(RequestId, Result<(), String>),
     /// With the file.
     EmailSaved(RequestId, Result<PathBuf, String>),
+    /// `None` if the service sends to the address.
+    SuppressionLoaded(RequestId, Result<Option<Suppression>, Error>),
     AttachmentsLoaded(RequestId, Result<Arc<[Attachment]>, Error>),
     /// With the file and its length.
     AttachmentSaved(RequestId, Result<(PathBuf, u64), Error>),

@@ -26,6 +26,7 @@ mod layout;
 pub mod line_commands;
 mod list;
 mod load_older;
+mod lookup;
 mod marks;
 mod message;
 mod model;
@@ -42,6 +43,7 @@ pub mod session;
 pub mod start;
 pub mod statistics;
 mod status_check;
+mod suppression;
 #[cfg(test)]
 pub mod tests;
 mod text_match;

@@ -35,6 +35,7 @@ use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use super::statistics::StatisticsScope;
 use super::status_check::StatusCheck;
+use super::suppression::Suppressions;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
 use crate::archive::{EmailRow, Statistics};
@@ -109,6 +110,7 @@ pub struct Model {
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
     pub(super) attachments: AttachmentLists,
+    pub(super) suppressions: Suppressions,
     pub(super) count_request: Pending<()>,
     pub marks: Marks,
     pub export: ExportState,
@@ -367,6 +369,7 @@ impl Model {
             Message::UrlOpened(request, result) => self.apply_url_opened(request, result),
             Message::EmailSaved(request, result) => self.apply_email_saved(request, result),
             Message::AttachmentsLoaded(request, result) => self.apply_attachments(request, result),
+            Message::SuppressionLoaded(request, result) => self.apply_suppression(request, result),
             Message::AttachmentSaved(request, result) => {
                 self.apply_attachment_saved(request, result);
             }
@@ -446,6 +449,7 @@ impl Model {
                 self.changes.note_viewed(id);
             }
         }
+        self.update_suppression();
         self.outbox
             .extend(self.reader.request_matches(self.list.filter.query()));
         if self.list.is_near_end(&viewport)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::commands::{Direction, Motion};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
-use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane};
+use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane, LookedUp};
 use super::email_load::{EmailLoad, LoadTime};
 use super::message::OpenedEmail;
 use super::scroll_history::{ScrollHistory, ScrollKey};
@@ -34,6 +34,8 @@ pub struct Reader {
     body: Pending<Arc<Body>>,
     /// The attachments of the email, as far as they are known.
     attachments: Arc<[Attachment]>,
+    /// Whether the service sends to the recipient, in words; empty if it was not asked.
+    suppression: String,
     pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
@@ -121,6 +123,7 @@ impl Reader {
             self.id = id.cloned();
             self.load.reset();
             self.attachments = Arc::default();
+            self.suppression.clear();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.view_scrolls.clear();
@@ -281,14 +284,25 @@ impl Reader {
         &self.attachments
     }
 
-    /// Shows the attachments in the header. What is being read below it stays at its place.
+    /// Shows the attachments in the header.
     pub fn set_attachments(&mut self, attachments: Arc<[Attachment]>, row: Option<&EmailRow>) {
-        if self.attachments == attachments {
-            return;
+        if self.attachments != attachments {
+            self.change_header(row, |reader| reader.attachments = attachments);
         }
+    }
+
+    /// Shows in the header whether the service sends to the recipient.
+    pub fn set_suppression(&mut self, text: String, row: Option<&EmailRow>) {
+        if self.suppression != text {
+            self.change_header(row, |reader| reader.suppression = text);
+        }
+    }
+
+    /// Changes the header; unless its start is shown, the lines below it stay where they are.
+    fn change_header(&mut self, row: Option<&EmailRow>, change: impl FnOnce(&mut Self)) {
         let lines = |reader: &Self| row.map_or(0, |row| reader.header(row).len());
         let before = lines(self);
-        self.attachments = attachments;
+        change(self);
         if self.scroll > 0 {
             self.scroll = (self.scroll + lines(self)).saturating_sub(before);
         }
@@ -338,8 +352,12 @@ impl Reader {
             detail: self.header_detail,
             is_stale: self.is_stale,
         };
-        let attachments = opened.map_or(&[][..], |_| &self.attachments);
-        let mut lines = email_header::header_lines(row, opened, attachments, pane);
+        let found = LookedUp {
+            attachments: &self.attachments,
+            suppression: &self.suppression,
+        };
+        let found = opened.map_or_else(LookedUp::default, |_| found);
+        let mut lines = email_header::header_lines(row, opened, found, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {

@@ -14,6 +14,7 @@ mod format;
 mod freshness;
 mod jq;
 mod list;
+mod lookup;
 mod named_command;
 mod notes;
 mod open_archive;

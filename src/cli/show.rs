@@ -3,24 +3,23 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tokio::time::timeout;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
 use super::format::{format_api_time_long, format_time, format_time_long};
 use super::freshness::{is_fresh, may_change};
+use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::shown_subject;
 use super::{ProfileContext, block_on, open_archive};
-use crate::api::{Client, EmailApi as _, RetryPolicy};
+use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{Address, Attachment, Email, EmailId};
+use crate::mail::{Address, BOUNCE_FIELD, Bounce, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
@@ -28,9 +27,6 @@ use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
 const MAX_NAMED_RECIPIENTS: usize = 20;
-
-/// How long an email waits for the list of its attachments.
-const ATTACHMENTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An email with its source.
 struct ShownEmail {
@@ -45,8 +41,8 @@ struct ShownEmail {
     deletion_note: String,
     /// Whether it is from the archive.
     is_copy: bool,
-    /// Its attachments, or why they are not known; empty if there are none.
-    attachments: String,
+    /// What else the service was asked.
+    found: LookedUp,
 }
 
 /// What is printed of an email, and between two of them.
@@ -176,8 +172,8 @@ fn show_one(
         None
     });
     let has_copy = !show.fresh && copy.is_some();
-    let with_attachments = printing.form == ShowForm::Rendered;
-    let error = match retrieve(&id, archive, has_copy, with_attachments, ctx)? {
+    let with_details = printing.form == ShowForm::Rendered;
+    let error = match retrieve(&id, archive, has_copy, with_details, ctx)? {
         Ok(email) => return print_email(&email, printing, zone, ctx),
         Err(error) => error,
     };
@@ -249,7 +245,7 @@ fn retrieve(
     id: &EmailId,
     archive: Option<&Archive>,
     has_copy: bool,
-    with_attachments: bool,
+    with_details: bool,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Result<ShownEmail, Error>, CommandExit> {
     // If the archive cannot be written, the service is asked all the same.
@@ -278,31 +274,22 @@ fn retrieve(
     if let Some(Err(error)) = archive.map(|archive| archive.put_body(&retrieved, requested)) {
         ctx.out.note(&error.message);
     }
-    let attachments = if with_attachments {
-        block_on(async { Ok(describe_attachments(&client, id).await) })?
+    let email = Email::from(retrieved);
+    let found = if with_details {
+        let zone = &ctx.settings.zone;
+        block_on(async { Ok(look_up(&client, &email.summary, zone).await) })?
     } else {
-        String::new()
+        LookedUp::default()
     };
     Ok(Ok(ShownEmail {
-        email: Email::from(retrieved),
+        email,
         has_body: true,
         confirmed_at: Some(requested.at),
         is_final: false,
         deletion_note: String::new(),
         is_copy: false,
-        attachments,
+        found,
     }))
-}
-
-/// Names the attachments. They are beside the email, so they neither fail nor delay it for long; a service
-/// that does not list any is no news here.
-async fn describe_attachments(client: &Client, id: &EmailId) -> String {
-    match timeout(ATTACHMENTS_TIMEOUT, client.attachments(id)).await {
-        Ok(Ok(attachments)) => Attachment::join(&attachments),
-        Ok(Err(error)) if error.kind == ErrorKind::Unsupported => String::new(),
-        Ok(Err(error)) => format!("not known: {}", error.message),
-        Err(_) => "not known: the service did not answer in time".to_owned(),
-    }
 }
 
 /// Loads the email from the archive.
@@ -339,7 +326,7 @@ fn load_copy(
         is_final,
         deletion_note: deletion_note.unwrap_or_default(),
         is_copy: true,
-        attachments: String::new(),
+        found: LookedUp::default(),
     }))
 }
 
@@ -454,7 +441,10 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
         Some(at) => format!("as of {}", format_time_long(at, zone)),
         None => "never confirmed by the service".to_owned(),
     };
-    let (symbol, label, meaning) = (status.symbol(), status.label(), status.meaning());
+    let bounce = summary.bounce();
+    let meaning = bounce.as_ref().map(Bounce::reason);
+    let meaning = meaning.map_or(status.meaning(), |reason| reason);
+    let (symbol, label) = (status.symbol(), status.label());
     let tags = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value));
     let tags: Vec<String> = tags.collect();
     let scheduled = summary.scheduled.as_ref();
@@ -464,6 +454,11 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
             "status",
             format!("{symbol} {label}: {meaning}; {confirmed}"),
         ),
+        (
+            "bounce",
+            bounce.as_ref().map(Bounce::details).unwrap_or_default(),
+        ),
+        ("blocked", shown.found.suppression.clone()),
         ("gone", shown.deletion_note.clone()),
         ("to", format_recipients(&summary.to)),
         ("cc", format_recipients(&summary.cc)),
@@ -474,11 +469,12 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
         ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled.unwrap_or_default()),
         ("tags", tags.join(" ")),
-        ("attached", shown.attachments.clone()),
+        ("attached", shown.found.attachments.clone()),
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
-    let extra = summary.extra.iter();
+    let is_unsaid = |name: &str| bounce.is_none() || name != BOUNCE_FIELD;
+    let extra = summary.extra.iter().filter(|(name, _)| is_unsaid(name));
     lines.extend(extra.map(|(name, value)| (&**name, value.to_string())));
     let known = lines.iter().filter(|(_, value)| !value.is_empty());
     let known = known.map(|(name, value)| format!("{name:<10} {value}\n"));

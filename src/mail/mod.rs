@@ -4,11 +4,15 @@
 
 mod address;
 mod attachment;
+mod bounce;
 mod status;
+mod suppression;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
+pub(crate) use bounce::Bounce;
 pub(crate) use status::{FINAL_AFTER, Finality, Status};
+pub use suppression::Suppression;
 
 use std::fmt;
 use std::sync::Arc;
@@ -104,6 +108,9 @@ pub struct Summary {
     pub(crate) extra: Vec<(SafeText, SafeText)>,
 }
 
+/// The field that [`Summary::bounce`] reads.
+pub(crate) const BOUNCE_FIELD: &str = "bounce";
+
 /// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
 const MAX_CHARS: usize = 1000;
@@ -137,13 +144,16 @@ impl Summary {
 
     /// Returns why the email bounced, if the service says so.
     pub(crate) fn bounce_reason(&self) -> Option<SafeText> {
-        #[derive(serde::Deserialize)]
-        struct Bounce {
-            message: String,
-        }
-        let (_, json) = self.extra.iter().find(|(name, _)| &**name == "bounce")?;
-        let bounce: Bounce = serde_json::from_str(json).ok()?;
-        Some(SafeText::new(&bounce.message)).filter(|message| !message.is_empty())
+        Some(self.bounce()?.reason().clone())
+    }
+
+    /// Returns what the service says of a bounce; it rarely says anything.
+    pub(crate) fn bounce(&self) -> Option<Bounce> {
+        let (_, json) = self
+            .extra
+            .iter()
+            .find(|(name, _)| &**name == BOUNCE_FIELD)?;
+        Bounce::parse(json)
     }
 
     /// Returns the addresses of to, cc and bcc.

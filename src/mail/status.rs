@@ -161,6 +161,11 @@ impl Status {
                 | Self::DeliveryDelayed
         )
     }
+
+    /// Whether such an email may have put its recipient on the suppression list, or met it there.
+    pub(crate) const fn may_suppress(&self) -> bool {
+        matches!(self, Self::Bounced | Self::Complained | Self::Suppressed)
+    }
 }
 
 #[cfg(test)]

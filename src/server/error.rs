@@ -26,6 +26,7 @@ pub(super) enum ErrorResponse {
     MalformedId,
     UnknownId,
     UnknownAttachment,
+    UnknownSuppression,
     InvalidLink,
     Internal,
 }
@@ -39,6 +40,11 @@ impl ErrorResponse {
     /// Converts the error of a request for one email.
     pub(super) fn from_email_error(error: SourceError) -> Self {
         Self::from_source(error, Self::MalformedId, Self::UnknownId)
+    }
+
+    /// Converts the error of a request for an entry of the suppression list.
+    pub(super) fn from_suppression_error(error: SourceError) -> Self {
+        Self::from_source(error, Self::UnknownSuppression, Self::UnknownSuppression)
     }
 
     fn from_source(error: SourceError, malformed: Self, unknown: Self) -> Self {
@@ -104,6 +110,7 @@ impl ErrorResponse {
             Self::MalformedId => (INVALID, "The `id` must be a valid UUID"),
             Self::UnknownId => (NOT_FOUND, "Email not found"),
             Self::UnknownAttachment => (NOT_FOUND, "Attachment not found"),
+            Self::UnknownSuppression => (NOT_FOUND, "Suppression not found"),
             Self::InvalidLink => (
                 (StatusCode::FORBIDDEN, "invalid_link"),
                 "This link is not valid, or not any more",

@@ -21,8 +21,8 @@ use super::error::ErrorResponse;
 use super::request::{
     ListParams, Origin, is_loopback, method_not_allowed, parse_host, run_blocking,
 };
-use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig};
-use crate::api::wire::ListBody;
+use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceSuppression};
+use crate::api::wire::{self, ListBody};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
 
@@ -56,6 +56,10 @@ pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clo
     Router::new()
         .route("/emails", get(list::<S>).head(method_not_allowed))
         .route("/emails/{id}", get(retrieve::<S>).head(method_not_allowed))
+        .route(
+            "/suppressions/{address}",
+            get(suppression::<S>).head(method_not_allowed),
+        )
         .with_state(source.clone())
         .merge(attachments::routes(source.clone(), links.clone()))
         .method_not_allowed_fallback(method_not_allowed)
@@ -89,6 +93,29 @@ async fn retrieve<S: EmailSource>(
     let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
     let email = run_blocking(move || source.email(&EmailId::new(id))).await;
     email.map(Json).map_err(ErrorResponse::from_email_error)
+}
+
+async fn suppression<S: EmailSource>(
+    State(source): State<Arc<S>>,
+    address: Result<Path<String>, PathRejection>,
+) -> Result<Json<wire::Suppression>, ErrorResponse> {
+    let Path(email) = address.map_err(|_| ErrorResponse::UnknownSuppression)?;
+    let address = email.clone();
+    let found = run_blocking(move || source.suppression(&address)).await;
+    let SourceSuppression {
+        id,
+        origin,
+        source_id,
+        created_at,
+    } = found.map_err(ErrorResponse::from_suppression_error)?;
+    Ok(Json(wire::Suppression {
+        object: Some("suppression".to_owned()),
+        id: Some(id),
+        email: Some(email),
+        origin: Some(origin.to_owned()),
+        source_id: Some(source_id),
+        created_at: Some(created_at),
+    }))
 }
 
 /// Checks host, key and rate limit, in this order, before any path is looked up.

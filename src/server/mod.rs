@@ -54,6 +54,25 @@ pub trait EmailSource: Send + Sync + 'static {
     fn attachments(&self, _email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
         Err(SourceError::Unsupported)
     }
+
+    /// Returns why nothing is sent to an address; by default, the server has no such operation.
+    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
+    fn suppression(&self, _address: &str) -> Result<SourceSuppression, SourceError> {
+        Err(SourceError::Unsupported)
+    }
+}
+
+/// An entry of the suppression list of an [`EmailSource`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSuppression {
+    /// Its id.
+    pub id: String,
+    /// `bounce`, `complaint` or `manual`.
+    pub origin: &'static str,
+    /// The email that caused it.
+    pub source_id: String,
+    /// When the address was added, in the form of the API.
+    pub created_at: String,
 }
 
 /// An attachment of an [`EmailSource`].

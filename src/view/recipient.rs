@@ -1,5 +1,7 @@
 //! Draws the recipient summary: one address, and the status of all mail to it.
 
+use std::fmt::Write as _;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -190,7 +192,25 @@ fn build_problem<'a>(
         .reason
         .as_ref()
         .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
-    let time = ctx.format_medium(&last.created);
+    let mut time = ctx.format_medium(&last.created);
+    let mut reason = reason;
+    match model.card_suppression() {
+        None => {}
+        // That nothing more is sent is worth more than the reason.
+        Some((Some(found), _)) => {
+            time = format!(
+                "{time}, blocked since {}",
+                ctx.format_medium(&found.created)
+            );
+        }
+        Some((None, asked)) => {
+            let _ = write!(
+                reason,
+                ", not blocked as of {}",
+                ctx.format_date_time(*asked)
+            );
+        }
+    }
     let text = match count {
         0 | 1 => format!(" {time}: {reason}"),
         _ => format!(" {} times, last {time}: {reason}", group_digits(count, ' ')),

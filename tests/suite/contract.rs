@@ -449,6 +449,40 @@ async fn rate_limit_headers_match_enforced_limit() {
 }
 
 #[tokio::test]
+async fn suppressed_address_names_its_cause() {
+    let served = Served::sample(1000).await;
+    let mut cursor = String::new();
+    let bounced = loop {
+        let page = served.get(&format!("/emails?limit=100{cursor}")).await;
+        let emails = page["data"].as_array().unwrap();
+        let bounced = emails.iter().find(|email| email["last_event"] == "bounced");
+        if let Some(bounced) = bounced {
+            break bounced.clone();
+        }
+        cursor = format!("&after={}", emails.last().unwrap()["id"].as_str().unwrap());
+    };
+    let to = bounced["to"][0].as_str().unwrap();
+    let address = to.rsplit('<').next().unwrap().trim_end_matches('>');
+    let found = served.get(&format!("/suppressions/{address}")).await;
+    assert_eq!(
+        names(&found),
+        BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"])
+    );
+    assert_eq!(found["email"], address);
+    let cause = found["source_id"].as_str().unwrap();
+    let cause = served.get(&format!("/emails/{cause}")).await;
+    assert!(
+        ["bounced", "complained", "suppressed"].contains(&cause["last_event"].as_str().unwrap())
+    );
+    let key = format!("Bearer {DEMO_KEY}");
+    let response = served
+        .ask(Method::GET, "/suppressions/nobody@example.com", Some(&key))
+        .await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    assert_eq!(json(response).await["message"], "Suppression not found");
+}
+
+#[tokio::test]
 async fn attachment_links_need_no_key_and_end() {
     let served = Served::sample(300).await;
     let (mut ids, mut cursor) = (Vec::new(), String::new());

@@ -4,7 +4,9 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::cli::{RECEIPT, sample, two_emails};
+use crate::harness::fixed::Fixed;
 use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 #[test]
 fn several_emails_are_shown_in_one_run() {
@@ -34,6 +36,38 @@ fn several_emails_are_shown_in_one_run() {
     let eml = sentbox.stdout("show --as eml 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
     let message = mail_parser::MessageParser::default().parse(&eml).unwrap();
     assert_eq!(message.subject(), Some("Your receipt #4821"));
+}
+
+#[test]
+fn bounce_is_shown_with_its_reason_and_whether_the_address_is_blocked() {
+    let service = Service::new(Fixed(vec![
+        r#"{"object":"email","id":"1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552 5.2.2 full"]}}"#,
+    ]));
+    let shown = Sentbox::at(&service).stdout("show 1");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(
+        lines[0].starts_with("status     ✕ bounced: The mailbox is full; as of"),
+        "{shown}"
+    );
+    assert_eq!(
+        lines[1],
+        "bounce     Transient, MailboxFull; smtp; 552 5.2.2 full"
+    );
+    assert_eq!(shown.matches("mailbox is full").count(), 1, "{shown}");
+    assert!(!shown.contains("blocked"), "the service does not say it");
+
+    let service = sample(1000);
+    let sentbox = Sentbox::at(&service);
+    let emails = sentbox.stdout("list --all --columns status,id,to");
+    let bounced = emails.lines().find(|line| line.starts_with("bounced\t"));
+    let fields: Vec<&str> = bounced.unwrap().split('\t').collect();
+    let address = fields[2].split(',').next().unwrap();
+    let shown = sentbox.stdout(&format!("show {}", fields[1]));
+    let line = shown.lines().find(|line| line.starts_with("blocked"));
+    assert!(
+        line.is_some_and(|line| line.contains(&format!("{address} since "))),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::archive::{
 };
 use crate::config::{ClipboardRoute, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
-use crate::mail::{Attachment, Email, EmailId, SafeText, Status, Summary, Tag};
+use crate::mail::{Attachment, Email, EmailId, SafeText, Status, Summary, Suppression, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
 
@@ -61,6 +61,8 @@ pub struct Mailbox {
     pub html: Option<Arc<str>>,
     /// The attachments of every email.
     pub attachments: Vec<Attachment>,
+    /// Why the service sends to no address.
+    pub suppression: Option<Suppression>,
 }
 
 impl Mailbox {
@@ -76,6 +78,7 @@ impl Mailbox {
             without_body: 0,
             html: None,
             attachments: Vec::new(),
+            suppression: None,
         }
     }
 
@@ -221,6 +224,9 @@ impl Mailbox {
             Effect::LoadAttachments { request, .. } => {
                 let attachments = self.attachments.iter().cloned();
                 Message::AttachmentsLoaded(*request, Ok(attachments.collect()))
+            }
+            Effect::LoadSuppression { request, .. } => {
+                Message::SuppressionLoaded(*request, Ok(self.suppression.clone()))
             }
             Effect::SaveAttachment { request, path, .. } => {
                 Message::AttachmentSaved(*request, Ok((path.clone(), 48_000)))

@@ -15,6 +15,7 @@ mod saved_views;
 mod service;
 mod service_state;
 mod statistics;
+mod suppression;
 mod take_along;
 mod watch;
 mod world;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{EmailSource, SourceAttachment, SourceError, SourcePage};
+use super::{EmailSource, SourceAttachment, SourceError, SourcePage, SourceSuppression};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
@@ -213,6 +213,11 @@ impl EmailSource for SampleMailbox {
         Ok(to_json(&self.build_email(self.parse_id(id, now)?, now)))
     }
 
+    fn suppression(&self, address: &str) -> Result<SourceSuppression, SourceError> {
+        self.find_suppression(address, (self.clock)())
+            .ok_or(SourceError::Unknown)
+    }
+
     fn attachments(&self, email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
         let number = self.parse_id(email, (self.clock)())?;
         let plan = self.plan_email(number);
@@ -223,6 +228,36 @@ impl EmailSource for SampleMailbox {
             attachments::build_attachment(id, template, &variables)
         });
         Ok(attachments.collect())
+    }
+}
+
+impl SampleMailbox {
+    /// Finds the oldest email that has put an address on the suppression list, among the newest ones.
+    fn find_suppression(&self, address: &str, now: Timestamp) -> Option<SourceSuppression> {
+        /// More would take too long for one request.
+        const MAX_SEARCHED: u64 = 10_000;
+        let count = self.schedule.count_at(now);
+        (count.saturating_sub(MAX_SEARCHED)..count).find_map(|number| {
+            let plan = self.plan_email(number);
+            let is_to = |to: &str| to.eq_ignore_ascii_case(address);
+            let fixed = plan.template.to.as_deref();
+            if !is_to(fixed.unwrap_or(&plan.customer.email)) {
+                return None;
+            }
+            let summary = self.build_summary(&plan, now);
+            let origin = match summary.last_event.as_deref()? {
+                "bounced" => "bounce",
+                "complained" => "complaint",
+                "suppressed" => "manual",
+                _ => return None,
+            };
+            Some(SourceSuppression {
+                id: self.ids.encode_message_id(number),
+                origin,
+                source_id: summary.id,
+                created_at: format_time(plan.accepted_at),
+            })
+        })
     }
 }
 

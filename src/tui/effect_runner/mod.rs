@@ -120,7 +120,7 @@ impl<S: EmailApi> EffectRunner<S> {
             RequestKind::LoadEmail | RequestKind::LoadOlder | RequestKind::SaveAttachment => {
                 &mut self.interactive
             }
-            RequestKind::Refresh | RequestKind::LoadAttachments
+            RequestKind::Refresh | RequestKind::LoadAttachments | RequestKind::LoadSuppression
                 if !handle.priority().is_background() =>
             {
                 &mut self.interactive

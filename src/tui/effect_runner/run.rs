@@ -343,6 +343,17 @@ impl<S: EmailApi> EffectRunner<S> {
                 async move |engine| Ok(engine?.service().attachments(&id).await?.into()),
                 Message::AttachmentsLoaded,
             ),
+            Effect::LoadSuppression {
+                request,
+                address,
+                priority,
+            } => self.request_service(
+                RequestKind::LoadSuppression,
+                request,
+                priority,
+                async move |engine| engine?.service().suppression(&address).await,
+                Message::SuppressionLoaded,
+            ),
             Effect::SaveAttachment {
                 request,
                 email,

@@ -1,0 +1,88 @@
+//! Whether the service still sends to the address of a bounced email: in its header and on the recipient card.
+
+use jiff::Timestamp;
+
+use super::effect::{Effect, RequestId};
+use super::lookup::Lookup;
+use super::model::Model;
+use crate::error::Error;
+use crate::mail::Suppression;
+
+/// The answers about addresses, each with the time at which it came.
+pub(super) type Suppressions = Lookup<String, (Option<Suppression>, Timestamp)>;
+
+impl Model {
+    /// Gives the reader what is known of its recipient, and asks about that of an open email or card.
+    pub(super) fn update_suppression(&mut self) {
+        let row = self.list.selected();
+        let recipient = row
+            .filter(|row| row.summary.status.may_suppress())
+            .and_then(|row| Some(row.summary.to.first()?.email.to_string()));
+        let text = recipient
+            .as_ref()
+            .map(|address| self.describe_suppression(address));
+        self.reader
+            .set_suppression(text.unwrap_or_default(), self.list.selected());
+        let card = || {
+            let summary = self.recipient_summary.value()?;
+            let is_due = summary
+                .statuses
+                .iter()
+                .any(|(status, _)| status.may_suppress());
+            let address = self.recipient_card.as_ref().filter(|_| is_due)?;
+            Some(address.text().to_owned())
+        };
+        let is_card = !self.reader_open && self.service.is_answering();
+        let wanted = if is_card {
+            card()
+        } else {
+            recipient.filter(|_| self.may_look_up())
+        };
+        self.suppressions.leave_others(wanted.as_ref());
+        if let Some(address) = wanted.filter(|address| self.suppressions.is_due(address)) {
+            self.outbox.push(Effect::LoadSuppression {
+                request: self.suppressions.start(address.clone()),
+                address,
+                priority: self.lookup_priority(),
+            });
+        }
+    }
+
+    pub(super) fn apply_suppression(
+        &mut self,
+        request: RequestId,
+        result: Result<Option<Suppression>, Error>,
+    ) {
+        let now = self.now.timestamp();
+        let result = result.map(|found| (found, now));
+        if let Some(Err((error, is_missing))) = self.suppressions.apply(request, result) {
+            self.report_missing_operation(&error, is_missing);
+        }
+    }
+
+    /// Writes `ana@example.com, since 3 May, after a bounce`, or `no (ana@example.com, 09:42)` with the time of
+    /// the answer; empty if the service was not asked.
+    fn describe_suppression(&self, address: &String) -> String {
+        match self.suppressions.get(address) {
+            None => String::new(),
+            Some((None, asked)) => {
+                let zone = self.now.time_zone().clone();
+                let asked = asked.to_zoned(zone).strftime("%H:%M");
+                format!("no ({address}, {asked})")
+            }
+            Some((Some(found), _)) => {
+                let since = found.created.parsed;
+                let since = since.map(|at| format!(", since {}", self.format_day(at)));
+                let why = found.reason();
+                format!("{address}{}, {why}", since.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Returns the entry of the card's address, if it has one, and when the service said so; `None` if it was
+    /// not asked.
+    pub fn card_suppression(&self) -> Option<&(Option<Suppression>, Timestamp)> {
+        let address = self.recipient_card.as_ref()?.text().to_owned();
+        self.suppressions.get(&address)
+    }
+}

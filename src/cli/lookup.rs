@@ -1,0 +1,79 @@
+//! What `show` asks the service beside an email: its attachments, and whether its recipients are blocked.
+
+use std::future::Future;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tokio::time::timeout;
+
+use super::format::format_api_time_long;
+use crate::api::{Client, EmailApi as _};
+use crate::error::{Error, ErrorKind};
+use crate::mail::{Attachment, Summary};
+
+/// How long an email waits for each answer about what is beside it.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the service says beside an email, each as a text; empty if there is nothing to say.
+#[derive(Default)]
+pub(super) struct LookedUp {
+    /// Its attachments, or why they are not known.
+    pub(super) attachments: String,
+    /// Whether the service sends to its recipients, if it may not.
+    pub(super) suppression: String,
+}
+
+/// Asks for what is beside an email. It neither fails nor delays the email for long; a service that does not
+/// have the operation is no news here.
+pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone) -> LookedUp {
+    let attachments = async {
+        let all = client.attachments(&summary.id).await?;
+        Ok(Attachment::join(&all))
+    };
+    LookedUp {
+        attachments: answer_in_time(attachments).await,
+        suppression: if summary.status.may_suppress() {
+            answer_in_time(describe_suppressions(client, summary, zone)).await
+        } else {
+            String::new()
+        },
+    }
+}
+
+async fn answer_in_time(answer: impl Future<Output = Result<String, Error>>) -> String {
+    match timeout(LOOKUP_TIMEOUT, answer).await {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) if error.kind == ErrorKind::Unsupported => String::new(),
+        Ok(Err(error)) => format!("not known: {}", error.message),
+        Err(_) => "not known: the service did not answer in time".to_owned(),
+    }
+}
+
+/// Says which of the first recipients the service does not send to any more.
+async fn describe_suppressions(
+    client: &Client,
+    summary: &Summary,
+    zone: &TimeZone,
+) -> Result<String, Error> {
+    /// One request each.
+    const MAX_RECIPIENTS: usize = 3;
+    let mut parts = Vec::new();
+    for to in summary.to.iter().take(MAX_RECIPIENTS) {
+        let address = &to.email;
+        parts.push(match client.suppression(address).await? {
+            None => format!("{address} is not on the suppression list"),
+            Some(found) => {
+                let since = match format_api_time_long(&found.created, zone) {
+                    since if since.is_empty() => since,
+                    since => format!(" since {since}"),
+                };
+                format!("{address}{since}, {}", found.reason())
+            }
+        });
+    }
+    match summary.to.len().saturating_sub(MAX_RECIPIENTS) {
+        0 => {}
+        more => parts.push(format!("{more} more were not asked about")),
+    }
+    Ok(parts.join("; "))
+}

@@ -1,0 +1,93 @@
+//! [`Bounce`]: what the recipient's server said, where the service passes it on.
+
+use serde_json::Value;
+
+use super::SafeText;
+
+/// Why an email bounced; each text is empty if the service does not say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bounce {
+    message: SafeText,
+    /// `Permanent`, `Transient` or `Undetermined`.
+    kind: SafeText,
+    /// Such as `MailboxFull`.
+    sub_type: SafeText,
+    /// The answer of the server.
+    diagnostic: SafeText,
+}
+
+impl Bounce {
+    /// Parses the member `bounce` of an email; `None` if it says nothing.
+    pub(super) fn parse(json: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(json).ok()?;
+        let text = |name: &str| match value.get(name) {
+            Some(Value::String(text)) => SafeText::new(text),
+            // The events of webhooks have a list of them.
+            Some(Value::Array(texts)) => {
+                let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+                SafeText::new(&texts.join("; "))
+            }
+            _ => SafeText::default(),
+        };
+        let bounce = Self {
+            message: text("message"),
+            kind: text("type"),
+            sub_type: text("subType"),
+            diagnostic: text("diagnosticCode"),
+        };
+        Some(bounce).filter(|bounce| !bounce.reason().is_empty())
+    }
+
+    /// Returns the message, or else what says most.
+    pub(crate) fn reason(&self) -> &SafeText {
+        let all = [&self.message, &self.diagnostic, &self.kind, &self.sub_type];
+        let first = all.into_iter().find(|text| !text.is_empty());
+        first.unwrap_or(&self.message)
+    }
+
+    /// Writes what is not in the reason: `Permanent, General; smtp; 550 5.1.1 unknown user`.
+    pub(crate) fn details(&self) -> String {
+        let reason = self.reason();
+        let unsaid = |text: &&SafeText| !text.is_empty() && **text != *reason;
+        let kinds: Vec<&str> = [&self.kind, &self.sub_type]
+            .into_iter()
+            .filter(unsaid)
+            .map(|text| &**text)
+            .collect();
+        let diagnostic = Some(&self.diagnostic).filter(unsaid);
+        let parts = [
+            kinds.join(", "),
+            diagnostic.map(ToString::to_string).unwrap_or_default(),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounce_says_what_the_service_says() {
+        let parse = |json: &str| {
+            let bounce = Bounce::parse(json)?;
+            Some((bounce.reason().to_string(), bounce.details()))
+        };
+        let said = |reason: &str, details: &str| Some((reason.to_owned(), details.to_owned()));
+        assert_eq!(
+            parse(
+                r#"{"message":"mailbox full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552"]}"#
+            ),
+            said("mailbox full", "Transient, MailboxFull; smtp; 552")
+        );
+        assert_eq!(parse(r#"{"message":"x"}"#), said("x", ""));
+        assert_eq!(
+            parse(r#"{"message":null,"type":"Permanent","diagnosticCode":"550 \u001b[31m"}"#),
+            said("550 \u{FFFD}[31m", "Permanent")
+        );
+        for nothing in ["null", "{}", "[]", "\"bounced\"", r#"{"message":7}"#] {
+            assert_eq!(parse(nothing), None, "{nothing}");
+        }
+    }
+}
