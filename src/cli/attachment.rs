@@ -30,7 +30,7 @@ struct SavedJson<'a> {
 }
 
 pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let is_stream = args.to.as_deref() == Some(Path::new("-"));
+    let is_stream = args.is_stream();
     if args.to.is_none() && args.attachment.is_some() {
         let message = "where to save the attachment is not known";
         let hint = "--to FILE, or a folder; --to - is standard output";
@@ -81,6 +81,13 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
         };
         until_signal(&mut signals, work).await
     })
+}
+
+impl AttachmentArgs {
+    /// Whether the content goes to standard output.
+    pub(super) fn is_stream(&self) -> bool {
+        self.to.as_deref() == Some(Path::new("-"))
+    }
 }
 
 /// Writes to stdout; the reader may go away.

@@ -30,13 +30,18 @@ pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone)
         let all = client.attachments(&summary.id).await?;
         Ok(Attachment::join(&all))
     };
-    LookedUp {
-        attachments: answer_in_time(attachments).await,
-        suppression: if summary.status.may_suppress() {
-            answer_in_time(describe_suppressions(client, summary, zone)).await
+    let suppression = async {
+        if summary.status.may_suppress() {
+            describe_suppressions(client, summary, zone).await
         } else {
-            String::new()
-        },
+            Ok(String::new())
+        }
+    };
+    let (attachments, suppression) =
+        tokio::join!(answer_in_time(attachments), answer_in_time(suppression));
+    LookedUp {
+        attachments,
+        suppression,
     }
 }
 

@@ -159,6 +159,7 @@ fn prints_json(command: &CliCommand) -> bool {
     match command {
         CliCommand::Render(_) | CliCommand::Completions { .. } | CliCommand::Man => false,
         CliCommand::Export(args) => args.prints_json(),
+        CliCommand::Attachment(args) => !args.is_stream(),
         _ => true,
     }
 }

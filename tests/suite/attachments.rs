@@ -132,6 +132,11 @@ fn attachment_of_the_sample_is_listed_and_saved() {
             .unwrap();
     assert_eq!(report["bytes"], rows.len());
 
+    let name = sentbox.stdout(&format!("attachment {id} --jq .data[1].filename"));
+    assert_eq!(name.trim_end(), csv);
+    let mixed = sentbox.run(&format!("attachment {id} {csv} --to - --jq ."));
+    assert_eq!(mixed.status.code(), Some(2));
+
     let again = sentbox.transcript(&format!("attachment {id} {pdf} --to ."));
     assert!(
         again.contains("exists already; choose another name") && again.ends_with("exit code 1"),
