@@ -1,16 +1,21 @@
-//! Tests of attachments: the server's operations, and `attachment` and `show` on good and hostile links.
+//! Tests of attachments and suppressed addresses: the server's operations, and `attachment` and `show` on good and hostile links.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use insta::assert_snapshot;
+use reqwest::{Method, StatusCode};
+use sentbox::server::DEMO_KEY;
 use serde_json::{Value, json};
 
 use crate::cli::{sample, two_emails};
+use crate::contract::{NOBODY, Served, json as body, names};
 use crate::harness::process::Sentbox;
 use crate::harness::service::KEY;
 
@@ -281,4 +286,121 @@ fn link_elsewhere_than_https_is_not_fetched() {
     stderr: sentbox: the link of this attachment leads to plain http; it was not fetched
     exit code 5
     ");
+}
+
+#[tokio::test]
+async fn suppressed_address_names_its_cause() {
+    let served = Served::sample(1000).await;
+    let mut cursor = String::new();
+    let bounced = loop {
+        let page = served.get(&format!("/emails?limit=100{cursor}")).await;
+        let emails = page["data"].as_array().unwrap();
+        let bounced = emails.iter().find(|email| email["last_event"] == "bounced");
+        if let Some(bounced) = bounced {
+            break bounced.clone();
+        }
+        cursor = format!("&after={}", emails.last().unwrap()["id"].as_str().unwrap());
+    };
+    let to = bounced["to"][0].as_str().unwrap();
+    let address = to.rsplit('<').next().unwrap().trim_end_matches('>');
+    let found = served.get(&format!("/suppressions/{address}")).await;
+    assert_eq!(
+        names(&found),
+        BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"])
+    );
+    assert_eq!(found["email"], address);
+    let cause = found["source_id"].as_str().unwrap();
+    let cause = served.get(&format!("/emails/{cause}")).await;
+    assert!(
+        ["bounced", "complained", "suppressed"].contains(&cause["last_event"].as_str().unwrap())
+    );
+    let key = format!("Bearer {DEMO_KEY}");
+    let response = served
+        .ask(Method::GET, "/suppressions/nobody@example.com", Some(&key))
+        .await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    assert_eq!(body(response).await["message"], "Suppression not found");
+}
+
+#[tokio::test]
+async fn attachment_links_need_no_key_and_end() {
+    let served = Served::sample(300).await;
+    let (mut ids, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let (page, has_more) = served.page(&format!("limit=100{cursor}")).await;
+        cursor = format!("&after={}", page.last().unwrap());
+        ids.extend(page);
+        if !has_more {
+            break;
+        }
+    }
+    let mut found = None;
+    for id in &ids {
+        let list = served.get(&format!("/emails/{id}/attachments")).await;
+        assert_eq!(names(&list), BTreeSet::from(["object", "has_more", "data"]));
+        if list["data"].as_array().unwrap().len() == 2 {
+            found = Some((id.clone(), list));
+            break;
+        }
+    }
+    let (email, list) = found.unwrap();
+    let path = format!("/emails/{email}/attachments");
+    let id = |n: usize| list["data"][n]["id"].as_str().unwrap();
+    let first = served.get(&format!("{path}?limit=1")).await;
+    assert_eq!(
+        (&first["data"][0], &first["has_more"]),
+        (&list["data"][0], &true.into())
+    );
+    let rest = served.get(&format!("{path}?after={}", id(0))).await;
+    assert_eq!(
+        (&rest["data"][0], &rest["has_more"]),
+        (&list["data"][1], &false.into())
+    );
+    let before = served.get(&format!("{path}?before={}", id(1))).await;
+    assert_eq!(
+        (&before["data"][0], &before["has_more"]),
+        (&list["data"][0], &false.into())
+    );
+    let one = served.get(&format!("{path}/{}", id(0))).await;
+    assert_eq!(one["object"], "attachment");
+    assert_eq!(one["id"], list["data"][0]["id"]);
+
+    let key = format!("Bearer {DEMO_KEY}");
+    for (path, status) in [
+        (format!("{path}?after={}", ids[0]), StatusCode::NOT_FOUND),
+        (format!("{path}/{}", ids[0]), StatusCode::NOT_FOUND),
+        (
+            format!("/emails/{NOBODY}/attachments"),
+            StatusCode::NOT_FOUND,
+        ),
+        (
+            "/emails/x/attachments".to_owned(),
+            StatusCode::UNPROCESSABLE_ENTITY,
+        ),
+    ] {
+        let response = served.ask(Method::GET, &path, Some(&key)).await;
+        assert_eq!(response.status(), status, "{path}");
+    }
+    let response = served.ask(Method::GET, &path, None).await;
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+
+    let link = one["download_url"].as_str().unwrap();
+    let target = link.strip_prefix(&served.base).unwrap();
+    let response = served.ask(Method::GET, target, None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["content-disposition"], "attachment");
+    assert_eq!(
+        response.bytes().await.unwrap().len() as u64,
+        one["size"].as_u64().unwrap()
+    );
+    let other = target.replace(id(0), id(1));
+    let later = target.replace("expires=", "expires=1");
+    let (unsigned, _) = target.split_once('?').unwrap();
+    for target in [&other, &later, unsigned, &target[..target.len() - 1]] {
+        let response = served.ask(Method::GET, target, Some(&key)).await;
+        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{target}");
+    }
+    served.millis.fetch_add(3_600_000, Ordering::Relaxed);
+    let response = served.ask(Method::GET, target, None).await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
 }

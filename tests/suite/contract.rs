@@ -38,19 +38,19 @@ const SUMMARY: [&str; 11] = [
     "scheduled_at",
 ];
 const BODY: [&str; 4] = ["object", "html", "text", "tags"];
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+pub const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A server on its own port, with a clock that a test sets.
-struct Served {
-    base: String,
+pub struct Served {
+    pub base: String,
     client: reqwest::Client,
-    millis: Arc<AtomicI64>,
+    pub millis: Arc<AtomicI64>,
     stop: CancellationToken,
     tasks: JoinSet<io::Result<()>>,
 }
 
 impl Served {
-    async fn sample(emails: u32) -> Self {
+    pub async fn sample(emails: u32) -> Self {
         Self::with(10_000, |start, clock| {
             SampleMailbox::new(7, emails, start, clock)
         })
@@ -91,7 +91,7 @@ impl Served {
         }
     }
 
-    async fn ask(&self, method: Method, path: &str, authorization: Option<&str>) -> Response {
+    pub async fn ask(&self, method: Method, path: &str, authorization: Option<&str>) -> Response {
         let mut request = self.client.request(method, format!("{}{path}", self.base));
         if let Some(value) = authorization {
             request = request.header("authorization", value);
@@ -99,7 +99,7 @@ impl Served {
         request.send().await.unwrap()
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub async fn get(&self, path: &str) -> Value {
         let response = self
             .ask(Method::GET, path, Some(&format!("Bearer {DEMO_KEY}")))
             .await;
@@ -108,7 +108,7 @@ impl Served {
     }
 
     /// The ids of a page, and whether there is more.
-    async fn page(&self, query: &str) -> (Vec<String>, bool) {
+    pub async fn page(&self, query: &str) -> (Vec<String>, bool) {
         let page = self.get(&format!("/emails?{query}")).await;
         let ids = page["data"]
             .as_array()
@@ -119,12 +119,12 @@ impl Served {
     }
 }
 
-async fn json(response: Response) -> Value {
+pub async fn json(response: Response) -> Value {
     assert_eq!(response.headers()["content-type"], "application/json");
     serde_json::from_str(&response.text().await.unwrap()).unwrap()
 }
 
-fn names(object: &Value) -> BTreeSet<&str> {
+pub fn names(object: &Value) -> BTreeSet<&str> {
     object
         .as_object()
         .unwrap()
@@ -446,123 +446,6 @@ async fn rate_limit_headers_match_enforced_limit() {
 
     served.millis.fetch_add(1000, Ordering::Relaxed);
     assert_eq!(ask().await.status(), StatusCode::OK);
-}
-
-#[tokio::test]
-async fn suppressed_address_names_its_cause() {
-    let served = Served::sample(1000).await;
-    let mut cursor = String::new();
-    let bounced = loop {
-        let page = served.get(&format!("/emails?limit=100{cursor}")).await;
-        let emails = page["data"].as_array().unwrap();
-        let bounced = emails.iter().find(|email| email["last_event"] == "bounced");
-        if let Some(bounced) = bounced {
-            break bounced.clone();
-        }
-        cursor = format!("&after={}", emails.last().unwrap()["id"].as_str().unwrap());
-    };
-    let to = bounced["to"][0].as_str().unwrap();
-    let address = to.rsplit('<').next().unwrap().trim_end_matches('>');
-    let found = served.get(&format!("/suppressions/{address}")).await;
-    assert_eq!(
-        names(&found),
-        BTreeSet::from(["object", "id", "email", "origin", "source_id", "created_at"])
-    );
-    assert_eq!(found["email"], address);
-    let cause = found["source_id"].as_str().unwrap();
-    let cause = served.get(&format!("/emails/{cause}")).await;
-    assert!(
-        ["bounced", "complained", "suppressed"].contains(&cause["last_event"].as_str().unwrap())
-    );
-    let key = format!("Bearer {DEMO_KEY}");
-    let response = served
-        .ask(Method::GET, "/suppressions/nobody@example.com", Some(&key))
-        .await;
-    assert_eq!(response.status(), StatusCode::NOT_FOUND);
-    assert_eq!(json(response).await["message"], "Suppression not found");
-}
-
-#[tokio::test]
-async fn attachment_links_need_no_key_and_end() {
-    let served = Served::sample(300).await;
-    let (mut ids, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let (page, has_more) = served.page(&format!("limit=100{cursor}")).await;
-        cursor = format!("&after={}", page.last().unwrap());
-        ids.extend(page);
-        if !has_more {
-            break;
-        }
-    }
-    let mut found = None;
-    for id in &ids {
-        let list = served.get(&format!("/emails/{id}/attachments")).await;
-        assert_eq!(names(&list), BTreeSet::from(["object", "has_more", "data"]));
-        if list["data"].as_array().unwrap().len() == 2 {
-            found = Some((id.clone(), list));
-            break;
-        }
-    }
-    let (email, list) = found.unwrap();
-    let path = format!("/emails/{email}/attachments");
-    let id = |n: usize| list["data"][n]["id"].as_str().unwrap();
-    let first = served.get(&format!("{path}?limit=1")).await;
-    assert_eq!(
-        (&first["data"][0], &first["has_more"]),
-        (&list["data"][0], &true.into())
-    );
-    let rest = served.get(&format!("{path}?after={}", id(0))).await;
-    assert_eq!(
-        (&rest["data"][0], &rest["has_more"]),
-        (&list["data"][1], &false.into())
-    );
-    let before = served.get(&format!("{path}?before={}", id(1))).await;
-    assert_eq!(
-        (&before["data"][0], &before["has_more"]),
-        (&list["data"][0], &false.into())
-    );
-    let one = served.get(&format!("{path}/{}", id(0))).await;
-    assert_eq!(one["object"], "attachment");
-    assert_eq!(one["id"], list["data"][0]["id"]);
-
-    let key = format!("Bearer {DEMO_KEY}");
-    for (path, status) in [
-        (format!("{path}?after={}", ids[0]), StatusCode::NOT_FOUND),
-        (format!("{path}/{}", ids[0]), StatusCode::NOT_FOUND),
-        (
-            format!("/emails/{NOBODY}/attachments"),
-            StatusCode::NOT_FOUND,
-        ),
-        (
-            "/emails/x/attachments".to_owned(),
-            StatusCode::UNPROCESSABLE_ENTITY,
-        ),
-    ] {
-        let response = served.ask(Method::GET, &path, Some(&key)).await;
-        assert_eq!(response.status(), status, "{path}");
-    }
-    let response = served.ask(Method::GET, &path, None).await;
-    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
-
-    let link = one["download_url"].as_str().unwrap();
-    let target = link.strip_prefix(&served.base).unwrap();
-    let response = served.ask(Method::GET, target, None).await;
-    assert_eq!(response.status(), StatusCode::OK);
-    assert_eq!(response.headers()["content-disposition"], "attachment");
-    assert_eq!(
-        response.bytes().await.unwrap().len() as u64,
-        one["size"].as_u64().unwrap()
-    );
-    let other = target.replace(id(0), id(1));
-    let later = target.replace("expires=", "expires=1");
-    let (unsigned, _) = target.split_once('?').unwrap();
-    for target in [&other, &later, unsigned, &target[..target.len() - 1]] {
-        let response = served.ask(Method::GET, target, Some(&key)).await;
-        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{target}");
-    }
-    served.millis.fetch_add(3_600_000, Ordering::Relaxed);
-    let response = served.ask(Method::GET, target, None).await;
-    assert_eq!(response.status(), StatusCode::FORBIDDEN);
 }
 
 /// Has one page and fails for any other request.
