@@ -87,6 +87,8 @@ mod view;
 mod docs_tests;
 #[cfg(test)]
 mod generated_docs_tests;
+#[cfg(test)]
+mod packaging_tests;
 // Some tests inside the crate use the harness in `tests/`, which imports the crate by its name.
 #[cfg(test)]
 extern crate self as sentbox;
