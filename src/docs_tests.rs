@@ -1,63 +1,12 @@
 //! Compares README, change log and guide with the program.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::app::Keymap;
-use crate::app::help::{HelpLine, help_lines};
 use clap::CommandFactory as _;
 
 const README: &str = include_str!("../README.md");
 const CHANGELOG: &str = include_str!("../CHANGELOG.md");
-
-/// The key table as the README has it.
-fn keys() -> String {
-    let mut out = String::new();
-    for line in help_lines(&Keymap::default()) {
-        match line {
-            // The signs explain themselves where they are; the README has the keys.
-            HelpLine::Title("Signs") => break,
-            HelpLine::Status(_)
-            | HelpLine::Changed(_)
-            | HelpLine::Watched(_)
-            | HelpLine::Gone(_)
-            | HelpLine::Marked(_) => {}
-            HelpLine::Title(title) => {
-                let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");
-            }
-            HelpLine::Keys(keys, spec) => {
-                let keys: Vec<String> = keys
-                    .iter()
-                    .map(|key| format!("`{}`", key.replace('|', "\\|")))
-                    .collect();
-                let name = if keys == ["`1..9`"] {
-                    "view-1` ... `view-9"
-                } else {
-                    spec.name
-                };
-                let _ = writeln!(out, "| {} | {} | `{name}` |", keys.join(" "), spec.help);
-            }
-            HelpLine::Blank => out.push('\n'),
-        }
-    }
-    out
-}
-
-#[test]
-fn readme_key_table_matches_commands() {
-    let (_, rest) = README
-        .split_once("<!-- keys -->\n")
-        .expect("the table has a start");
-    let (table, _) = rest
-        .split_once("<!-- /keys -->")
-        .expect("the table has an end");
-    assert!(
-        table.trim() == keys().trim(),
-        "the README should have:\n{}",
-        keys()
-    );
-}
 
 #[test]
 fn the_readme_names_every_verb_and_no_other() {
@@ -86,20 +35,48 @@ fn the_change_log_knows_this_version() {
     assert!(CHANGELOG.contains(concat!("## ", env!("CARGO_PKG_VERSION"))));
 }
 
-/// Pages for people, each with its folder.
-const PAGES: [(&str, &str); 7] = [
-    ("", "README.md"),
-    ("", "CONTRIBUTING.md"),
-    ("", "SECURITY.md"),
-    ("", "CHANGELOG.md"),
-    ("docs/", "errors.md"),
-    ("docs/", "json.md"),
-    ("benches/", "README.md"),
+/// Pages for people outside of `docs/`.
+const PAGES: [&str; 5] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "benches/README.md",
 ];
 
+/// The pages in `docs/`, without its table of contents.
+fn docs() -> Vec<String> {
+    let files = fs::read_dir(root().join("docs")).unwrap();
+    files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
+        .collect()
+}
+
+/// The targets of links.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1);
+    targets.filter_map(|rest| rest.split(')').next())
+}
+
+/// The fragment that leads to a heading.
+fn fragment(heading: &str) -> String {
+    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let kept: String = heading.chars().filter(is_kept).collect();
+    kept.to_lowercase().replace(' ', "-")
+}
+
 /// Beginnings of code words that name a file or a folder of the repository.
-const FOLDERS: [&str; 8] = [
-    "src/", "tests/", "docs/", "assets/", "benches/", "fuzz/", ".ci/", ".github/",
+const FOLDERS: [&str; 9] = [
+    "src/",
+    "tests/",
+    "docs/",
+    "assets/",
+    "benches/",
+    "fuzz/",
+    "packaging/",
+    ".ci/",
+    ".github/",
 ];
 
 fn root() -> &'static Path {
@@ -123,23 +100,47 @@ fn is_path(word: &str) -> bool {
 #[test]
 fn pages_name_only_files_that_exist() {
     let mut missing = Vec::new();
-    for (folder, name) in PAGES {
-        let text = fs::read_to_string(root().join(folder).join(name)).unwrap();
-        let words = code_words(&text).into_iter().filter(|word| is_path(word));
-        let links = text
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split(')').next())
-            .filter(|link| !link.starts_with("http") && !link.starts_with('#'))
-            .map(|link| format!("{folder}{}", link.split('#').next().unwrap_or_default()));
-        for path in words.chain(links) {
+    let docs = docs().into_iter().map(|name| format!("docs/{name}"));
+    for page in docs.chain(PAGES.map(str::to_owned)) {
+        let text = fs::read_to_string(root().join(&page)).unwrap();
+        let folder = root().join(&page);
+        let folder = folder.parent().expect("a page is in a folder");
+        for path in code_words(&text).into_iter().filter(|word| is_path(word)) {
             // Fuzzing makes this one.
-            if path != "fuzz/artifacts/" && !root().join(&path).exists() {
-                missing.push(format!("{folder}{name}: {path}"));
+            if path != "fuzz/artifacts/"
+                && !folder.join(&path).exists()
+                && !root().join(&path).exists()
+            {
+                missing.push(format!("{page}: {path}"));
+            }
+        }
+        for link in links(&text).filter(|link| !link.starts_with("http")) {
+            let (path, target) = link.split_once('#').unwrap_or((link, ""));
+            let linked = if path.is_empty() {
+                root().join(&page)
+            } else {
+                folder.join(path)
+            };
+            let linked_text = fs::read_to_string(&linked).unwrap_or_default();
+            let mut headings = linked_text.lines().filter_map(|line| line.split_once("# "));
+            let has_target =
+                target.is_empty() || headings.any(|(_, heading)| fragment(heading) == target);
+            if !linked.exists() || !has_target {
+                missing.push(format!("{page}: {link}"));
             }
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn the_contents_of_the_book_are_all_pages() {
+    let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let mut listed: Vec<&str> = links(&contents).collect();
+    let mut pages = docs();
+    listed.sort_unstable();
+    pages.sort_unstable();
+    assert_eq!(listed, pages);
 }
 
 /// Each step of a walk names files and what is in them.

@@ -1,11 +1,15 @@
-//! The tables in `docs/` are made from the doc comments of the types that they describe.
+//! The tables in README.md and `docs/` are made from what they describe: commands, the query language, and the doc
+//! comments of types.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::app::Keymap;
+use crate::app::help::{HelpLine, help_lines};
 use crate::error::ErrorKind;
+use crate::query::query_manual;
 
 /// Every kind; a test compares it with the variants in the source.
 const KINDS: [ErrorKind; 19] = [
@@ -183,8 +187,61 @@ fn error_table() -> String {
     out
 }
 
-/// The document with its tables made anew: each is between `<!-- errors -->` or
-/// `<!-- members of NAME in FILE -->` and `<!-- end -->`.
+fn format_keys(keys: &[String]) -> String {
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|key| format!("`{}`", key.replace('|', "\\|")))
+        .collect();
+    keys.join(" ")
+}
+
+/// All commands with their keys and names.
+fn key_table() -> String {
+    let mut out = String::new();
+    for line in help_lines(&Keymap::default()) {
+        match line {
+            // The signs explain themselves where they are.
+            HelpLine::Title("Signs") => break,
+            HelpLine::Status(_)
+            | HelpLine::Changed(_)
+            | HelpLine::Watched(_)
+            | HelpLine::Gone(_)
+            | HelpLine::Marked(_) => {}
+            HelpLine::Title(title) => {
+                let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");
+            }
+            HelpLine::Keys(keys, spec) => {
+                let keys = format_keys(&keys);
+                let name = if keys == "`1..9`" {
+                    "view-1` ... `view-9"
+                } else {
+                    spec.name
+                };
+                let _ = writeln!(out, "| {keys} | {} | `{name}` |", spec.help);
+            }
+            HelpLine::Blank => out.push('\n'),
+        }
+    }
+    out.trim_end().to_owned() + "\n"
+}
+
+/// The keys of the commands with these names, in this order.
+fn short_key_table(names: &str) -> String {
+    let lines = help_lines(&Keymap::default());
+    let mut out = String::from("| key | what it does |\n| --- | --- |\n");
+    for name in names.split(", ") {
+        let row = lines.iter().find_map(|line| match line {
+            HelpLine::Keys(keys, spec) if spec.name == name => Some((format_keys(keys), spec.help)),
+            _ => None,
+        });
+        let (keys, help) = row.unwrap_or_else(|| panic!("there is no command {name}"));
+        let _ = writeln!(out, "| {keys} | {help} |");
+    }
+    out
+}
+
+/// The document with its tables made anew: each is between `<!-- errors -->`, `<!-- keys -->`,
+/// `<!-- keys of NAME, NAME -->`, `<!-- queries -->` or `<!-- members of NAME in FILE -->`, and `<!-- end -->`.
 fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
     let mut out = String::new();
     let mut is_generated = false;
@@ -202,13 +259,18 @@ fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
             .and_then(|line| line.strip_suffix(" -->"));
         let table = match marker {
             Some("errors") => error_table(),
-            Some(marker) => match marker.strip_prefix("members of ") {
-                Some(item) => {
+            Some("keys") => key_table(),
+            Some("queries") => format!("```text\n{}```\n", query_manual()),
+            Some(marker) => {
+                if let Some(names) = marker.strip_prefix("keys of ") {
+                    short_key_table(names)
+                } else if let Some(item) = marker.strip_prefix("members of ") {
                     let (name, file) = item.split_once(" in ").expect("NAME in FILE");
                     member_table(file, name, used)
+                } else {
+                    continue;
                 }
-                None => continue,
-            },
+            }
             None => continue,
         };
         is_generated = true;
@@ -260,7 +322,13 @@ fn serialized_structs() -> BTreeSet<String> {
 #[expect(clippy::disallowed_methods, reason = "a test has no settings")]
 fn generated_tables_match_the_source() {
     let mut used = BTreeSet::new();
-    for path in ["docs/errors.md", "docs/json.md"] {
+    for path in [
+        "README.md",
+        "docs/errors.md",
+        "docs/json.md",
+        "docs/keys.md",
+        "docs/query.md",
+    ] {
         let text = read(path);
         let expected = regenerate(&text, &mut used);
         if std::env::var_os("SENTBOX_WRITE_DOCS").is_some() {

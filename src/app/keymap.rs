@@ -317,7 +317,7 @@ pub fn key_hints<const N: usize>(
 fn unknown_command_error(name: &str) -> String {
     let names = COMMANDS.iter().map(|spec| spec.name);
     let instead = suggest(name, names.chain([UNBIND])).map_or_else(
-        || "; README.md lists all".to_owned(),
+        || "; docs/keys.md lists all".to_owned(),
         |near| format!("; did you mean {near}?"),
     );
     format!("there is no command {name:?}{instead}")

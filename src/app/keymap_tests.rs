@@ -163,7 +163,7 @@ fn impossible_override_is_reported_with_its_line() {
             "c.toml:2: there is no command \"filer\"; did you mean filter?",
             "c.toml:3: Ctrl-c always quits",
             "c.toml:4: \"x\" types a character where accept applies",
-            "c.toml:5: there is no command \"polka\"; README.md lists all",
+            "c.toml:5: there is no command \"polka\"; docs/keys.md lists all",
         ]
     );
     assert_eq!(
