@@ -12,7 +12,7 @@
         version = "0.1.0";
         src = ./..;
         cargoLock.lockFile = ../Cargo.lock;
-        nativeBuildInputs = [ pkgs.cmake pkgs.installShellFiles ];
+        nativeBuildInputs = [ pkgs.installShellFiles ];
         # They take a terminal and many minutes; .ci/run runs them.
         doCheck = false;
         postInstall = ''

@@ -21,6 +21,7 @@ mod named_archive;
 mod pager;
 mod profiles;
 mod quirks;
+mod recipes;
 mod search;
 mod secrets;
 mod stats;

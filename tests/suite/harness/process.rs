@@ -70,6 +70,18 @@ impl Sentbox {
         command
     }
 
+    /// A shell in the same environment.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line])
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .current_dir(self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
     /// Runs a command with `input` on its standard input.
     pub fn run_with_input(&self, line: &str, input: &str) -> Output {
         let mut child = self
