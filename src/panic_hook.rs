@@ -79,3 +79,7 @@ fn write_report(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
     file.write_all(text.as_bytes()).ok()?;
     Some(path)
 }
+
+#[cfg(test)]
+#[path = "panic_hook_tests.rs"]
+mod tests;
