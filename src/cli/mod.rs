@@ -33,6 +33,8 @@ mod typed_query;
 mod wait;
 
 use std::future::Future;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -126,6 +128,10 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
     if is_paged(command) && !context.global.no_pager && !context.global.linear {
         context.out.use_pager(context.env);
     }
+    if reads_stdin(command) && io::stdin().is_terminal() {
+        let note = "reading from the terminal; Ctrl-D ends the input";
+        context.out.note(note);
+    }
     match command {
         CliCommand::List(args) => list::run(args, context.with_profile()?),
         CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
@@ -161,6 +167,19 @@ fn prints_json(command: &CliCommand) -> bool {
         CliCommand::Export(args) => args.prints_json(),
         CliCommand::Attachment(args) => !args.is_stream(),
         _ => true,
+    }
+}
+
+/// Whether a command reads its input from stdin, where a user may not expect that it waits.
+fn reads_stdin(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::Render(args) => args
+            .file
+            .as_deref()
+            .is_none_or(|path| path == Path::new("-")),
+        CliCommand::Import(args) => args.file == Path::new("-"),
+        CliCommand::Show(args) => args.ids.iter().any(|id| id.trim() == "-"),
+        _ => false,
     }
 }
 

@@ -519,3 +519,15 @@ fn hanging_service_delays_nothing() {
     session.press("q");
     assert_eq!(session.end().0, 0);
 }
+
+#[test]
+fn commands_that_read_the_terminal_report_it() {
+    let mut session = Session::start(SENTBOX, &["render"], &[], (80, 24));
+    session.until("the note", |screen| {
+        screen.contains("reading from the terminal; Ctrl-D ends the input")
+    });
+    session.press("<p>A <b>zephyr</b>\r\x04");
+    let (code, screen) = session.end();
+    assert_eq!(code, 0);
+    assert!(screen.contains("A zephyr"), "{screen}");
+}
