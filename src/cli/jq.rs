@@ -16,6 +16,9 @@ def @csv: map(if isstring then "\"" + gsub("\""; "\"\"") + "\"" elif . == null t
 def @tsv: map(if . == null then "" else tostring end | gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r")) | join("\t");
 "#;
 
+/// The deepest nesting that is read: the library reads recursively, and a service may nest as it likes.
+const MAX_DEPTH: usize = 512;
+
 /// A compiled expression.
 #[derive(Clone)]
 pub struct JqFilter(Arc<Filter<JustLut<Val>>>);
@@ -157,7 +160,11 @@ pub(super) struct JsonCollector {
 
 impl JsonCollector {
     /// Adds a part; returns the documents if the last one ends with it.
-    pub(super) fn push(&mut self, part: &str) -> Option<String> {
+    ///
+    /// # Errors
+    ///
+    /// If a document is nested deeper than [`MAX_DEPTH`].
+    pub(super) fn push(&mut self, part: &str) -> Result<Option<String>, Error> {
         for byte in part.bytes() {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -167,10 +174,17 @@ impl JsonCollector {
                 b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
+            if self.depth > MAX_DEPTH {
+                let message = format!(
+                    "JSON nested deeper than {MAX_DEPTH} levels cannot be filtered by --jq"
+                );
+                return Err(Error::new(ErrorKind::Usage, message)
+                    .with_hint("--json without --jq prints it"));
+            }
         }
         self.text.push_str(part);
         let is_complete = self.depth == 0 && !self.in_string && part.ends_with('\n');
-        is_complete.then(|| std::mem::take(&mut self.text))
+        Ok(is_complete.then(|| std::mem::take(&mut self.text)))
     }
 }
 
@@ -246,10 +260,19 @@ mod tests {
     fn documents_in_parts_are_complete_at_their_end() {
         let mut collector = JsonCollector::default();
         for part in ["{\"data\":[", "\n", "{\"s\":\"]}\\\"\"}", "\n]"] {
-            assert_eq!(collector.push(part), None, "{part}");
+            assert_eq!(collector.push(part).unwrap(), None, "{part}");
         }
         let document = "{\"data\":[\n{\"s\":\"]}\\\"\"}\n]}\n";
-        assert_eq!(collector.push("}\n").as_deref(), Some(document));
-        assert_eq!(collector.push("1\n").as_deref(), Some("1\n"));
+        assert_eq!(collector.push("}\n").unwrap().as_deref(), Some(document));
+        assert_eq!(collector.push("1\n").unwrap().as_deref(), Some("1\n"));
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_no_crash() {
+        let nested = |depth: usize| format!("{}{}\n", "[".repeat(depth), "]".repeat(depth));
+        let documents = JsonCollector::default().push(&nested(MAX_DEPTH)).unwrap();
+        assert_eq!(run("length", &documents.unwrap()).unwrap().len(), 1);
+        let error = JsonCollector::default().push(&nested(MAX_DEPTH + 1));
+        assert_eq!(error.unwrap_err().kind, ErrorKind::Usage);
     }
 }

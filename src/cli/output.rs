@@ -196,7 +196,7 @@ impl Output {
     /// text cannot command a terminal.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
         if let Some(filter) = &self.jq {
-            return match self.collector.push(text) {
+            return match self.collector.push(text)? {
                 Some(documents) => {
                     let filter = filter.clone();
                     filter.run(&documents, |value| self.write_value(value))
