@@ -44,12 +44,12 @@ const PAGES: [&str; 5] = [
     "benches/README.md",
 ];
 
-/// The pages in `docs/`, without its table of contents.
+/// The pages in `docs/`, without the files of the book.
 fn docs() -> Vec<String> {
     let files = fs::read_dir(root().join("docs")).unwrap();
     files
         .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
+        .filter(|name| !matches!(name.as_str(), "SUMMARY.md" | "book.toml"))
         .collect()
 }
 
