@@ -14,7 +14,7 @@ use super::{Archive, EmailRow, RequestTime, SortKey, purge};
 use crate::api::wire::{self, OrderedObject};
 use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::Result;
-use crate::mail::{Email, EmailId, SafeText, Status};
+use crate::mail::{BOUNCE_FIELD, Email, EmailId, SafeText, Status};
 
 pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
@@ -53,14 +53,21 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Loads the tags of the rows whose bodies are stored; those of an unreadable body stay unknown.
-    pub(crate) fn load_tags(&self, rows: &mut [EmailRow]) {
+    /// Loads what no list has, the tags and the reason of a bounce, for the rows whose bodies are stored; it stays
+    /// unknown for an unreadable body.
+    pub(crate) fn load_details(&self, rows: &mut [EmailRow]) {
         for row in rows.iter_mut().filter(|row| row.has_body) {
-            let email = self.email(&row.summary.id).ok().flatten();
-            row.tags = email.map(|email| {
-                let tags: Vec<String> = email.tags.iter().map(ToString::to_string).collect();
-                SafeText::new(&tags.join(" "))
-            });
+            let Ok(Some(email)) = self.email(&row.summary.id) else {
+                continue;
+            };
+            let tags: Vec<String> = email.tags.iter().map(ToString::to_string).collect();
+            row.tags = Some(SafeText::new(&tags.join(" ")));
+            if row.summary.bounce().is_none() {
+                let mut extra = email.summary.extra.into_iter();
+                row.summary
+                    .extra
+                    .extend(extra.find(|(name, _)| &**name == BOUNCE_FIELD));
+            }
         }
     }
 

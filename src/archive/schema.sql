@@ -123,7 +123,8 @@ INSERT INTO row_counts VALUES (0, 0);
 --   Headers, cut into overlapping trigrams (the last two shorter) so that any part of a word is found, in any script
 --     h  recipient: to, cc, bcc ("Name <address>"); also a reply-to address that is not interned
 --     f  sender that is not interned
---     u  subject                (h, f, u: also each pair of neighbouring non-ASCII characters, for two-character CJK words)
+--     u  subject                b  reason of a bounce
+--     (h, f, u, b: also each pair of neighbouring non-ASCII characters, for two-character CJK words)
 --   Whole values
 --     l  id in `interned` of the sender or of a reply-to address (the first 64 of each; later ones become f/h trigrams)
 --     d  domain of a recipient
@@ -139,7 +140,7 @@ INSERT INTO row_counts VALUES (0, 0);
 --     c  words with no space between them, as in ord-0033333, at most 24 characters
 --   Flags
 --     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)
---     xcc xbcc xreply-to xtext xhtml xtag (the email has that part)
+--     xcc xbcc xreply-to xtext xhtml xtag xreason (the email has that part)
 -- ASCII characters other than letters and digits are moved to U+E000..U+E07F inside a token, because the tokenizer
 -- `ascii` splits at them (`-` in xreply-to, `@` and `.` in addresses). `ascii` keeps at most 32 768 bytes of a token.
 -- A change of this list needs a new schema version; tokens.rs writes the tokens, plan.rs searches for them.
@@ -170,7 +171,7 @@ CREATE TRIGGER mail_after_insert AFTER INSERT ON mail BEGIN
     WHERE new.fts_rowid IS NULL AND NOT EXISTS (SELECT 1 FROM dirty WHERE sort_key = new.sort_key);
 END;
 CREATE TRIGGER mail_after_update
-AFTER UPDATE OF id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to ON mail BEGIN
+AFTER UPDATE OF id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, extra_json ON mail BEGIN
     INSERT INTO dirty SELECT new.sort_key WHERE NOT EXISTS (SELECT 1 FROM dirty WHERE sort_key = new.sort_key);
 END;
 -- A row that moves keeps its own time of confirmation, and gains none at its new key.

@@ -29,7 +29,7 @@ pub struct EmailRow {
     pub(crate) missing: Option<MissingUpstream>,
     /// When the latest request was sent whose response confirmed the status.
     pub(crate) confirmed_at: Option<Timestamp>,
-    /// The tags as `name=value`, separated by spaces; `None` unless [`Archive::load_tags`] has found them.
+    /// The tags as `name=value`, separated by spaces; `None` unless [`Archive::load_details`] has found them.
     pub(crate) tags: Option<SafeText>,
 }
 

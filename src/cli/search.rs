@@ -121,8 +121,8 @@ fn print_matches(
         {
             oldest.add(row.confirmed_at);
         }
-        if columns.contains(&Column::Tags) {
-            archive.load_tags(slice::from_mut(&mut row));
+        if columns.contains(&Column::Tags) || columns.contains(&Column::Reason) {
+            archive.load_details(slice::from_mut(&mut row));
         }
         let cells = columns.iter().map(|column| column.value(&row, reveal));
         let printed = printer.print(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::SafeText;
+use super::{BOUNCE_FIELD, SafeText};
 
 /// Why an email bounced; each text is empty if the service does not say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,14 @@ pub(crate) struct Bounce {
 }
 
 impl Bounce {
+    /// Finds it among the unknown fields of an email: names and JSON values.
+    pub(crate) fn find<'a>(mut extra: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+        let (_, json) = extra.find(|(name, _)| *name == BOUNCE_FIELD)?;
+        Self::parse(json)
+    }
+
     /// Parses the member `bounce` of an email; `None` if it says nothing.
-    pub(super) fn parse(json: &str) -> Option<Self> {
+    fn parse(json: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(json).ok()?;
         let text = |name: &str| match value.get(name) {
             Some(Value::String(text)) => SafeText::new(text),
@@ -43,6 +49,11 @@ impl Bounce {
         let all = [&self.message, &self.diagnostic, &self.kind, &self.sub_type];
         let first = all.into_iter().find(|text| !text.is_empty());
         first.unwrap_or(&self.message)
+    }
+
+    /// Returns all that it says, which a search reads.
+    pub(crate) fn searched_text(&self) -> String {
+        format!("{} {}", self.reason(), self.details())
     }
 
     /// Writes what is not in the reason: `Permanent, General; smtp; 550 5.1.1 unknown user`.

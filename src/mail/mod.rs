@@ -108,7 +108,7 @@ pub struct Summary {
     pub(crate) extra: Vec<(SafeText, SafeText)>,
 }
 
-/// The field that [`Summary::bounce`] reads.
+/// The field that says why an email bounced.
 pub(crate) const BOUNCE_FIELD: &str = "bounce";
 
 /// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
@@ -149,11 +149,7 @@ impl Summary {
 
     /// Returns what the service says of a bounce; it rarely says anything.
     pub(crate) fn bounce(&self) -> Option<Bounce> {
-        let (_, json) = self
-            .extra
-            .iter()
-            .find(|(name, _)| &**name == BOUNCE_FIELD)?;
-        Bounce::parse(json)
+        Bounce::find(self.extra.iter().map(|(name, json)| (&**name, &**json)))
     }
 
     /// Returns the addresses of to, cc and bcc.

@@ -305,10 +305,12 @@ impl Term {
 
     /// Checks whether the term is unknown until bodies and tags are fetched.
     pub(crate) fn is_unknown_until_fetched(&self) -> bool {
-        use EmailPart::{Body, Html, Tag, Text};
+        use EmailPart::{Body, Html, Reason, Tag, Text};
         matches!(
             self,
-            Self::Text(Field::Body, _) | Self::Tag { .. } | Self::Has(Text | Html | Body | Tag)
+            Self::Text(Field::Body | Field::Reason, _)
+                | Self::Tag { .. }
+                | Self::Has(Text | Html | Body | Tag | Reason)
         )
     }
 }
@@ -328,6 +330,8 @@ pub(crate) enum Field {
     Subject,
     /// The start of a word in the text or the visible html.
     Body,
+    /// A part of what the service says of a bounce.
+    Reason,
     /// The start of the id.
     Id,
     /// The start of the message id, with or without its angle brackets.
@@ -379,6 +383,7 @@ keywords! {
         Html = "html", "has an html part";
         Body = "body", "has a text or an html part";
         Tag = "tag", "has a tag";
+        Reason = "reason", "has the reason of a bounce";
     }
 }
 

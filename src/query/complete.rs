@@ -279,7 +279,9 @@ const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>
         Operator::Domain => Some(SuggestionField::Domain),
         Operator::Tag => Some(SuggestionField::TagName),
         Operator::Status => Some(SuggestionField::Status),
-        Operator::Text(Field::Subject | Field::Body | Field::Id | Field::MessageId)
+        Operator::Text(
+            Field::Subject | Field::Body | Field::Reason | Field::Id | Field::MessageId,
+        )
         | Operator::Is
         | Operator::Has
         | Operator::After

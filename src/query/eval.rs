@@ -17,6 +17,8 @@ pub(crate) struct EmailDocument<'a> {
     pub(crate) bodies: Option<BodyTexts<'a>>,
     /// `None` if they were never fetched.
     pub(crate) tags: Option<&'a [Tag]>,
+    /// What the service says of a bounce; empty if it says nothing, `None` if it was never fetched.
+    pub(crate) reason: Option<&'a str>,
     /// The last observed change of the status; `None` if there was none.
     pub(crate) seen_change: Option<Timestamp>,
     /// Whether the service no longer lists the email.
@@ -146,6 +148,10 @@ fn eval_field(field: Field, text: &SearchText, document: &NormalizedDocument<'_>
         }
         Field::Subject => Some(text.is_substring_of(document.subject())),
         Field::Body => document.matches_bodies(text),
+        Field::Reason => document
+            .document
+            .reason
+            .map(|reason| text.is_substring_of(&normalize(reason))),
         Field::Id => Some(document.id().starts_with(text.normalized())),
         Field::MessageId => {
             let id = document.message_id();
@@ -250,7 +256,7 @@ impl Field {
             Self::Bcc => [&mail.bcc, none, none, none, none],
             Self::ReplyTo => [&mail.reply_to, none, none, none, none],
             Self::Any => [&mail.to, from, &mail.cc, &mail.bcc, &mail.reply_to],
-            Self::Subject | Self::Body | Self::Id | Self::MessageId => [none; 5],
+            Self::Subject | Self::Body | Self::Reason | Self::Id | Self::MessageId => [none; 5],
         };
         lists.into_iter().flatten()
     }
@@ -266,6 +272,7 @@ fn eval_has(part: EmailPart, document: &EmailDocument<'_>) -> Option<bool> {
         EmailPart::Html => bodies.map(|bodies| bodies.html.is_some()),
         EmailPart::Body => bodies.map(|bodies| bodies.text.is_some() || bodies.html.is_some()),
         EmailPart::Tag => document.tags.map(|tags| !tags.is_empty()),
+        EmailPart::Reason => document.reason.map(|reason| !reason.is_empty()),
     }
 }
 

@@ -51,7 +51,7 @@ const fn spec(
 
 /// Every operator, in the order in which completion offers them.
 #[rustfmt::skip] // one operator a line
-const OPERATORS: [OperatorSpec; 21] = [
+const OPERATORS: [OperatorSpec; 22] = [
     spec(Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
     spec(Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
     spec(Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
@@ -63,6 +63,7 @@ const OPERATORS: [OperatorSpec; 21] = [
     spec(Operator::On, "on", "sent in that day, week, month or minute", "on:yesterday"),
     spec(Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
     spec(Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
+    spec(Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
     spec(Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
     spec(Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
     spec(Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),

@@ -110,6 +110,25 @@ fn tags_domain_and_reason_are_columns() {
 }
 
 #[test]
+fn reason_of_a_bounce_is_found_and_printed() {
+    let sentbox = filled();
+    let bounced = r#"{"object":"email","id":"four","to":["ana@example.com"],"created_at":"2026-11-17T08:00:00Z","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","diagnosticCode":["smtp; 552 5.2.2"]}}"#;
+    assert!(sentbox.run_with_input("import -", bounced).status.success());
+    assert_snapshot!(sentbox.transcript("search -q --columns id,reason reason:full"), @r"
+    four	The mailbox is full
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("search -q --columns id -- has:reason -reason:552"), @r"
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("search --columns id -- -reason:full"), @r"
+    three
+    stderr: sentbox: searched 4 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 2 are known
+    exit code 0
+    ");
+}
+
+#[test]
 fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search after:someday"), @r"

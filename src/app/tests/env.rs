@@ -381,6 +381,7 @@ impl Mailbox {
                 summary: &row.summary,
                 bodies: None,
                 tags: None,
+                reason: None,
                 seen_change: row.last_change.as_ref().map(|change| change.seen),
                 is_missing_upstream: row.missing.is_some(),
             };

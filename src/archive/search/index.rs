@@ -141,14 +141,17 @@ impl<'a> Index<'a> {
         for address in &summary.reply_to {
             self.push_shared_address(interned::REPLY_TO, prefix::RECIPIENT, address)?;
         }
+        let mut reason = listed_reason(summary);
         if let Some(email) = email.email {
             let retrieved = RetrievedTexts::from_email(email);
+            reason.get_or_insert_with(|| retrieved.reason());
             self.tokens.push_retrieved(&retrieved);
             for tag in &retrieved.tags {
                 self.intern(interned::TAG, &tag.name)?;
                 self.intern(&interned::tag_value_kind(&tag.name), &tag.value)?;
             }
         }
+        self.tokens.push_reason(&reason.unwrap_or_default());
         Ok(())
     }
 
@@ -184,6 +187,11 @@ impl<'a> Index<'a> {
         self.interned.insert(entry, id);
         Ok(id)
     }
+}
+
+/// Returns the reason of a bounce if the list has it; the retrieved email may have one in any case.
+pub(super) fn listed_reason(summary: &Summary) -> Option<String> {
+    Some(summary.bounce()?.searched_text())
 }
 
 /// Checks whether a search by time would miss an email at `key`.

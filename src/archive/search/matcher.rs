@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use rusqlite::{Connection, params};
 
 use super::fts_expr::FtsExpr;
+use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
 use crate::api::wire;
@@ -89,10 +90,12 @@ impl<'a> RowMatcher<'a> {
     }
 
     fn is_match(&mut self, row: &EmailRow) -> Result<bool, Error> {
+        let listed_reason = listed_reason(&row.summary);
         let mut document = EmailDocument {
             summary: &row.summary,
             bodies: None,
             tags: None,
+            reason: listed_reason.as_deref(),
             seen_change: row.last_change.as_ref().map(|change| change.seen),
             is_missing_upstream: row.missing.is_some(),
         };
@@ -130,6 +133,8 @@ impl<'a> RowMatcher<'a> {
         let retrieved = RetrievedTexts::from_email(&email);
         document.bodies = Some(retrieved.bodies());
         document.tags = Some(&retrieved.tags);
+        let reason = retrieved.reason();
+        document.reason = document.reason.or(Some(&reason));
         Ok(matches(self.query, &document) == Some(true))
     }
 

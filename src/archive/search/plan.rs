@@ -267,7 +267,7 @@ impl Translator<'_> {
                     (true, _) => translated,
                     (false, false) => translated.negated(),
                     (false, true) => {
-                        Translated::and([Translated::exact(fetched()), translated.negated()])
+                        Translated::and([Translated::exact(known(term)), translated.negated()])
                     }
                 })
             }
@@ -289,6 +289,7 @@ impl Translator<'_> {
             ]),
             Term::Text(Field::Subject, text) => trigrams(prefix::SUBJECT, text),
             Term::Text(Field::Body, text) => self.translate_body(text),
+            Term::Text(Field::Reason, text) => trigrams(prefix::REASON, text),
             Term::Text(Field::Id, text) => {
                 T::superset(id_prefix_expr(prefix::ID, text.normalized()))
             }
@@ -442,8 +443,16 @@ impl Translator<'_> {
     }
 }
 
-fn fetched() -> FtsExpr {
-    FtsExpr::Token(flag::FETCHED.to_owned())
+/// Finds the emails for which a term on retrieved parts is known.
+fn known(term: &Term) -> FtsExpr {
+    let fetched = FtsExpr::Token(flag::FETCHED.to_owned());
+    match term {
+        // The list may have it.
+        Term::Text(Field::Reason, _) | Term::Has(EmailPart::Reason) => {
+            FtsExpr::or([fetched, flag_expr(EmailPart::Reason)])
+        }
+        _ => fetched,
+    }
 }
 
 fn flag_expr(part: EmailPart) -> FtsExpr {

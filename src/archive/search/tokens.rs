@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::api::wire;
-use crate::mail::{Status, Summary, Tag};
+use crate::mail::{Bounce, Status, Summary, Tag};
 use crate::query::normalize::{is_unspaced_script, normalize, split_words};
-use crate::query::{BodyTexts, SearchText};
+use crate::query::{BodyTexts, EmailPart, SearchText};
 use crate::render;
 
 /// Characters of a body word in its token; more would not distinguish words.
@@ -42,6 +42,7 @@ pub(super) mod prefix {
     pub(crate) const TAG_VALUE: char = 'v';
     pub(crate) const ID: char = 'i';
     pub(crate) const MESSAGE_ID: char = 'n';
+    pub(crate) const REASON: char = 'b';
     pub(crate) const FLAG: char = 'x';
 }
 
@@ -56,15 +57,24 @@ pub(super) struct RetrievedTexts<'a> {
     text: Option<&'a str>,
     html: Option<&'a str>,
     pub(super) tags: Vec<Tag>,
+    bounce: Option<Bounce>,
 }
 
 impl<'a> RetrievedTexts<'a> {
     pub(super) fn from_email(email: &'a wire::Email) -> Self {
+        let extra = &email.summary.extra;
         Self {
             text: email.text.as_deref(),
             html: email.html.as_deref(),
             tags: email.tags.iter().map(Tag::from).collect(),
+            bounce: Bounce::find(extra.iter().map(|(name, json)| (&**name, &**json))),
         }
+    }
+
+    /// Returns the reason of a bounce as a search reads it; empty if there is none.
+    pub(super) fn reason(&self) -> String {
+        let bounce = self.bounce.as_ref();
+        bounce.map(Bounce::searched_text).unwrap_or_default()
     }
 
     pub(super) fn bodies(&self) -> BodyTexts<'_> {
@@ -162,6 +172,12 @@ impl TokenBuffer {
                 self.push_token(&compound_token(compound));
             }
         }
+    }
+
+    /// Adds the tokens of the reason of a bounce.
+    pub(super) fn push_reason(&mut self, reason: &str) {
+        self.push_flag_if(!reason.is_empty(), EmailPart::Reason.as_str());
+        self.push_trigrams(prefix::REASON, &normalize(reason));
     }
 
     pub(super) fn push_interned(&mut self, id: i64) {

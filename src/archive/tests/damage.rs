@@ -237,7 +237,7 @@ fn check_finds_damage_inside_valid_pages() {
             "1 body cannot be read",
         ),
         (
-            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
+            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
             "1 email cannot be read",
         ),
         (
@@ -276,7 +276,7 @@ fn lost_email_splits_its_range() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50)";
+    let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50); DELETE FROM dirty";
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch(change)

@@ -95,6 +95,7 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
         Field::Any,
         Field::Subject,
         Field::Body,
+        Field::Reason,
         Field::Id,
         Field::MessageId,
     ];
@@ -145,6 +146,10 @@ pub(crate) struct ArbitraryEmail {
     pub(crate) text: Option<String>,
     pub(crate) html: Option<String>,
     pub(crate) tags: Vec<Tag>,
+    /// Why it bounced; empty if the service does not say it.
+    pub(crate) reason: String,
+    /// Whether the list has the reason, too.
+    pub(crate) lists_reason: bool,
     pub(crate) seen_change: Option<Timestamp>,
     pub(crate) gone: bool,
 }
@@ -161,6 +166,7 @@ impl ArbitraryEmail {
             summary: &self.summary,
             bodies: Some(bodies),
             tags: Some(&self.tags),
+            reason: Some(&self.reason),
             seen_change: self.seen_change,
             is_missing_upstream: self.gone,
         }
@@ -170,6 +176,7 @@ impl ArbitraryEmail {
     pub(crate) fn document(&self, bodies: bool, tags: bool) -> EmailDocument<'_> {
         let fetched = self.full_document();
         EmailDocument {
+            reason: fetched.reason.filter(|_| bodies || self.lists_reason),
             bodies: fetched.bodies.filter(|_| bodies),
             tags: fetched.tags.filter(|_| tags),
             ..fetched
@@ -225,11 +232,16 @@ pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
         body(),
         body(),
         tags,
+        prop::sample::select(vec!["", "", "Mailbox full; 552 5.2.2", "ご注文 <x>"]),
+        any::<bool>(),
         prop::option::of(seconds()),
         prop::bool::weighted(0.2),
     );
     (headers, rest).prop_map(
-        |((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen, gone))| {
+        |(
+            (to, cc, reply_to, subject, status, id, created),
+            (text, html, tags, reason, lists_reason, seen, gone),
+        )| {
             let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
             let second =
                 |second| Timestamp::from_second(second).expect("the generated times are near");
@@ -258,6 +270,8 @@ pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
                         value: SafeText::new(value),
                     })
                     .collect(),
+                reason: reason.to_owned(),
+                lists_reason: lists_reason && !reason.is_empty(),
                 seen_change: seen.map(second),
                 gone,
             }

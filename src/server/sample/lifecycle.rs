@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use super::rng::{Rng, mix64};
 use super::template::EmailTemplate;
@@ -109,6 +110,30 @@ impl Lifecycle {
 /// emails of the last minutes, for any seed.
 pub(super) const fn delivery_draw(seed: u64, number: u64) -> u64 {
     (number % 1000 * 619 + mix64(seed) % 1000) % 1000
+}
+
+/// Why an email bounced.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BounceReason {
+    message: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    sub_type: &'static str,
+    diagnostic_code: [&'static str; 1],
+}
+
+impl BounceReason {
+    /// Returns the reason for an email with this [`delivery_draw`].
+    #[rustfmt::skip] // one reason a line
+    pub(super) const fn from_draw(draw: u64) -> Self {
+        let (message, kind, sub_type, diagnostic) = match draw {
+            0..40 => ("No such mailbox", "Permanent", "NoEmail", "smtp; 550 5.1.1 user unknown"),
+            40..60 => ("Refused by the recipient's server", "Permanent", "General", "smtp; 554 5.7.1 refused by policy"),
+            _ => ("The mailbox is full", "Transient", "MailboxFull", "smtp; 552 5.2.2 mailbox full"),
+        };
+        Self { message, kind, sub_type, diagnostic_code: [diagnostic] }
+    }
 }
 
 /// Draws the time of a scheduled email, in whole minutes, as people choose it.

@@ -9,7 +9,7 @@ use crate::config::clock::Clock;
 use crate::mail::EmailId;
 use customers::{Customer, Customers, Language};
 use id_codec::{IdCodec, IdError};
-use lifecycle::Lifecycle;
+use lifecycle::{BounceReason, Lifecycle};
 use rng::{Rng, Stream};
 use schedule::Schedule;
 use template::{CopyRecipients, EmailTemplate, Escaping, TemplateFile, render_template};
@@ -210,7 +210,12 @@ impl EmailSource for SampleMailbox {
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let now = (self.clock)();
-        Ok(to_json(&self.build_email(self.parse_id(id, now)?, now)))
+        let number = self.parse_id(id, now)?;
+        let email = self.build_email(number, now);
+        let is_bounced = email.summary.last_event.as_deref() == Some("bounced");
+        let bounce = is_bounced
+            .then(|| BounceReason::from_draw(lifecycle::delivery_draw(self.seed, number)));
+        Ok(to_json(&SampleEmail { email, bounce }))
     }
 
     fn suppression(&self, address: &str) -> Result<SourceSuppression, SourceError> {
@@ -265,6 +270,15 @@ impl SampleMailbox {
 const fn numbers_below(number: u64, limit: u64) -> (std::ops::Range<u64>, bool) {
     let low = number.saturating_sub(limit);
     (low..number, low > 0)
+}
+
+/// A retrieved email, with the member that some services add to one that bounced.
+#[derive(serde::Serialize)]
+struct SampleEmail {
+    #[serde(flatten)]
+    email: wire::Email,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounce: Option<BounceReason>,
 }
 
 fn to_json(value: &impl serde::Serialize) -> Box<RawValue> {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use ring::digest::{Context, SHA256};
 
 use super::*;
-use crate::mail::Status;
+use crate::mail::{Status, Summary};
 
 /// A clock that only tests advance.
 #[derive(Clone)]
@@ -171,7 +171,7 @@ fn sample_mailbox_bytes_are_stable() {
     let digest: String = digest.finish().as_ref().iter().map(hex).collect();
     assert_eq!(
         digest,
-        "f4eced2cfefd098094057dad939beeb3ca88af3c2dbb4cc7aa0cfad62f13417d"
+        "391718e06c5c2c66ef5fb3b5b2267c1161623feb5bc70d7662d498ac7f9d9aa9"
     );
 }
 
@@ -441,4 +441,20 @@ fn only_reserved_domains_occur() {
             }
         }
     }
+}
+
+#[test]
+fn retrieved_email_says_why_it_bounced() {
+    let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
+    let page = mailbox.page(&Cursor::Start, 100).unwrap();
+    let mut bounced = 0;
+    for item in page.data {
+        let id = EmailId::new(wire::Summary::parse(item.get()).unwrap().id);
+        let email = wire::Email::parse(mailbox.email(&id).unwrap().get()).unwrap();
+        let summary = Summary::from(&email.summary);
+        let is_bounced = summary.status == Status::Bounced;
+        assert_eq!(summary.bounce().is_some(), is_bounced, "{id:?}");
+        bounced += u32::from(is_bounced);
+    }
+    assert!(bounced > 0);
 }

@@ -43,7 +43,7 @@ impl<S: EmailApi> EffectRunner<S> {
                     let found = archive.search(&query, &anchor, rows, &cancel);
                     let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
                     if let (Ok(window), true) = (&mut window, with_tags) {
-                        archive.load_tags(&mut window.rows);
+                        archive.load_details(&mut window.rows);
                     }
                     Message::WindowLoaded(request, window)
                 });

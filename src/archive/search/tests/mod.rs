@@ -42,6 +42,9 @@ fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
         "from": mail.from.to_string(), "subject": &*mail.subject, "message_id": &*mail.message_id, "created_at": &*mail.created.raw,
         "last_event": event,
     });
+    if !sample.reason.is_empty() && (whole || sample.lists_reason) {
+        json["bounce"] = serde_json::json!({"message": sample.reason, "type": "Permanent"});
+    }
     if whole {
         let tags: Vec<_> = sample
             .tags
@@ -132,12 +135,19 @@ fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
         });
         let seen_change = row.last_change.as_ref().map(|observation| observation.seen);
         let tags = email.as_ref().map(|email| &*email.tags);
+        let retrieved = email.as_ref().map(|email| email.summary.bounce());
+        let reason = match (row.summary.bounce(), retrieved) {
+            (Some(bounce), _) | (None, Some(Some(bounce))) => Some(bounce.searched_text()),
+            (None, Some(None)) => Some(String::new()),
+            (None, None) => None,
+        };
         matches(
             query,
             &EmailDocument {
                 summary: &row.summary,
                 bodies,
                 tags,
+                reason: reason.as_deref(),
                 seen_change,
                 is_missing_upstream: row.missing.is_some(),
             },
@@ -215,6 +225,9 @@ fn part() -> impl Strategy<Value = Term> {
         "your-rec",
         "注文-4",
         "lopez@example.com)",
+        "full; 552",
+        "box",
+        "permanent",
     ];
     let text = prop_oneof![
         prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
@@ -226,6 +239,7 @@ fn part() -> impl Strategy<Value = Term> {
         Field::Any,
         Field::Subject,
         Field::Body,
+        Field::Reason,
         Field::Id,
         Field::MessageId,
         Field::ReplyTo,
