@@ -12,9 +12,10 @@ mod faulty_server;
 pub mod harness;
 mod linear;
 mod output_bytes;
+mod pictures;
 mod profiles;
 mod program;
-mod readme_screenshot;
+
 #[path = "../../../tests/suite/harness/service.rs"]
 mod service;
 mod sharing;

@@ -17,7 +17,14 @@ use crate::app::tests::env::{Mailbox, NOW, World};
 
 /// A line that remembers what went over it.
 #[derive(Clone, Default)]
-struct Line(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Line(Arc<Mutex<Vec<u8>>>);
+
+impl Line {
+    /// Takes what was written.
+    pub(super) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -71,7 +78,7 @@ impl Screen {
         self.terminal
             .draw(|frame| draw(&self.world.model, &ctx, frame))
             .unwrap();
-        std::mem::take(&mut *self.line.0.lock().unwrap()).len()
+        self.line.take().len()
     }
 }
 
@@ -107,7 +114,7 @@ fn measure_steps(
         model.update(message);
         let ctx = render_ctx(base);
         terminal.draw(|frame| draw(&model, &ctx, frame)).unwrap();
-        let written = std::mem::take(&mut *line.0.lock().unwrap());
+        let written = line.take();
         emulator.process(&written);
         bytes += written.len();
         if ends.contains(&nth) {
