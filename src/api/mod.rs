@@ -247,7 +247,7 @@ impl From<(wire::Attachment, Arc<str>)> for Attachment {
             size,
             content_type,
             content_disposition,
-            content_id: _,
+            content_id,
             download_url,
             expires_at,
         } = wire;
@@ -257,6 +257,7 @@ impl From<(wire::Attachment, Arc<str>)> for Attachment {
             name: text(filename),
             size,
             content_type: text(content_type),
+            content_id: content_id.unwrap_or_default(),
             is_inline: content_disposition.is_some_and(|kind| kind == "inline"),
             download_url: download_url.map(Arc::from),
             expires_at: expires_at.and_then(|time| ApiTime::parse(&time).parsed),

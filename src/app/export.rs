@@ -208,6 +208,7 @@ impl Model {
             zone: self.now.time_zone().clone(),
             masks_codes: !self.session.reveal,
             retrieves: false,
+            attaches: false,
         };
         let request = self.export.plan_request.start();
         self.outbox.push(Effect::PlanExport(request, job));

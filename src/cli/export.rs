@@ -18,9 +18,10 @@ use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::export::resume::{ExportRequest, PartialExport};
 use crate::export::{
-    ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep,
-    SetFormat, save_email,
+    CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
+    NextStep, SetFormat, fetch_attachments, save_email,
 };
+use crate::mail::EmailId;
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::text::format::{format_pause, group_digits, plural};
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     let format = args.format()?;
     let is_stream = args.to == Path::new("-");
     check_usage(args, format, is_stream)?;
-    if args.bodies {
+    if args.bodies || args.attachments {
         ctx.settings.credentials.key.clone()?;
     }
     let to_file = match format {
@@ -69,6 +70,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
                 .map_or_else(|| format!("{zone:?}"), str::to_owned),
             masks_codes: !ctx.settings.reveal,
             retrieves: args.bodies,
+            attaches: args.attachments,
         };
         let now = ctx.now();
         Some(PartialExport::open(
@@ -103,10 +105,11 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         zone: ctx.settings.zone.clone(),
         masks_codes: !ctx.settings.reveal,
         retrieves: args.bodies,
+        attaches: args.attachments,
     };
     ctx.out.show_progress("counting emails");
     let plan = job.count(&archive, u64::MAX, &CancellationToken::default())?;
-    note_missing_bodies(args, &plan, ctx);
+    note_cost(args, &plan, ctx);
     let progress = match &part {
         Some(part) => part.start(&job, &archive)?,
         None => ExportProgress::default(),
@@ -143,6 +146,10 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
             "eml, html and text are files",
             "for one stream: --as jsonl, json or csv",
         ),
+        format if args.attachments && format != SetFormat::Files(ExportFormat::Eml) => usage(
+            "only eml has attachments",
+            "--as eml, or leave out --attachments",
+        ),
         SetFormat::Csv if args.bodies => usage("csv has no bodies", "leave out --bodies"),
         _ if is_stream && args.resume => {
             usage("a stream cannot be resumed", "give a file with --to")
@@ -151,14 +158,21 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
     }
 }
 
-/// Says how many bodies are missing, and what it costs to fetch them.
-fn note_missing_bodies(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
+/// Says how many bodies are missing, and what it costs to fetch them and the attachments.
+fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
         emails,
         without_body,
         retrievable,
         ..
     } = plan;
+    if args.attachments {
+        let text = format!(
+            "fetching attachments: {} at least, and one for each attachment",
+            plural(*emails, "request")
+        );
+        ctx.out.note(&text);
+    }
     if *without_body == 0 || matches!(args.format(), Ok(SetFormat::Csv)) {
         return;
     }
@@ -206,19 +220,30 @@ fn export_one(
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
         }
     };
-    let stored = archive.email(&row.summary.id)?;
+    let id = &row.summary.id;
+    let stored = archive.email(id)?;
     let requests = u64::from(stored.is_none() && args.bodies);
     let email = match stored {
         Some(email) => email,
-        None if args.bodies => block_on(async { Ok(engine.fetch_email(&row.summary.id).await?) })?,
+        None if args.bodies => block_on(async { Ok(engine.fetch_email(id).await?) })?,
         None => {
             let message = "the body of this email is not stored";
             let error = Error::new(ErrorKind::NoSuchPart, message);
             return Err(error.with_hint("--bodies fetches it").into());
         }
     };
-    save_email(path, format, &email, &ctx.settings.zone)
-        .map_err(|message| Error::new(ErrorKind::Io, message))?;
+    let files = if args.attachments {
+        block_on(async { Ok(fetch_attachments(engine.service(), id).await?) })?
+    } else {
+        Vec::new()
+    };
+    save_email(
+        path,
+        format,
+        &CompleteEmail { email, files },
+        &ctx.settings.zone,
+    )
+    .map_err(|message| Error::new(ErrorKind::Io, message))?;
     let report = ExportJson {
         path,
         emails: 1,
@@ -289,7 +314,7 @@ impl RunningExport<'_> {
     }
 
     async fn retrieve(&mut self, archive: &Archive, row: &EmailRow) -> Result<(), CommandExit> {
-        let retrieved = self.engine.fetch_email(&row.summary.id).await;
+        let retrieved = self.fetch(archive, &row.summary.id).await;
         if !self.invalid.record(&retrieved) {
             retrieved?;
             return Ok(());
@@ -299,6 +324,19 @@ impl RunningExport<'_> {
         self.job
             .write_retrieved(stream, archive, &mut self.progress, row, retrieved);
         self.print_stream(buffer)
+    }
+
+    async fn fetch(&self, archive: &Archive, id: &EmailId) -> Result<CompleteEmail, Error> {
+        let email = match archive.email(id) {
+            Ok(Some(email)) => email,
+            _ => self.engine.fetch_email(id).await?,
+        };
+        let files = if self.job.attaches {
+            fetch_attachments(self.engine.service(), id).await?
+        } else {
+            Vec::new()
+        };
+        Ok(CompleteEmail { email, files })
     }
 
     fn save(&mut self, archive: &Archive) -> Result<(), CommandExit> {

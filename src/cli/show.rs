@@ -385,7 +385,7 @@ fn print_email(
         }
         ShowForm::Eml => {
             out.write_data(prefix)?;
-            out.write_exact(&String::from_utf8_lossy(&to_eml(email)))?;
+            out.write_exact(&String::from_utf8_lossy(&to_eml(&email.clone().into())))?;
             return out.flush();
         }
         ShowForm::Source => {

@@ -4,6 +4,7 @@
 
 mod attachment;
 mod csv;
+mod eml;
 pub(crate) mod resume;
 mod set;
 mod set_format;
@@ -15,17 +16,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
-use mail_builder::MessageBuilder;
-use mail_builder::headers::HeaderType;
-use mail_builder::headers::address::Address as EmlAddress;
-use mail_builder::headers::content_type::ContentType;
-use mail_builder::headers::raw::Raw;
-use mail_builder::mime::MimePart;
 use ring::digest;
 
 use attachment::NewFile;
 pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
 pub(crate) use csv::csv_record;
+pub(crate) use eml::{CompleteEmail, fetch_attachments, to_eml};
 pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};
 pub(crate) use set_format::SetFormat;
 
@@ -141,18 +137,19 @@ fn slug(text: &str, max_bytes: usize) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// Returns the email in `format`.
+/// Returns the email in `format`; only eml has the attachments.
 ///
 /// # Errors
 ///
 /// A sentence, if the email has no html part and `format` is html.
 fn export_email(
-    email: &Email,
+    complete: &CompleteEmail,
     format: ExportFormat,
     zone: &TimeZone,
 ) -> Result<Vec<u8>, &'static str> {
+    let email = &complete.email;
     match format {
-        ExportFormat::Eml => Ok(to_eml(email)),
+        ExportFormat::Eml => Ok(to_eml(complete)),
         ExportFormat::Html => match &email.html {
             Some(html) => Ok(render::without_requests(html).into_bytes()),
             None => Err("this email has no html part"),
@@ -166,7 +163,7 @@ fn export_email(
 pub(crate) fn save_email(
     path: &Path,
     format: ExportFormat,
-    email: &Email,
+    email: &CompleteEmail,
     zone: &TimeZone,
 ) -> Result<(), String> {
     let contents = export_email(email, format, zone)?;
@@ -210,84 +207,6 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     written
 }
 
-pub(crate) fn to_eml(email: &Email) -> Vec<u8> {
-    let Email {
-        summary,
-        html,
-        text,
-        tags,
-        json: _,
-    } = email;
-    let mut message = MessageBuilder::new()
-        .header("From", addresses(std::slice::from_ref(&summary.from)))
-        .header("To", addresses(&summary.to));
-    let lists = [
-        ("Cc", &summary.cc),
-        ("Bcc", &summary.bcc),
-        ("Reply-To", &summary.reply_to),
-    ];
-    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        message = message.header(name, addresses(list));
-    }
-    message = message.subject(&*summary.subject);
-    // Without these two the builder would invent them.
-    let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
-    message = match sent.parsed {
-        Some(at) => message.date(at.as_second()),
-        None => message.header("Date", Raw::new(&*sent.raw)),
-    };
-    let id = summary.message_id.trim_matches(['<', '>']);
-    let id = if id.is_empty() {
-        summary.id.as_str()
-    } else {
-        id
-    };
-    message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
-    message = message
-        .header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())))
-        .header(
-            "X-Sentbox-Status",
-            Raw::new(header_token(summary.status.label())),
-        );
-    for tag in tags {
-        let tag = format!("{}={}", header_token(&tag.name), header_token(&tag.value));
-        message = message.header("X-Sentbox-Tag", Raw::new(tag));
-    }
-    let text = text
-        .as_deref()
-        .map(|text| MimePart::new("text/plain", text));
-    let html = html.as_deref().map(|html| MimePart::new("text/html", html));
-    let body = match (text, html) {
-        (Some(text), Some(html)) => {
-            // A boundary of the email's own, so that the same email gives the same bytes. Neither
-            // quoted-printable nor base64 can contain "=_" (RFC 2045, 6.7).
-            let boundary = format!("=_sentbox_{}", slug(summary.id.as_str(), 40));
-            let kind = ContentType::new("multipart/alternative").attribute("boundary", boundary);
-            MimePart::new(kind, vec![text, html])
-        }
-        (Some(part), None) | (None, Some(part)) => part,
-        (None, None) => MimePart::new("text/plain", ""),
-    };
-    let mut eml = Vec::new();
-    message.body(body).serialize(&mut eml);
-    eml
-}
-
-fn addresses(list: &[Address]) -> HeaderType<'_> {
-    let address = |address: &Address| {
-        let name = Some(address.name.to_string()).filter(|name| !name.is_empty());
-        EmlAddress::new_address(name, address.email.to_string())
-    };
-    HeaderType::Address(EmlAddress::new_list(list.iter().map(address).collect()))
-}
-
-/// Returns `text` without what could end a header line or a word of it.
-fn header_token(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() && !c.is_whitespace() && c.is_ascii())
-        .collect()
-}
-
 fn to_text(email: &Email, zone: &TimeZone) -> String {
     let summary = &email.summary;
     let join = |list: &[Address]| {
@@ -324,12 +243,10 @@ fn to_text(email: &Email, zone: &TimeZone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mail_parser::MessageParser;
-
     use super::*;
     use crate::api::{RetrievedEmail, wire};
 
-    fn email() -> Email {
+    pub(super) fn email() -> Email {
         let json = r#"{"id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],
             "from":"\"Acme, Inc.\" <billing@acme.example>","created_at":"2026-11-20 08:41:07.5+00",
             "subject":"Ihre Bestellung: 4 Bücher & ご注文\nBcc: thief@example.org","message_id":"<1@acme.example>",
@@ -338,7 +255,7 @@ mod tests {
         parse(json)
     }
 
-    fn parse(json: &str) -> Email {
+    pub(super) fn parse(json: &str) -> Email {
         let email = wire::Email::parse(json).unwrap();
         RetrievedEmail {
             email,
@@ -352,62 +269,8 @@ mod tests {
     }
 
     #[test]
-    fn eml_is_read_back_equal() {
-        let eml = export_email(&email(), ExportFormat::Eml, &utc()).unwrap();
-        let message = MessageParser::default().parse(&eml).unwrap();
-        let named = |address: Option<&mail_parser::Address<'_>>| -> Vec<(String, String)> {
-            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-            let list = address.into_iter().flat_map(|list| list.iter());
-            list.map(|one| (text(one.name()), text(one.address())))
-                .collect()
-        };
-        let pair = |name: &str, address: &str| (name.to_owned(), address.to_owned());
-        assert_eq!(
-            named(message.from()),
-            [pair("Acme, Inc.", "billing@acme.example")]
-        );
-        assert_eq!(
-            named(message.to()),
-            [
-                pair("Ana López", "ana@example.com"),
-                pair("", "b@example.org")
-            ]
-        );
-        assert_eq!(named(message.bcc()), [pair("", "c@example.net")]);
-        assert_eq!(named(message.cc()), []);
-        assert_eq!(
-            message.subject(),
-            Some("Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org")
-        );
-        assert_eq!(message.message_id(), Some("1@acme.example"));
-        assert_eq!(message.date().unwrap().to_rfc3339(), "2026-11-20T08:41:07Z");
-        assert_eq!(
-            message.header_raw("X-Sentbox-Status").map(str::trim),
-            Some("bounced")
-        );
-        assert_eq!(
-            message.header_raw("X-Sentbox-Tag").map(str::trim),
-            Some("plan=pro")
-        );
-        let lines = |body: &str| body.replace("\r\n", "\n");
-        let part = |body: Option<std::borrow::Cow<'_, str>>| body.map(|body| lines(&body));
-        assert_eq!(
-            part(message.body_html(0)).as_deref(),
-            email().html.as_deref()
-        );
-        assert_eq!(
-            part(message.body_text(0)).as_deref(),
-            email().text.as_deref()
-        );
-        assert_eq!(
-            eml,
-            export_email(&email(), ExportFormat::Eml, &utc()).unwrap()
-        );
-    }
-
-    #[test]
     fn html_fetches_nothing() {
-        let html = export_email(&email(), ExportFormat::Html, &utc()).unwrap();
+        let html = export_email(&email().into(), ExportFormat::Html, &utc()).unwrap();
         assert!(html.starts_with(
             b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
         ));
@@ -415,13 +278,13 @@ mod tests {
             html: None,
             ..email()
         };
-        assert!(export_email(&bare, ExportFormat::Html, &utc()).is_err());
+        assert!(export_email(&bare.into(), ExportFormat::Html, &utc()).is_err());
     }
 
     #[test]
     fn json_has_control_characters_as_escapes() {
         let source = "{\"id\":\"a\",\n\"subject\":\"\u{9b}31mred\u{202e}\",\"n\":1.50}\n";
-        let json = export_email(&parse(source), ExportFormat::Json, &utc()).unwrap();
+        let json = export_email(&parse(source).into(), ExportFormat::Json, &utc()).unwrap();
         let json = String::from_utf8(json).unwrap();
         assert_eq!(
             json,
@@ -431,7 +294,7 @@ mod tests {
 
     #[test]
     fn text_has_header_and_body() {
-        let text = export_email(&email(), ExportFormat::Text, &utc()).unwrap();
+        let text = export_email(&email().into(), ExportFormat::Text, &utc()).unwrap();
         insta::assert_snapshot!(String::from_utf8(text).unwrap(), @r"
         From: Acme, Inc. <billing@acme.example>
         To: Ana López <ana@example.com>, b@example.org
@@ -452,7 +315,7 @@ mod tests {
         let cell = |name: &str| format!("<td width=300>{name}<br>1 Long Street<br>Town");
         let html = format!("<table width=600><tr>{}{}</table>", cell("Ana"), cell("Bo"));
         let email = parse(&serde_json::json!({ "id": "1", "html": html }).to_string());
-        let text = export_email(&email, ExportFormat::Text, &utc()).unwrap();
+        let text = export_email(&email.into(), ExportFormat::Text, &utc()).unwrap();
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         assert!(

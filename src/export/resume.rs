@@ -27,6 +27,7 @@ pub(crate) struct ExportRequest {
     pub(crate) zone: String,
     pub(crate) masks_codes: bool,
     pub(crate) retrieves: bool,
+    pub(crate) attaches: bool,
 }
 
 /// What is written of the part.

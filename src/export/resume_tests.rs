@@ -41,6 +41,7 @@ fn request(query: &str) -> ExportRequest {
         zone: "UTC".to_owned(),
         masks_codes: true,
         retrieves: false,
+        attaches: false,
     }
 }
 
@@ -56,6 +57,7 @@ fn job(export: &PartialExport, format: SetFormat) -> ExportJob {
         zone: TimeZone::UTC,
         masks_codes: true,
         retrieves: false,
+        attaches: false,
     }
 }
 

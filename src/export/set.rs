@@ -14,11 +14,14 @@ use jiff::tz::TimeZone;
 
 use super::csv::csv_line;
 use super::set_format::SetFormat;
-use super::{create_new_file, describe_write_error, export_email, unique_file_name, write_file};
+use super::{
+    CompleteEmail, create_new_file, describe_write_error, export_email, unique_file_name,
+    write_file,
+};
 use crate::api::InvalidResponses;
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Email, EmailId};
+use crate::mail::EmailId;
 use crate::query::{Query, SortOrder};
 use crate::text::json::escape_line;
 
@@ -35,6 +38,7 @@ const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
 
 /// Why an email has no file.
 const NO_BODY: &str = "its body is not stored";
+const NO_ATTACHMENTS: &str = "the service no longer has it, so its attachments are not known";
 const UNREADABLE: &str = "it cannot be read from the archive";
 
 fn gone_error() -> String {
@@ -63,6 +67,8 @@ pub(crate) struct ExportJob {
     pub(crate) masks_codes: bool,
     /// Whether bodies that are not stored are requested from the service.
     pub(crate) retrieves: bool,
+    /// Whether the attachments of each email are requested, too.
+    pub(crate) attaches: bool,
 }
 
 /// What an export will do.
@@ -120,7 +126,7 @@ pub(crate) struct ExportProgress {
 pub(crate) enum NextStep {
     /// The next batch, unless the export is done.
     Continue,
-    /// The body of this email must be retrieved first.
+    /// The body of this email, or its attachments, must be retrieved first.
     Retrieve(Box<EmailRow>),
 }
 
@@ -233,8 +239,9 @@ impl ExportJob {
         archive: &Archive,
         progress: &mut ExportProgress,
         row: &EmailRow,
-        retrieved: Result<Email, Error>,
+        retrieved: Result<impl Into<CompleteEmail>, Error>,
     ) {
+        let retrieved = retrieved.map(Into::into);
         let written = Target::open(self, stream, progress)
             .and_then(|target| target.write_retrieved(archive, progress, row, retrieved));
         progress.error = written.err();
@@ -270,7 +277,20 @@ impl ExportJob {
                 (Ok(None), _) if !self.format.has_bodies() => {
                     target.write(archive, progress, &row, None)?;
                 }
-                (Ok(Some(email)), _) => target.write(archive, progress, &row, Some(&email))?,
+                (Ok(Some(_)), None) if self.attaches && row.missing.is_none() => {
+                    target.finish(progress)?;
+                    return Ok(NextStep::Retrieve(row));
+                }
+                (Ok(Some(_)), Some(reason)) if self.attaches => {
+                    let reason = reason.clone();
+                    target.fail_row(progress, &row, &reason)?;
+                }
+                (Ok(Some(_)), _) if self.attaches => {
+                    target.fail_row(progress, &row, NO_ATTACHMENTS)?;
+                }
+                (Ok(Some(email)), _) => {
+                    target.write(archive, progress, &row, Some(&email.into()))?;
+                }
                 // A damaged body is retrieved again, too.
                 (Ok(None) | Err(_), None) if self.retrieves && row.missing.is_none() => {
                     target.finish(progress)?;
@@ -429,7 +449,7 @@ impl<'a> Target<'a> {
         archive: &Archive,
         progress: &mut ExportProgress,
         row: &EmailRow,
-        email: Option<&Email>,
+        email: Option<&CompleteEmail>,
     ) -> Result<(), String> {
         let summary = &row.summary;
         let text = match (self.job.format, email) {
@@ -453,7 +473,7 @@ impl<'a> Target<'a> {
             (SetFormat::Csv, _) => csv_line(summary, self.job.masks_codes),
             (SetFormat::Json | SetFormat::JsonLines, _) => {
                 let stored = match email {
-                    Some(email) => Ok(Some(email.json.to_string())),
+                    Some(CompleteEmail { email, .. }) => Ok(Some(email.json.to_string())),
                     None => archive.summary_json(&summary.id),
                 };
                 match stored {
@@ -475,7 +495,7 @@ impl<'a> Target<'a> {
         archive: &Archive,
         progress: &mut ExportProgress,
         row: &EmailRow,
-        retrieved: Result<Email, Error>,
+        retrieved: Result<CompleteEmail, Error>,
     ) -> Result<(), String> {
         progress.requests += 1;
         let goes_on = progress.invalid.record(&retrieved);

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::archive::ArchiveLocation;
 use crate::export::ExportFormat;
+use crate::mail::Email;
 use crate::query::{ParseContext, parse};
 
 /// An archive of five emails: the bodies of the first three are stored.
@@ -77,6 +78,7 @@ fn job(folder: &TempDir, format: SetFormat) -> ExportJob {
         zone: TimeZone::UTC,
         masks_codes: true,
         retrieves: false,
+        attaches: false,
     }
 }
 
@@ -197,6 +199,7 @@ fn missing_bodies_are_retrieved_or_listed() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let job = ExportJob {
         retrieves: true,
+        attaches: false,
         ..job(&folder, EML)
     };
     let progress = run_with(&job, &archive, |row| {
@@ -217,6 +220,7 @@ fn failing_service_is_asked_once() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let job = ExportJob {
         retrieves: true,
+        attaches: false,
         ..job(&folder, EML)
     };
     let progress = run_with(&job, &archive, |_| {
@@ -233,6 +237,7 @@ fn invalid_responses_in_a_row_end_retrieval() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), numbered(20));
     let job = ExportJob {
         retrieves: true,
+        attaches: false,
         ..job(&folder, EML)
     };
     let log_in_page = || Err(Error::new(ErrorKind::NotTheApi, "the response is html"));
@@ -265,7 +270,7 @@ fn json_document_is_complete_after_each_batch() {
         assert!(!text.contains('\u{9b}'), "{text}");
         lengths.push(document["data"].as_array().unwrap().len());
         if let NextStep::Retrieve(row) = next {
-            let gone = Err(Error::new(ErrorKind::NotFound, "no such email"));
+            let gone: Result<Email, Error> = Err(Error::new(ErrorKind::NotFound, "no such email"));
             job.write_retrieved(None, &archive, &mut progress, &row, gone);
         }
     }

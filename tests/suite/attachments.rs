@@ -179,6 +179,37 @@ fn service_without_attachments_says_so() {
 }
 
 #[test]
+fn exported_eml_has_the_attachments() {
+    let service = sample(300);
+    let sentbox = Sentbox::at(&service);
+    let emails = sentbox.stdout("list --all --columns id,subject");
+    let ids: Vec<&str> = emails
+        .lines()
+        .filter(|line| line.contains("\tInvoice "))
+        .filter_map(|line| Some(line.split_once('\t')?.0))
+        .take(2)
+        .collect();
+    sentbox.stdout("sync --back all -q");
+    let query = format!("id:{} or id:{}", ids[0], ids[1]);
+    let printed = sentbox.stdout(&format!(
+        "export {query} --to out --as eml --bodies --attachments"
+    ));
+    assert_eq!(printed, "exported 2 emails to out\n");
+    for entry in fs::read_dir(sentbox.home().join("out")).unwrap() {
+        let eml = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let csv = eml.find("filename=\"items-").unwrap();
+        assert!(eml.find(".pdf").unwrap() < csv && eml[csv..].contains("position,article,item,"));
+        assert!(eml.contains("JVBERi0xLjQ"), "the pdf in base64: {eml}");
+    }
+    let one = format!("export id:{} --to one.eml --attachments", ids[0]);
+    assert_eq!(sentbox.stdout(&one), "exported 1 email to one.eml\n");
+    let eml = fs::read_to_string(sentbox.home().join("one.eml")).unwrap();
+    assert!(eml.contains("JVBERi0xLjQ"));
+    let refused = sentbox.run(&format!("export {query} --to html --as html --attachments"));
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
 fn key_is_not_sent_to_the_link() {
     let (files_port, downloads) = serve(|path, _| match path {
         "/moved" => ("302 Found\r\nlocation: /a".to_owned(), Vec::new()),

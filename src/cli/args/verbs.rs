@@ -338,6 +338,9 @@ pub struct ExportArgs {
     /// Fetch the bodies that the archive lacks; that is a request for each of these emails
     #[arg(long)]
     pub bodies: bool,
+    /// Fetch the attachments, for eml; that is a request for each email, and one for each attachment
+    #[arg(long)]
+    pub attachments: bool,
     /// Continue this export after an interruption
     #[arg(long)]
     pub resume: bool,

@@ -8,6 +8,7 @@ use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
+use crate::mail::Email;
 use crate::query::{Query, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
@@ -329,7 +330,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 email,
                 zone,
             } => self.spawn_blocking(move || {
-                let saved = export::save_email(&path, format, &email, &zone);
+                let saved = export::save_email(&path, format, &Email::clone(&email).into(), &zone);
                 Message::EmailSaved(request, saved.map(|()| path))
             }),
             Effect::LoadAttachments {

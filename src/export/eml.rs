@@ -1,0 +1,304 @@
+//! An email as a message of RFC 5322, with its attachments if they were fetched.
+
+use mail_builder::MessageBuilder;
+use mail_builder::headers::HeaderType;
+use mail_builder::headers::address::Address as EmlAddress;
+use mail_builder::headers::content_type::ContentType;
+use mail_builder::headers::raw::Raw;
+use mail_builder::mime::MimePart;
+
+use super::slug;
+use crate::api::EmailApi;
+use crate::error::Result;
+use crate::mail::{Address, Attachment, Email, EmailId};
+
+/// An email, and its attachments if they were fetched.
+#[derive(Debug, Clone)]
+pub(crate) struct CompleteEmail {
+    pub(crate) email: Email,
+    pub(crate) files: Vec<AttachedFile>,
+}
+
+impl From<Email> for CompleteEmail {
+    fn from(email: Email) -> Self {
+        Self {
+            email,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// An attachment with its content.
+#[derive(Debug, Clone)]
+pub(crate) struct AttachedFile {
+    attachment: Attachment,
+    content: Vec<u8>,
+}
+
+impl AttachedFile {
+    /// Whether the html refers to it.
+    fn is_shown_in_html(&self) -> bool {
+        self.attachment.is_inline && !self.attachment.content_id.is_empty()
+    }
+}
+
+/// Downloads all attachments of an email.
+///
+/// # Errors
+///
+/// If the service cannot list them, or one of them does not arrive whole.
+pub(crate) async fn fetch_attachments<S: EmailApi>(
+    service: &S,
+    email: &EmailId,
+) -> Result<Vec<AttachedFile>> {
+    let mut files = Vec::new();
+    for attachment in service.attachments(email).await? {
+        let mut content = Vec::new();
+        service.download(email, &attachment, &mut content).await?;
+        files.push(AttachedFile {
+            attachment,
+            content,
+        });
+    }
+    Ok(files)
+}
+
+/// Writes the message. The same email gives the same bytes.
+pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
+    let Email {
+        summary,
+        html,
+        text,
+        tags,
+        json: _,
+    } = &complete.email;
+    let mut message = MessageBuilder::new()
+        .header("From", addresses(std::slice::from_ref(&summary.from)))
+        .header("To", addresses(&summary.to));
+    let lists = [
+        ("Cc", &summary.cc),
+        ("Bcc", &summary.bcc),
+        ("Reply-To", &summary.reply_to),
+    ];
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        message = message.header(name, addresses(list));
+    }
+    message = message.subject(&*summary.subject);
+    // Without these two the builder would invent them.
+    let sent = summary.scheduled.as_ref().unwrap_or(&summary.created);
+    message = match sent.parsed {
+        Some(at) => message.date(at.as_second()),
+        None => message.header("Date", Raw::new(&*sent.raw)),
+    };
+    let id = summary.message_id.trim_matches(['<', '>']);
+    let id = if id.is_empty() {
+        summary.id.as_str()
+    } else {
+        id
+    };
+    message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
+    message = message
+        .header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())))
+        .header(
+            "X-Sentbox-Status",
+            Raw::new(header_token(summary.status.label())),
+        );
+    for tag in tags {
+        let tag = format!("{}={}", header_token(&tag.name), header_token(&tag.value));
+        message = message.header("X-Sentbox-Tag", Raw::new(tag));
+    }
+    // A boundary of the email's own: no part of it can know the id that the service gives it.
+    let multipart = |kind: &str, parts| {
+        let boundary = format!("=_sentbox_{kind}_{}", slug(summary.id.as_str(), 40));
+        let kind = ContentType::new(format!("multipart/{kind}")).attribute("boundary", boundary);
+        MimePart::new(kind, parts)
+    };
+    let (shown, attached): (Vec<&AttachedFile>, Vec<&AttachedFile>) = complete
+        .files
+        .iter()
+        .partition(|file| html.is_some() && file.is_shown_in_html());
+    let text = text
+        .as_deref()
+        .map(|text| MimePart::new("text/plain", text));
+    let html = html.as_deref().map(|html| {
+        let html = MimePart::new("text/html", html);
+        match shown.as_slice() {
+            [] => html,
+            shown => multipart("related", with_files(html, shown)),
+        }
+    });
+    let body = match (text, html) {
+        (Some(text), Some(html)) => multipart("alternative", vec![text, html]),
+        (Some(part), None) | (None, Some(part)) => part,
+        (None, None) => MimePart::new("text/plain", ""),
+    };
+    let body = match attached.as_slice() {
+        [] => body,
+        attached => multipart("mixed", with_files(body, attached)),
+    };
+    let mut eml = Vec::new();
+    message.body(body).serialize(&mut eml);
+    eml
+}
+
+fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePart<'a>> {
+    let files = files.iter().map(|file| {
+        let attachment = &file.attachment;
+        let kind = header_token(&attachment.content_type);
+        let kind = if kind.contains('/') {
+            kind
+        } else {
+            "application/octet-stream".to_owned()
+        };
+        let mut part = MimePart::new(kind, file.content.as_slice());
+        let place = if file.is_shown_in_html() {
+            "inline"
+        } else {
+            "attachment"
+        };
+        let mut disposition = ContentType::new(place);
+        if !attachment.name.is_empty() {
+            disposition = disposition.attribute("filename", attachment.name.to_string());
+        }
+        part = part.header("Content-Disposition", disposition);
+        match header_token(&attachment.content_id) {
+            id if id.is_empty() => part,
+            id => part.header(
+                "Content-ID",
+                Raw::new(format!("<{}>", id.trim_matches(['<', '>']))),
+            ),
+        }
+    });
+    std::iter::once(first).chain(files).collect()
+}
+
+fn addresses(list: &[Address]) -> HeaderType<'_> {
+    let address = |address: &Address| {
+        let name = Some(address.name.to_string()).filter(|name| !name.is_empty());
+        EmlAddress::new_address(name, address.email.to_string())
+    };
+    HeaderType::Address(EmlAddress::new_list(list.iter().map(address).collect()))
+}
+
+/// Returns `text` without what could end a header line or a word of it.
+fn header_token(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control() && !c.is_whitespace() && c.is_ascii())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mail_parser::{MessageParser, MimeHeaders as _};
+
+    use super::*;
+    use crate::api::wire;
+    use crate::export::tests::email;
+
+    #[test]
+    fn eml_is_read_back_equal() {
+        let eml = to_eml(&email().into());
+        let message = MessageParser::default().parse(&eml).unwrap();
+        let named = |address: Option<&mail_parser::Address<'_>>| -> Vec<(String, String)> {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let list = address.into_iter().flat_map(|list| list.iter());
+            list.map(|one| (text(one.name()), text(one.address())))
+                .collect()
+        };
+        let pair = |name: &str, address: &str| (name.to_owned(), address.to_owned());
+        assert_eq!(
+            named(message.from()),
+            [pair("Acme, Inc.", "billing@acme.example")]
+        );
+        assert_eq!(
+            named(message.to()),
+            [
+                pair("Ana López", "ana@example.com"),
+                pair("", "b@example.org")
+            ]
+        );
+        assert_eq!(named(message.bcc()), [pair("", "c@example.net")]);
+        assert_eq!(named(message.cc()), []);
+        assert_eq!(
+            message.subject(),
+            Some("Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org")
+        );
+        assert_eq!(message.message_id(), Some("1@acme.example"));
+        assert_eq!(message.date().unwrap().to_rfc3339(), "2026-11-20T08:41:07Z");
+        assert_eq!(
+            message.header_raw("X-Sentbox-Status").map(str::trim),
+            Some("bounced")
+        );
+        assert_eq!(
+            message.header_raw("X-Sentbox-Tag").map(str::trim),
+            Some("plan=pro")
+        );
+        let lines = |body: &str| body.replace("\r\n", "\n");
+        let part = |body: Option<std::borrow::Cow<'_, str>>| body.map(|body| lines(&body));
+        assert_eq!(
+            part(message.body_html(0)).as_deref(),
+            email().html.as_deref()
+        );
+        assert_eq!(
+            part(message.body_text(0)).as_deref(),
+            email().text.as_deref()
+        );
+        assert_eq!(eml, to_eml(&email().into()));
+    }
+
+    #[test]
+    fn attachments_are_read_back_equal() {
+        let file = |json: &str, content: &[u8]| AttachedFile {
+            attachment: Attachment::from((wire::Attachment::parse(json).unwrap(), Arc::from(json))),
+            content: content.to_vec(),
+        };
+        let files = vec![
+            file(
+                r#"{"filename":"Räch\r\nBcc: x@y.example nung.pdf","content_type":"application/pdf","content_disposition":"attachment"}"#,
+                b"%PDF\0\xff\r\n",
+            ),
+            file(
+                r#"{"filename":"logo.png","content_type":"image/png","content_disposition":"inline","content_id":"logo@x"}"#,
+                b"png",
+            ),
+            file(
+                r#"{"filename":null,"content_type":"not a type","content_id":"","content_disposition":"inline"}"#,
+                b"a\n.\nb",
+            ),
+            file(
+                r#"{"filename":"a.ics","content_type":"text/calendar"}"#,
+                "BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\n".as_bytes(),
+            ),
+        ];
+        let email = email();
+        let eml = to_eml(&CompleteEmail { email, files });
+        let message = MessageParser::default().parse(&eml).unwrap();
+        assert!(
+            message
+                .header("Bcc")
+                .is_some_and(|_| message.bcc().unwrap().iter().count() == 1)
+        );
+        let found: Vec<String> = message
+            .attachments()
+            .map(|part| {
+                let kind = part.content_type().unwrap();
+                format!(
+                    "{:?} {}/{} {:?} {:?}",
+                    part.attachment_name(),
+                    kind.ctype(),
+                    kind.subtype().unwrap(),
+                    part.content_id(),
+                    String::from_utf8_lossy(part.contents())
+                )
+            })
+            .collect();
+        insta::assert_snapshot!(found.join("\n"), @r#"
+        Some("logo.png") image/png Some("logo@x") "png"
+        Some("Räch Bcc: x@y.example nung.pdf") application/pdf None "%PDF\0�\r\n"
+        None application/octet-stream None "a\n.\nb"
+        Some("a.ics") text/calendar None "BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\n"
+        "#);
+    }
+}
