@@ -5,6 +5,7 @@
 //! others; none of that may cost an email.
 
 mod attachment;
+mod metrics;
 mod suppression;
 
 use std::collections::HashSet;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub(crate) use attachment::Attachment;
+pub(crate) use metrics::Metrics;
 pub(crate) use suppression::Suppression;
 
 /// An email as the list operation describes it.

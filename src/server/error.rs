@@ -21,9 +21,14 @@ pub(super) enum ErrorResponse {
     InvalidLimit,
     BothCursors,
     RepeatedParameter(&'static str),
+    UnsupportedParameter(&'static str),
+    NotOneEmail,
+    InvalidDate(&'static str),
+    InvalidDateRange,
     MalformedCursor,
     UnknownCursor,
     MalformedId,
+    MalformedEmailId,
     UnknownId,
     UnknownAttachment,
     UnknownSuppression,
@@ -45,6 +50,11 @@ impl ErrorResponse {
     /// Converts the error of a request for an entry of the suppression list.
     pub(super) fn from_suppression_error(error: SourceError) -> Self {
         Self::from_source(error, Self::UnknownSuppression, Self::UnknownSuppression)
+    }
+
+    /// Converts the error of a request for counts.
+    pub(super) fn from_metrics_error(error: SourceError) -> Self {
+        Self::from_source(error, Self::MalformedEmailId, Self::MalformedEmailId)
     }
 
     fn from_source(error: SourceError, malformed: Self, unknown: Self) -> Self {
@@ -102,12 +112,29 @@ impl ErrorResponse {
                 let message = format!("The `{name}` parameter can only be passed once.");
                 return (INVALID.0, INVALID.1, message.into());
             }
+            Self::UnsupportedParameter(name) => {
+                let message = format!("This server does not support the `{name}` parameter.");
+                return (INVALID.0, INVALID.1, message.into());
+            }
+            Self::NotOneEmail => (
+                INVALID,
+                "This server has the metrics of one email: pass one id as `email_id`.",
+            ),
+            Self::InvalidDate(name) => {
+                let message = format!("The `{name}` must be an ISO 8601 date or datetime.");
+                return (INVALID.0, INVALID.1, message.into());
+            }
+            Self::InvalidDateRange => (
+                INVALID,
+                "The `start_date` must be on or before the `end_date`.",
+            ),
             Self::MalformedCursor => (INVALID, "The pagination cursor must be a valid UUID"),
             Self::UnknownCursor => (
                 NOT_FOUND,
                 "The pagination cursor references an object that does not exist.",
             ),
             Self::MalformedId => (INVALID, "The `id` must be a valid UUID"),
+            Self::MalformedEmailId => (INVALID, "The `email_id` must be a valid UUID"),
             Self::UnknownId => (NOT_FOUND, "Email not found"),
             Self::UnknownAttachment => (NOT_FOUND, "Attachment not found"),
             Self::UnknownSuppression => (NOT_FOUND, "Suppression not found"),

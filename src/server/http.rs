@@ -18,6 +18,7 @@ use url::Host;
 
 use super::attachments::{self, Links};
 use super::error::ErrorResponse;
+use super::metrics;
 use super::request::{
     ListParams, Origin, is_loopback, method_not_allowed, parse_host, run_blocking,
 };
@@ -62,6 +63,7 @@ pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clo
         )
         .with_state(source.clone())
         .merge(attachments::routes(source.clone(), links.clone()))
+        .merge(metrics::routes(source.clone(), state.clock.clone()))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .layer(middleware::from_fn_with_state(state.clone(), check_request))

@@ -1,9 +1,12 @@
 //! A server for the service's API over any [`EmailSource`], to run and test the real client without the service.
 
+use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
 use std::io;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
@@ -18,6 +21,7 @@ use crate::mail::EmailId;
 mod attachments;
 mod error;
 mod http;
+mod metrics;
 mod request;
 pub mod sample;
 
@@ -58,6 +62,17 @@ pub trait EmailSource: Send + Sync + 'static {
     /// Returns why nothing is sent to an address; by default, the server has no such operation.
     #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn suppression(&self, _address: &str) -> Result<SourceSuppression, SourceError> {
+        Err(SourceError::Unsupported)
+    }
+
+    /// Returns the counts of an email's events in a range of time, by their names, all zero if no email has
+    /// the id; by default, the server has no such operation.
+    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
+    fn metrics(
+        &self,
+        _email: &EmailId,
+        _range: RangeInclusive<Timestamp>,
+    ) -> Result<BTreeMap<String, u64>, SourceError> {
         Err(SourceError::Unsupported)
     }
 }

@@ -17,6 +17,7 @@ mod harness;
 mod jq;
 mod linear;
 mod list_show;
+mod metrics;
 mod named_archive;
 mod pager;
 mod profiles;

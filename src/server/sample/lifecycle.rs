@@ -1,5 +1,6 @@
 //! The events of an email with their times, all drawn when it is accepted.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,11 +10,29 @@ use super::rng::{Rng, mix64};
 use super::template::EmailTemplate;
 
 /// The events of one email with their times, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Lifecycle {
     events: Vec<(Timestamp, &'static str)>,
     scheduled_at: Option<Timestamp>,
 }
+
+/// The counts of the API's metrics.
+const METRICS: [&str; 14] = [
+    "bounced",
+    "bounced_permanent",
+    "bounced_transient",
+    "bounced_undetermined",
+    "clicked",
+    "complained",
+    "delivered",
+    "delivery_delayed",
+    "failed",
+    "opened",
+    "sent",
+    "suppressed",
+    "unique_clicked",
+    "unique_opened",
+];
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -28,7 +47,7 @@ impl Lifecycle {
         rng: &mut Rng,
     ) -> Self {
         let mut lifecycle = Self {
-            events: Vec::with_capacity(6),
+            events: Vec::with_capacity(12),
             scheduled_at: None,
         };
         if template.is_schedulable && rng.is_in_permille(220) {
@@ -53,6 +72,28 @@ impl Lifecycle {
         past.or(self.events.first())
             .expect("every email has at least been accepted")
             .1
+    }
+
+    /// Counts the events in a range of time, by the names of the API's metrics. `draw` is its [`delivery_draw`].
+    pub(super) fn count(
+        &self,
+        range: &RangeInclusive<Timestamp>,
+        draw: u64,
+    ) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::from(METRICS.map(|name| (name.to_owned(), 0)));
+        for (_, event) in self.events.iter().filter(|(at, _)| range.contains(at)) {
+            if let Some(count) = counts.get_mut(*event) {
+                *count += 1;
+            }
+        }
+        for (event, part) in [
+            ("bounced", BounceReason::from_draw(draw).metric()),
+            ("opened", "unique_opened"),
+            ("clicked", "unique_clicked"),
+        ] {
+            counts.insert(part.to_owned(), counts[event].min(1));
+        }
+        counts
     }
 
     /// Returns the time of sending of a scheduled email.
@@ -86,6 +127,11 @@ impl Lifecycle {
             self.add_event("opened", 15..=2 * DAY, rng);
             if rng.is_in_permille(template.clicked_permille) {
                 self.add_event("clicked", 5..=HOUR, rng);
+            }
+            // Repeated opens, or repeated clicks.
+            let event = self.events.last().map_or("opened", |(_, event)| event);
+            for _ in 1..rng.log_uniform(1, 6) {
+                self.add_event(event, 5 * MINUTE..=DAY, rng);
             }
         }
     }
@@ -134,6 +180,15 @@ impl BounceReason {
         };
         Self { message, kind, sub_type, diagnostic_code: [diagnostic] }
     }
+
+    /// Returns the name of the API's metric for this kind of bounce.
+    fn metric(&self) -> &'static str {
+        match self.kind {
+            "Permanent" => "bounced_permanent",
+            "Transient" => "bounced_transient",
+            _ => "bounced_undetermined",
+        }
+    }
 }
 
 /// Draws the time of a scheduled email, in whole minutes, as people choose it.
@@ -166,9 +221,9 @@ mod tests {
             Sent => matches!(after, DeliveryDelayed | Delivered | Bounced),
             DeliveryDelayed => matches!(after, Delivered | Bounced),
             Delivered => matches!(after, Opened | Complained),
-            Opened => matches!(after, Clicked),
-            Canceled | Failed | Suppressed | Bounced | Clicked | Complained | Unknown
-            | Other(_) => false,
+            Opened => matches!(after, Opened | Clicked),
+            Clicked => matches!(after, Clicked),
+            Canceled | Failed | Suppressed | Bounced | Complained | Unknown | Other(_) => false,
         }
     }
 
@@ -196,10 +251,56 @@ mod tests {
                     "{lifecycle:?}"
                 );
                 assert_eq!(lifecycle.event_at(*later), *after);
+                let counts = lifecycle.count(&(accepted_at..=*later), delivery_draw(3, number));
+                assert_ne!(counts.get(*after), Some(&0), "{counts:?} at {after}");
             }
             seen.extend(lifecycle.events.iter().map(|(_, event)| *event));
         }
         assert_eq!(seen.len(), Status::KNOWN.len(), "{seen:?}");
+    }
+
+    #[test]
+    fn counts_are_of_events_in_range() {
+        let at = |hour: i8| {
+            let day = jiff::civil::date(2026, 11, 20).at(hour, 0, 0, 0);
+            day.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp()
+        };
+        let lifecycle = |events: &[(i8, &'static str)]| Lifecycle {
+            events: events
+                .iter()
+                .map(|(hour, event)| (at(*hour), *event))
+                .collect(),
+            scheduled_at: None,
+        };
+        let counts = |lifecycle: &Lifecycle, range: &RangeInclusive<Timestamp>| {
+            let counts = lifecycle.count(range, 65);
+            assert_eq!(counts.len(), METRICS.len());
+            let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+            counts
+                .map(|(name, count)| format!("{name} {count}"))
+                .collect::<Vec<_>>()
+        };
+        let opened = lifecycle(&[
+            (1, "queued"),
+            (2, "sent"),
+            (3, "opened"),
+            (4, "opened"),
+            (5, "clicked"),
+        ]);
+        assert_eq!(
+            counts(&opened, &(at(1)..=at(4))),
+            ["opened 2", "sent 1", "unique_opened 1"]
+        );
+        assert_eq!(
+            counts(&opened, &(at(5)..=at(6))),
+            ["clicked 1", "unique_clicked 1"]
+        );
+        let bounced = lifecycle(&[(1, "sent"), (2, "bounced")]);
+        assert_eq!(
+            counts(&bounced, &(at(0)..=at(9))),
+            ["bounced 1", "bounced_transient 1", "sent 1"]
+        );
+        assert_eq!(counts(&Lifecycle::default(), &(at(0)..=at(9))), [""; 0]);
     }
 
     #[test]

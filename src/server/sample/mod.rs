@@ -1,5 +1,8 @@
 //! The sample mailbox: the sent mail of an invented company, computed and not stored.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -104,6 +107,16 @@ impl SampleMailbox {
         )
     }
 
+    fn delivery_draw(&self, number: u64) -> u64 {
+        lifecycle::delivery_draw(self.seed, number)
+    }
+
+    fn lifecycle(&self, plan: &EmailPlan) -> Lifecycle {
+        let draw = self.delivery_draw(plan.number);
+        let mut rng = self.rng(plan.number, Stream::Lifecycle);
+        Lifecycle::generate(plan.accepted_at, draw, plan.template, &mut rng)
+    }
+
     fn build_summary(&self, plan: &EmailPlan, now: Timestamp) -> wire::Summary {
         let EmailPlan {
             number,
@@ -138,9 +151,7 @@ impl SampleMailbox {
             }
             Some(_) | None => {}
         }
-        let draw = lifecycle::delivery_draw(self.seed, *number);
-        let mut rng = self.rng(*number, Stream::Lifecycle);
-        let lifecycle = Lifecycle::generate(*accepted_at, draw, template, &mut rng);
+        let lifecycle = self.lifecycle(plan);
         let (_, domain) = template.from.rsplit_once('@').unwrap_or_default();
         let message_id = self.ids.encode_message_id(*number);
         wire::Summary {
@@ -213,14 +224,30 @@ impl EmailSource for SampleMailbox {
         let number = self.parse_id(id, now)?;
         let email = self.build_email(number, now);
         let is_bounced = email.summary.last_event.as_deref() == Some("bounced");
-        let bounce = is_bounced
-            .then(|| BounceReason::from_draw(lifecycle::delivery_draw(self.seed, number)));
+        let bounce = is_bounced.then(|| BounceReason::from_draw(self.delivery_draw(number)));
         Ok(to_json(&SampleEmail { email, bounce }))
     }
 
     fn suppression(&self, address: &str) -> Result<SourceSuppression, SourceError> {
         self.find_suppression(address, (self.clock)())
             .ok_or(SourceError::Unknown)
+    }
+
+    fn metrics(
+        &self,
+        email: &EmailId,
+        range: RangeInclusive<Timestamp>,
+    ) -> Result<BTreeMap<String, u64>, SourceError> {
+        let now = (self.clock)();
+        let past = *range.start()..=now.min(*range.end());
+        match self.parse_id(email, now) {
+            Ok(number) => {
+                let lifecycle = self.lifecycle(&self.plan_email(number));
+                Ok(lifecycle.count(&past, self.delivery_draw(number)))
+            }
+            Err(SourceError::Unknown) => Ok(Lifecycle::default().count(&past, 0)),
+            Err(error) => Err(error),
+        }
     }
 
     fn attachments(&self, email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
