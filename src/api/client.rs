@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
@@ -22,7 +22,7 @@ use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
-use crate::mail::{Attachment, EmailId, Suppression};
+use crate::mail::{Attachment, EmailId, Metrics, Suppression};
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -208,7 +208,7 @@ impl Client {
             );
             let response = tokio::select! {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
-                () = self.cancelled_past_grace(), if matches!(endpoint, Endpoint::Email | Endpoint::Attachments | Endpoint::Suppression) => return Err(cancelled_error()),
+                () = self.cancelled_past_grace(), if endpoint == Endpoint::Email || endpoint.is_lookup() => return Err(cancelled_error()),
             };
             drop(unanswered);
             if response.is_ok() && self.request.ignores_pause() {
@@ -333,6 +333,17 @@ impl EmailApi for Client {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    async fn metrics(&self, email: &EmailId, since: Timestamp) -> Result<Metrics> {
+        let base_url = &self.inner.config.base_url;
+        let mut url = base_url.join_segments(&["emails", "metrics"]);
+        url.query_pairs_mut()
+            .append_pair("email_id", email.as_str())
+            // Without a start the service counts the last days only.
+            .append_pair("start_date", &since.to_string());
+        self.send_with_retries(url, Endpoint::Metrics, response::parse_metrics)
+            .await
     }
 
     async fn download(

@@ -72,6 +72,7 @@ pub(super) enum Endpoint {
     Attachments,
     Attachment,
     Suppression,
+    Metrics,
     /// The link of an attachment, which is on another host.
     Download,
 }
@@ -85,8 +86,14 @@ impl Endpoint {
             Self::Attachments => "GET /emails/{id}/attachments",
             Self::Attachment => "GET /emails/{id}/attachments/{attachment_id}",
             Self::Suppression => "GET /suppressions/{address}",
+            Self::Metrics => "GET /emails/metrics",
             Self::Download => "GET download_url",
         }
+    }
+
+    /// Whether it adds to an email what not every service has.
+    pub(super) const fn is_lookup(self) -> bool {
+        matches!(self, Self::Attachments | Self::Suppression | Self::Metrics)
     }
 }
 
@@ -245,6 +252,7 @@ pub(super) fn no_such_email() -> Error {
 pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
     let message = match endpoint {
         Endpoint::Suppression => "the service does not say which addresses it does not send to",
+        Endpoint::Metrics => "the service does not count the opens and clicks of an email",
         _ => "the service does not list attachments",
     };
     Error::new(ErrorKind::Unsupported, message)
@@ -294,6 +302,11 @@ impl HttpError {
         self.mentions(&["suppress", "address", "email", "recipient"])
     }
 
+    /// Whether the service takes `metrics` for the id of an email, and does not refuse a parameter.
+    fn is_unknown_operation(&self) -> bool {
+        !self.mentions(&["email_id", "_date"])
+    }
+
     /// Whether a link may have ended: storage services say so in several ways.
     pub(super) const fn is_stale_link(&self) -> bool {
         matches!(self.status, 400 | 401 | 403 | 404 | 410)
@@ -340,7 +353,8 @@ impl HttpError {
             (404, _) if endpoint == Endpoint::Suppression && self.is_unknown_address() => (NotFound, "the address is not on the suppression list".to_owned(), ""),
             (404, _) if endpoint == Endpoint::Attachment => (NoSuchPart, "the service no longer has this attachment".to_owned(), ""),
             (404, _) if endpoint == Endpoint::Attachments && self.mentions(&["email"]) => return no_such_email(),
-            (404 | 405 | 501, _) if matches!(endpoint, Endpoint::Attachments | Endpoint::Suppression) => return unsupported_error(endpoint),
+            (404 | 405 | 501, _) if endpoint.is_lookup() => return unsupported_error(endpoint),
+            (400 | 422, _) if endpoint == Endpoint::Metrics && self.is_unknown_operation() => return unsupported_error(endpoint),
             (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),
             (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor =>
                 (NotFound, "the service no longer has the email to continue from".to_owned(), "start again at the newest"),

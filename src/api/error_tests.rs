@@ -260,6 +260,25 @@ fn missing_operation_differs_from_missing_email_and_address() {
     ] {
         assert_eq!(kind(404, &body, endpoint), expected, "{body}");
     }
+    for (status, body) in [
+        (404, json("Email not found")),
+        (405, String::new()),
+        (501, String::new()),
+        (422, json("The `id` must be a valid UUID")),
+        (400, "Bad Request".to_owned()),
+    ] {
+        assert_eq!(
+            kind(status, &body, Endpoint::Metrics),
+            ErrorKind::Unsupported,
+            "{status} {body}"
+        );
+    }
+    for message in ["The `email_id` must be a valid UUID", "Invalid start_date"] {
+        assert_eq!(
+            kind(422, &json(message), Endpoint::Metrics),
+            ErrorKind::InvalidRequest
+        );
+    }
     assert_eq!(kind(405, "", Suppression), ErrorKind::Unsupported);
     assert_eq!(
         kind(403, "API key is invalid", Endpoint::Download),

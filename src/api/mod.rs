@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use crate::error::Result;
 use crate::mail::{
-    Address, ApiTime, Attachment, Email, EmailId, SafeText, Status, Summary, Suppression, Tag,
+    Address, ApiTime, Attachment, Email, EmailId, Metrics, SafeText, Status, Summary, Suppression,
+    Tag,
 };
 
 mod attachments;
@@ -167,6 +168,16 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         _address: &str,
     ) -> impl Future<Output = Result<Option<Suppression>>> + Send {
         std::future::ready(Err(error::unsupported_error(Endpoint::Suppression)))
+    }
+
+    /// Returns what the service counts of an email since then;
+    /// [`crate::error::ErrorKind::Unsupported`] if it does not count.
+    fn metrics(
+        &self,
+        _email: &EmailId,
+        _since: Timestamp,
+    ) -> impl Future<Output = Result<Metrics>> + Send {
+        std::future::ready(Err(error::unsupported_error(Endpoint::Metrics)))
     }
 
     /// Writes the content of an attachment to `sink`; returns its length.

@@ -18,7 +18,7 @@ use super::rate_limit::LimitHeaders;
 use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
-use crate::mail::{Attachment, EmailId, Suppression};
+use crate::mail::{Attachment, EmailId, Metrics, Suppression};
 
 /// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
 /// by one, so that not all of them are in memory twice.
@@ -80,6 +80,21 @@ pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError
     let wire = wire::Suppression::parse(&text)
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
     Ok(wire.into())
+}
+
+/// Parses the counts of one email.
+pub(super) fn parse_metrics(body: &[u8]) -> Result<Metrics, RequestError> {
+    let text = decode_text(body);
+    let totals = wire::Metrics::parse_totals(&text)
+        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let count = |name: &str| totals.get(name).copied();
+    Ok(Metrics {
+        opened: count("opened"),
+        clicked: count("clicked"),
+        bounced_permanent: count("bounced_permanent"),
+        bounced_transient: count("bounced_transient"),
+        bounced_undetermined: count("bounced_undetermined"),
+    })
 }
 
 /// `has_more` may be in quotes; anything but a boolean is unknown.

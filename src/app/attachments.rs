@@ -38,7 +38,9 @@ impl Model {
         self.attachments.is_awaited &= !lookup.leave_others(Some(&id));
         let known = lookup.get(&id).cloned().unwrap_or_default();
         let is_due = lookup.is_due(&id) && row.missing.is_none();
-        self.reader.set_attachments(known, self.list.selected());
+        let row = self.list.selected();
+        self.reader
+            .set_looked_up(row, |found| found.attachments = known);
         if is_due && self.may_look_up() {
             self.request_attachments(id, self.lookup_priority());
         }
@@ -78,7 +80,9 @@ impl Model {
         let is_awaited = std::mem::take(&mut self.attachments.is_awaited);
         match result {
             Ok(all) if is_awaited => {
-                self.reader.set_attachments(all, self.list.selected());
+                let row = self.list.selected();
+                self.reader
+                    .set_looked_up(row, |found| found.attachments = all);
                 self.show_attachments();
             }
             Ok(_) => {}

@@ -85,6 +85,7 @@ impl Model {
             RequestKind::LoadAttachments => self.attachments.lookup.request.is_current(request),
             RequestKind::SaveAttachment => self.attachments.save.is_current(request),
             RequestKind::LoadSuppression => self.suppressions.request.is_current(request),
+            RequestKind::LoadMetrics => self.metrics.request.is_current(request),
         }
     }
 
@@ -116,6 +117,7 @@ impl Model {
         self.attachments.lookup.request.is_pending()
             || self.attachments.save.is_pending()
             || self.suppressions.request.is_pending()
+            || self.metrics.request.is_pending()
     }
 
     /// Whether the selection nears the end of the stored mail.
@@ -134,7 +136,8 @@ impl Model {
             | RequestKind::Statistics
             | RequestKind::LoadAttachments
             | RequestKind::SaveAttachment
-            | RequestKind::LoadSuppression => return,
+            | RequestKind::LoadSuppression
+            | RequestKind::LoadMetrics => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,

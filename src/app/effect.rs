@@ -206,6 +206,13 @@ pub enum Effect {
         address: String,
         priority: Priority,
     },
+    /// Ask how often an email was opened and clicked since it was created.
+    LoadMetrics {
+        request: RequestId,
+        id: EmailId,
+        since: Timestamp,
+        priority: Priority,
+    },
     /// Download an attachment to a new file, or into a folder.
     SaveAttachment {
         request: RequestId,
@@ -260,6 +267,7 @@ pub enum RequestKind {
     LoadAttachments,
     SaveAttachment,
     LoadSuppression,
+    LoadMetrics,
 }
 
 /// What a timer is for.

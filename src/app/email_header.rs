@@ -1,5 +1,7 @@
 //! The header of an email as lines, as far as they fit into the pane.
 
+use std::sync::Arc;
+
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{Address, ApiTime, Attachment, BOUNCE_FIELD, Bounce, SafeText, Status, Tag};
@@ -103,12 +105,14 @@ impl HeaderPane {
     }
 }
 
-/// What the service was asked beside the email.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LookedUp<'a> {
-    pub attachments: &'a [Attachment],
+/// What the service says beside the opened email, as far as it was asked.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LookedUp {
+    pub attachments: Arc<[Attachment]>,
     /// Whether it sends to the recipient, in words.
-    pub suppression: &'a str,
+    pub suppression: String,
+    /// How often the email was opened and clicked, in words.
+    pub activity: String,
 }
 
 /// The most fields that this version does not know, unless everything is shown.
@@ -118,9 +122,11 @@ const MAX_EXTRA_FIELDS: usize = 3;
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: LookedUp<'_>,
+    found: &LookedUp,
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
+    let nothing = LookedUp::default();
+    let found = opened.map_or(&nothing, |_| found);
     let mut lines = field_lines(row, opened, found, pane);
     let detail = pane.detail.next();
     let next = field_lines(row, opened, found, HeaderPane { detail, ..pane });
@@ -131,7 +137,7 @@ pub fn header_lines(
 fn field_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,
-    found: LookedUp<'_>,
+    found: &LookedUp,
     pane: HeaderPane,
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
@@ -143,7 +149,8 @@ fn field_lines(
     let meaning = meaning.map_or(summary.status.meaning(), |reason| reason);
     push_status(&mut lines, &summary.status, meaning, pane);
     lines.extend(row.missing.map(HeaderLine::Gone));
-    push_text(&mut lines, "blocked", found.suppression, pane);
+    push_text(&mut lines, "blocked", &found.suppression, pane);
+    push_text(&mut lines, "activity", &found.activity, pane);
     if pane.is_low() {
         let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
         if summary.to.iter().any(is_lookalike) {
@@ -161,7 +168,7 @@ fn field_lines(
             ));
         }
         lines.extend(summary.scheduled.clone().map(HeaderLine::Scheduled));
-        push_attachments(&mut lines, found.attachments, pane);
+        push_attachments(&mut lines, &found.attachments, pane);
         return lines;
     }
     push_addresses(&mut lines, "to", &full.to, pane);
@@ -187,7 +194,7 @@ fn field_lines(
         }
         push_tags(&mut lines, &opened.email.tags, pane);
     }
-    push_attachments(&mut lines, found.attachments, pane);
+    push_attachments(&mut lines, &found.attachments, pane);
     if pane.is_at_least(HeaderDetail::Full) {
         let id = summary.id.to_safe_text();
         push_text(&mut lines, "id", &id, pane);

@@ -1,6 +1,9 @@
 //! `Lookup`: what the service says beside an email, asked for what is open and kept until the program ends.
 
+use jiff::Timestamp;
+
 use super::effect::{Pending, RequestId};
+use super::model::Model;
 use crate::error::{Error, ErrorKind};
 
 /// The most answers that are kept in memory.
@@ -52,6 +55,13 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
         is_other
     }
 
+    /// Starts the request about a key if it is due, and forgets one about another key.
+    pub(super) fn start_due(&mut self, key: Option<K>) -> Option<(RequestId, K)> {
+        self.leave_others(key.as_ref());
+        let key = key.filter(|key| self.is_due(key))?;
+        Some((self.start(key.clone()), key))
+    }
+
     pub(super) fn start(&mut self, key: K) -> RequestId {
         self.requested = Some(key);
         self.request.start()
@@ -81,5 +91,27 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
                 Err((error, is_missing))
             }
         })
+    }
+}
+
+impl Model {
+    /// Stores an answer with its time; says once that the service has no such operation.
+    pub(super) fn apply_lookup<K: Clone + PartialEq, V: Clone>(
+        &mut self,
+        lookup: impl FnOnce(&mut Self) -> &mut Lookup<K, (V, Timestamp)>,
+        request: RequestId,
+        result: Result<V, Error>,
+    ) {
+        let now = self.now.timestamp();
+        let result = result.map(|value| (value, now));
+        if let Some(Err((error, is_missing))) = lookup(self).apply(request, result) {
+            self.report_missing_operation(&error, is_missing);
+        }
+    }
+
+    /// Writes the time of an answer.
+    pub(super) fn format_answered(&self, at: Timestamp) -> String {
+        let at = at.to_zoned(self.now.time_zone().clone());
+        at.strftime("%H:%M").to_string()
     }
 }

@@ -22,7 +22,7 @@ use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Sta
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
-use crate::mail::{Attachment, Email, EmailId, Suppression};
+use crate::mail::{Attachment, Email, EmailId, Metrics, Suppression};
 use crate::query::Completion;
 use crate::render::Body;
 
@@ -91,6 +91,7 @@ pub enum Message {
     EmailSaved(RequestId, Result<PathBuf, String>),
     /// `None` if the service sends to the address.
     SuppressionLoaded(RequestId, Result<Option<Suppression>, Error>),
+    MetricsLoaded(RequestId, Result<Metrics, Error>),
     AttachmentsLoaded(RequestId, Result<Arc<[Attachment]>, Error>),
     /// With the file and its length.
     AttachmentSaved(RequestId, Result<(PathBuf, u64), Error>),

@@ -29,6 +29,7 @@ mod load_older;
 mod lookup;
 mod marks;
 mod message;
+mod metrics;
 mod model;
 mod previous_email;
 mod prompt;

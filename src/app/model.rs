@@ -25,6 +25,7 @@ use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
 use super::marks::Marks;
 use super::message::Message;
+use super::metrics::MetricsLookup;
 use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
@@ -111,6 +112,7 @@ pub struct Model {
     pub(super) email_save: Pending<()>,
     pub(super) attachments: AttachmentLists,
     pub(super) suppressions: Suppressions,
+    pub(super) metrics: MetricsLookup,
     pub(super) count_request: Pending<()>,
     pub marks: Marks,
     pub export: ExportState,
@@ -369,7 +371,12 @@ impl Model {
             Message::UrlOpened(request, result) => self.apply_url_opened(request, result),
             Message::EmailSaved(request, result) => self.apply_email_saved(request, result),
             Message::AttachmentsLoaded(request, result) => self.apply_attachments(request, result),
-            Message::SuppressionLoaded(request, result) => self.apply_suppression(request, result),
+            Message::SuppressionLoaded(request, result) => {
+                self.apply_lookup(|model| &mut model.suppressions, request, result);
+            }
+            Message::MetricsLoaded(request, result) => {
+                self.apply_lookup(|model| &mut model.metrics, request, result);
+            }
             Message::AttachmentSaved(request, result) => {
                 self.apply_attachment_saved(request, result);
             }
@@ -444,6 +451,7 @@ impl Model {
         if layout.reader.area() > 0 {
             self.update_reader_email(&layout);
             self.update_attachments();
+            self.update_metrics();
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
                 self.changes.note_viewed(id);

@@ -32,10 +32,7 @@ pub struct Reader {
     pub id: Option<EmailId>,
     load: EmailLoad,
     body: Pending<Arc<Body>>,
-    /// The attachments of the email, as far as they are known.
-    attachments: Arc<[Attachment]>,
-    /// Whether the service sends to the recipient, in words; empty if it was not asked.
-    suppression: String,
+    looked_up: LookedUp,
     pub view: BodyView,
     /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
@@ -122,8 +119,7 @@ impl Reader {
             self.remember_scroll();
             self.id = id.cloned();
             self.load.reset();
-            self.attachments = Arc::default();
-            self.suppression.clear();
+            self.looked_up = LookedUp::default();
             self.body.reset();
             (self.scroll, self.pan, self.pending_scroll) = (0, 0, self.remembered_scroll());
             self.view_scrolls.clear();
@@ -281,28 +277,20 @@ impl Reader {
     }
 
     pub fn attachments(&self) -> &[Attachment] {
-        &self.attachments
+        &self.looked_up.attachments
     }
 
-    /// Shows the attachments in the header.
-    pub fn set_attachments(&mut self, attachments: Arc<[Attachment]>, row: Option<&EmailRow>) {
-        if self.attachments != attachments {
-            self.change_header(row, |reader| reader.attachments = attachments);
+    /// Changes what the header says beside the email; unless its start is shown, the lines below it stay
+    /// where they are.
+    pub fn set_looked_up(&mut self, row: Option<&EmailRow>, set: impl FnOnce(&mut LookedUp)) {
+        let mut found = self.looked_up.clone();
+        set(&mut found);
+        if self.looked_up == found {
+            return;
         }
-    }
-
-    /// Shows in the header whether the service sends to the recipient.
-    pub fn set_suppression(&mut self, text: String, row: Option<&EmailRow>) {
-        if self.suppression != text {
-            self.change_header(row, |reader| reader.suppression = text);
-        }
-    }
-
-    /// Changes the header; unless its start is shown, the lines below it stay where they are.
-    fn change_header(&mut self, row: Option<&EmailRow>, change: impl FnOnce(&mut Self)) {
         let lines = |reader: &Self| row.map_or(0, |row| reader.header(row).len());
         let before = lines(self);
-        change(self);
+        self.looked_up = found;
         if self.scroll > 0 {
             self.scroll = (self.scroll + lines(self)).saturating_sub(before);
         }
@@ -352,12 +340,7 @@ impl Reader {
             detail: self.header_detail,
             is_stale: self.is_stale,
         };
-        let found = LookedUp {
-            attachments: &self.attachments,
-            suppression: &self.suppression,
-        };
-        let found = opened.map_or_else(LookedUp::default, |_| found);
-        let mut lines = email_header::header_lines(row, opened, found, pane);
+        let mut lines = email_header::header_lines(row, opened, &self.looked_up, pane);
         if let (false, Some(HeaderLine::Subject(subject))) =
             (self.reveals_secrets, lines.first_mut())
         {

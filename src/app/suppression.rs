@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::effect::{Effect, RequestId};
+use super::effect::Effect;
 use super::lookup::Lookup;
 use super::model::Model;
-use crate::error::Error;
 use crate::mail::Suppression;
 
 /// The answers about addresses, each with the time at which it came.
@@ -21,8 +20,10 @@ impl Model {
         let text = recipient
             .as_ref()
             .map(|address| self.describe_suppression(address));
+        let text = text.unwrap_or_default();
+        let row = self.list.selected();
         self.reader
-            .set_suppression(text.unwrap_or_default(), self.list.selected());
+            .set_looked_up(row, |found| found.suppression = text);
         let card = || {
             let summary = self.recipient_summary.value()?;
             let is_due = summary
@@ -38,25 +39,12 @@ impl Model {
         } else {
             recipient.filter(|_| self.may_look_up())
         };
-        self.suppressions.leave_others(wanted.as_ref());
-        if let Some(address) = wanted.filter(|address| self.suppressions.is_due(address)) {
+        if let Some((request, address)) = self.suppressions.start_due(wanted) {
             self.outbox.push(Effect::LoadSuppression {
-                request: self.suppressions.start(address.clone()),
+                request,
                 address,
                 priority: self.lookup_priority(),
             });
-        }
-    }
-
-    pub(super) fn apply_suppression(
-        &mut self,
-        request: RequestId,
-        result: Result<Option<Suppression>, Error>,
-    ) {
-        let now = self.now.timestamp();
-        let result = result.map(|found| (found, now));
-        if let Some(Err((error, is_missing))) = self.suppressions.apply(request, result) {
-            self.report_missing_operation(&error, is_missing);
         }
     }
 
@@ -65,11 +53,7 @@ impl Model {
     fn describe_suppression(&self, address: &String) -> String {
         match self.suppressions.get(address) {
             None => String::new(),
-            Some((None, asked)) => {
-                let zone = self.now.time_zone().clone();
-                let asked = asked.to_zoned(zone).strftime("%H:%M");
-                format!("no ({address}, {asked})")
-            }
+            Some((None, asked)) => format!("no ({address}, {})", self.format_answered(*asked)),
             Some((Some(found), _)) => {
                 let since = found.created.parsed;
                 let since = since.map(|at| format!(", since {}", self.format_day(at)));

@@ -1,4 +1,5 @@
-//! What `show` asks the service beside an email: its attachments, and whether its recipients are blocked.
+//! What `show` asks the service beside an email: its attachments, whether its recipients are blocked, and
+//! how often it was opened and clicked.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use tokio::time::timeout;
 use super::format::format_api_time_long;
 use crate::api::{Client, EmailApi as _};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Attachment, Summary};
+use crate::mail::{Attachment, Metrics, Summary};
 
 /// How long an email waits for each answer about what is beside it.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -21,6 +22,8 @@ pub(super) struct LookedUp {
     pub(super) attachments: String,
     /// Whether the service sends to its recipients, if it may not.
     pub(super) suppression: String,
+    /// How often it was opened and clicked, if it may have been.
+    pub(super) activity: String,
 }
 
 /// Asks for what is beside an email. It neither fails nor delays the email for long; a service that does not
@@ -37,11 +40,23 @@ pub(super) async fn look_up(client: &Client, summary: &Summary, zone: &TimeZone)
             Ok(String::new())
         }
     };
-    let (attachments, suppression) =
-        tokio::join!(answer_in_time(attachments), answer_in_time(suppression));
+    let activity = async {
+        let status = &summary.status;
+        let Some(since) = Metrics::start(status, summary) else {
+            return Ok(String::new());
+        };
+        let metrics = client.metrics(&summary.id, since).await?;
+        Ok(metrics.describe(status))
+    };
+    let (attachments, suppression, activity) = tokio::join!(
+        answer_in_time(attachments),
+        answer_in_time(suppression),
+        answer_in_time(activity)
+    );
     LookedUp {
         attachments,
         suppression,
+        activity,
     }
 }
 

@@ -459,6 +459,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
             bounce.as_ref().map(Bounce::details).unwrap_or_default(),
         ),
         ("blocked", shown.found.suppression.clone()),
+        ("activity", shown.found.activity.clone()),
         ("gone", shown.deletion_note.clone()),
         ("to", format_recipients(&summary.to)),
         ("cc", format_recipients(&summary.cc)),

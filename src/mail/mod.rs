@@ -5,12 +5,14 @@
 mod address;
 mod attachment;
 mod bounce;
+mod metrics;
 mod status;
 mod suppression;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
 pub(crate) use bounce::Bounce;
+pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, Status};
 pub use suppression::Suppression;
 

@@ -1,13 +1,22 @@
-//! Tests of the counts of opens and clicks: the server's operation.
+//! Tests of the counts of opens and clicks: the server's operation, and `show`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use reqwest::{Method, StatusCode};
-use sentbox::server::DEMO_KEY;
+use sentbox::api::Cursor;
+use sentbox::error::{Error, ErrorKind};
+use sentbox::mail::EmailId;
+use sentbox::server::{DEMO_KEY, EmailSource, SourceError, SourcePage};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::cli::sample;
 use crate::contract::{NOBODY, Served, json as body, names};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 /// An email of each status.
 async fn emails_by_status(served: &Served) -> BTreeMap<String, Value> {
@@ -117,4 +126,89 @@ async fn metrics_of_one_email_agree_with_its_status() {
     }
     let response = served.ask(Method::GET, &path, None).await;
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+}
+
+const BOUNCED: &str = r#"{"object":"email","id":"1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x"}"#;
+const OPENED: &str = r#"{"object":"email","id":"2","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"opened","html":null,"text":"x"}"#;
+const BROKEN: &str = r#"{"object":"email","id":"3","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"opened","html":null,"text":"x"}"#;
+
+/// A source that counts.
+struct Counted(Fixed);
+
+impl EmailSource for Counted {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.0.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.0.email(id)
+    }
+
+    fn metrics(
+        &self,
+        email: &EmailId,
+        range: RangeInclusive<Timestamp>,
+    ) -> Result<BTreeMap<String, u64>, SourceError> {
+        let created: Timestamp = "2026-11-20T08:41:07Z".parse().unwrap();
+        assert_eq!(*range.start(), created, "all of the email's events");
+        let counts = match email.as_str() {
+            "1" => vec![("bounced_transient", 1)],
+            "2" => vec![("opened", 1_234_567), ("clicked", 1)],
+            _ => return Err(SourceError::Internal(Error::new(ErrorKind::Io, "gone"))),
+        };
+        let counts = counts
+            .into_iter()
+            .map(|(name, count)| (name.to_owned(), count));
+        Ok(counts.collect())
+    }
+}
+
+fn activity(sentbox: &Sentbox, id: &str) -> Option<String> {
+    let shown = sentbox.stdout(&format!("show {id}"));
+    let line = shown.lines().find(|line| line.starts_with("activity"));
+    line.map(|line| line["activity".len()..].trim().to_owned())
+}
+
+#[test]
+fn show_says_how_often_an_email_was_opened() {
+    let service = Service::new(Counted(Fixed(vec![BOUNCED, OPENED, BROKEN])));
+    let sentbox = Sentbox::at(&service);
+    assert_eq!(
+        activity(&sentbox, "1").as_deref(),
+        Some("bounced temporarily; the service's count")
+    );
+    assert_eq!(
+        activity(&sentbox, "2").as_deref(),
+        Some("opened 1 234 567 times, clicked once; the service's count")
+    );
+    assert!(activity(&sentbox, "3").is_some_and(|text| text.starts_with("not known: ")));
+    let json: Value = serde_json::from_str(&sentbox.stdout("show 2 --json")).unwrap();
+    assert_eq!(json, serde_json::from_str::<Value>(OPENED).unwrap());
+
+    let silent = Service::new(Fixed(vec![BOUNCED, OPENED]));
+    let sentbox = Sentbox::at(&silent);
+    assert_eq!(activity(&sentbox, "1"), None, "the service does not count");
+    assert_eq!(activity(&sentbox, "2"), None);
+
+    let sampled = sample(1000);
+    let sentbox = Sentbox::at(&sampled);
+    let emails = sentbox.stdout("list --all --columns status,id");
+    for (status, start) in [
+        ("opened", Some("opened ")),
+        ("clicked", Some("opened once, clicked ")),
+        ("delivered", None),
+    ] {
+        let line = emails
+            .lines()
+            .find(|line| line.starts_with(&format!("{status}\t")));
+        let id = line.unwrap().split('\t').nth(1).unwrap();
+        let text = activity(&sentbox, id);
+        match start {
+            None => assert_eq!(text, None),
+            Some(start) => assert!(
+                text.as_ref().is_some_and(|text| text.starts_with(start)),
+                "{text:?}"
+            ),
+        }
+    }
 }

@@ -15,7 +15,9 @@ use crate::archive::{
 };
 use crate::config::{ClipboardRoute, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
-use crate::mail::{Attachment, Email, EmailId, SafeText, Status, Summary, Suppression, Tag};
+use crate::mail::{
+    Attachment, Email, EmailId, Metrics, SafeText, Status, Summary, Suppression, Tag,
+};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{self, Body, BodyLine, BodySpan, SpanStyle};
 
@@ -63,6 +65,8 @@ pub struct Mailbox {
     pub attachments: Vec<Attachment>,
     /// Why the service sends to no address.
     pub suppression: Option<Suppression>,
+    /// The counts of every email.
+    pub metrics: Metrics,
 }
 
 impl Mailbox {
@@ -79,6 +83,7 @@ impl Mailbox {
             html: None,
             attachments: Vec::new(),
             suppression: None,
+            metrics: Metrics::default(),
         }
     }
 
@@ -227,6 +232,9 @@ impl Mailbox {
             }
             Effect::LoadSuppression { request, .. } => {
                 Message::SuppressionLoaded(*request, Ok(self.suppression.clone()))
+            }
+            Effect::LoadMetrics { request, .. } => {
+                Message::MetricsLoaded(*request, Ok(self.metrics.clone()))
             }
             Effect::SaveAttachment { request, path, .. } => {
                 Message::AttachmentSaved(*request, Ok((path.clone(), 48_000)))

@@ -9,6 +9,7 @@ pub mod freshness;
 mod keys;
 mod list;
 mod marks;
+mod metrics;
 mod reader;
 mod recipient;
 mod saved_views;

@@ -87,16 +87,10 @@ fn card_with_a_bounce_says_it_too() {
 fn missing_operation_is_said_once() {
     let mut world = world(None);
     world.press("Enter");
-    let request = loop {
-        let found = world.pending.iter().find_map(|effect| match effect {
-            Effect::LoadSuppression { request, .. } => Some(*request),
-            _ => None,
-        });
-        match found {
-            Some(request) => break request,
-            None => world.answer(0),
-        }
-    };
+    let request = world.answer_until(|effect| match effect {
+        Effect::LoadSuppression { request, .. } => Some(*request),
+        _ => None,
+    });
     let error = Error::new(ErrorKind::Unsupported, "the service does not say");
     world.happen(Message::SuppressionLoaded(request, Err(error)));
     assert_eq!(

@@ -96,6 +96,16 @@ impl World {
         self.happen(msg);
     }
 
+    /// Answers the running effects in order until one is found that is not to be answered.
+    pub fn answer_until<T>(&mut self, find: impl Fn(&Effect) -> Option<T>) -> T {
+        loop {
+            match self.pending.iter().find_map(&find) {
+                Some(found) => return found,
+                None => self.answer(0),
+            }
+        }
+    }
+
     /// Answers everything but timers of requests, in order, until nothing else runs.
     pub fn settle(&mut self) -> &mut Self {
         use crate::app::TimerKind;

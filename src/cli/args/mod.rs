@@ -242,7 +242,9 @@ Examples:
   sentbox search --columns id is:bounced after:1d | sentbox show -";
 
 const SHOW_HELP: &str = "\
-The service is asked each time, and the answer is kept; its attachments are listed with one more request. If it cannot be reached, or no longer has the \
+The service is asked each time, and the answer is kept. The text, but not JSON, shows more for a request each: the \
+attachments; of a problem, whether the address is blocked; and the activity of an opened, clicked or bounced email, \
+which is the service's own count and may be 15 minutes old. If the service cannot be reached, or no longer has the \
 email, the copy in the archive is shown, and stderr says how old its status is. In the JSON of a copy, \
 _sentbox.checked_at is when the service confirmed the status (null: never).
 

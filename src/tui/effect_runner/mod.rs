@@ -120,7 +120,10 @@ impl<S: EmailApi> EffectRunner<S> {
             RequestKind::LoadEmail | RequestKind::LoadOlder | RequestKind::SaveAttachment => {
                 &mut self.interactive
             }
-            RequestKind::Refresh | RequestKind::LoadAttachments | RequestKind::LoadSuppression
+            RequestKind::Refresh
+            | RequestKind::LoadAttachments
+            | RequestKind::LoadSuppression
+            | RequestKind::LoadMetrics
                 if !handle.priority().is_background() =>
             {
                 &mut self.interactive

@@ -355,6 +355,18 @@ impl<S: EmailApi> EffectRunner<S> {
                 async move |engine| engine?.service().suppression(&address).await,
                 Message::SuppressionLoaded,
             ),
+            Effect::LoadMetrics {
+                request,
+                id,
+                since,
+                priority,
+            } => self.request_service(
+                RequestKind::LoadMetrics,
+                request,
+                priority,
+                async move |engine| engine?.service().metrics(&id, since).await,
+                Message::MetricsLoaded,
+            ),
             Effect::SaveAttachment {
                 request,
                 email,

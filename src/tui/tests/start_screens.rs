@@ -48,9 +48,9 @@ fn typing_or_pasting_a_key_opens_the_form() {
     let mut pasted = setting_up(80, 24);
     pasted.happen(Message::Pasted(SecretInput::new("re_1")));
     pasted.press("Enter");
-    for world in [typed, pasted] {
-        let Effect::VerifyKey { key, .. } = last(&world) else {
-            panic!("{:?}", last(&world))
+    for world in [&typed, &pasted] {
+        let Effect::VerifyKey { key, .. } = last(world) else {
+            panic!("{:?}", last(world))
         };
         assert_eq!(key.expose(), "re_1");
     }
