@@ -340,10 +340,11 @@ impl EmailApi for Client {
         let mut url = base_url.join_segments(&["emails", "metrics"]);
         url.query_pairs_mut()
             .append_pair("email_id", email.as_str())
+            .append_pair("dimensions", "email")
             // Without a start the service counts the last days only.
             .append_pair("start_date", &since.to_string());
-        self.send_with_retries(url, Endpoint::Metrics, response::parse_metrics)
-            .await
+        let parse = |body: &[u8]| response::parse_metrics(body, email);
+        self.send_with_retries(url, Endpoint::Metrics, parse).await
     }
 
     async fn download(

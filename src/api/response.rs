@@ -83,11 +83,11 @@ pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError
 }
 
 /// Parses the counts of one email.
-pub(super) fn parse_metrics(body: &[u8]) -> Result<Metrics, RequestError> {
+pub(super) fn parse_metrics(body: &[u8], email: &EmailId) -> Result<Metrics, RequestError> {
     let text = decode_text(body);
-    let totals = wire::Metrics::parse_totals(&text)
+    let counts = wire::Metrics::parse_counts(&text, email.as_str())
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    let count = |name: &str| totals.get(name).copied();
+    let count = |name: &str| counts.get(name).copied();
     Ok(Metrics {
         opened: count("opened"),
         clicked: count("clicked"),

@@ -18,7 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub(crate) use attachment::Attachment;
-pub(crate) use metrics::Metrics;
+pub(crate) use metrics::{Metrics, MetricsRow};
 pub(crate) use suppression::Suppression;
 
 /// An email as the list operation describes it.

@@ -1,4 +1,4 @@
-//! The metrics of one email over HTTP, without breakdowns.
+//! The metrics of one email over HTTP.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use url::form_urlencoded;
 use super::EmailSource;
 use super::error::ErrorResponse;
 use super::request::{method_not_allowed, run_blocking};
-use crate::api::wire;
+use crate::api::wire::{self, MetricsRow};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
 
@@ -33,7 +33,14 @@ async fn metrics<S: EmailSource>(
     State((source, clock)): State<(Arc<S>, Clock)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<wire::Metrics>, ErrorResponse> {
-    let Params { email, start, end } = Params::parse(&query.unwrap_or_default(), clock())?;
+    let params = Params::parse(&query.unwrap_or_default(), clock())?;
+    let Params {
+        email,
+        by_email,
+        start,
+        end,
+    } = params;
+    let email_id = email.as_str().to_owned();
     let totals = run_blocking(move || source.metrics(&email, start..=end))
         .await
         .map_err(ErrorResponse::from_metrics_error)?;
@@ -43,8 +50,15 @@ async fn metrics<S: EmailSource>(
         start_date: format(start),
         end_date: format(end),
         names: totals.keys().cloned().collect(),
-        dimensions: [],
+        dimensions: if by_email { vec!["email"] } else { Vec::new() },
         granularity: "daily",
+        data: by_email
+            .then(|| MetricsRow {
+                email_id,
+                counts: totals.clone(),
+            })
+            .into_iter()
+            .collect(),
         totals,
     }))
 }
@@ -53,6 +67,8 @@ async fn metrics<S: EmailSource>(
 #[derive(Debug, PartialEq, Eq)]
 struct Params {
     email: EmailId,
+    /// Whether the counts have a row for each email.
+    by_email: bool,
     start: Timestamp,
     end: Timestamp,
 }
@@ -60,12 +76,13 @@ struct Params {
 impl Params {
     /// Parses a query string. Parameters that would change the meaning of the counts are refused, others ignored.
     fn parse(query: &str, now: Timestamp) -> Result<Self, ErrorResponse> {
-        let (mut email, mut start, mut end) = (None, None, None);
+        let (mut email, mut start, mut end, mut dimensions) = (None, None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let (slot, name) = match &*name {
                 "email_id" => (&mut email, "email_id"),
                 "start_date" => (&mut start, "start_date"),
                 "end_date" => (&mut end, "end_date"),
+                "dimensions" if value == "email" => (&mut dimensions, "dimensions"),
                 "dimensions" => return Err(ErrorResponse::UnsupportedParameter("dimensions")),
                 "metrics" => return Err(ErrorResponse::UnsupportedParameter("metrics")),
                 "domain_id" => return Err(ErrorResponse::UnsupportedParameter("domain_id")),
@@ -88,7 +105,12 @@ impl Params {
             return Err(ErrorResponse::InvalidDateRange);
         }
         let email = EmailId::new(email);
-        Ok(Self { email, start, end })
+        Ok(Self {
+            email,
+            by_email: dimensions.is_some(),
+            start,
+            end,
+        })
     }
 }
 

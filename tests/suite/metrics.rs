@@ -93,6 +93,10 @@ async fn metrics_of_one_email_agree_with_its_status() {
     let recent = served.get(&path).await;
     assert_eq!(recent["start_date"], "2026-11-14T09:41:07.000Z");
     assert_eq!(recent["totals"]["opened"], 0, "it was opened long ago");
+    let by_email = served.get(&format!("{path}&dimensions=email")).await;
+    assert_eq!(by_email["data"][0]["email_id"], oldest["id"]);
+    assert_eq!(by_email["data"][0]["opened"], 0);
+    assert_eq!(by_email["dimensions"], serde_json::json!(["email"]));
     let unknown = served
         .get(&format!("/emails/metrics?email_id={NOBODY}"))
         .await;
@@ -106,7 +110,7 @@ async fn metrics_of_one_email_agree_with_its_status() {
             "This server has the metrics of one email: pass one id as `email_id`.",
         ),
         (
-            "dimensions=email",
+            "dimensions=domain",
             "This server does not support the `dimensions` parameter.",
         ),
         (

@@ -1,9 +1,10 @@
-//! The JSON of the metrics operation, of which only the totals are read.
+//! The JSON of the metrics operation, of which only the row of one email is read.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::de::Error as _;
+use serde_json::value::RawValue;
 
 use super::{OrderedObject, parse_scalar};
 
@@ -16,24 +17,45 @@ pub(crate) struct Metrics {
     /// The names of the counts.
     #[serde(rename = "metrics")]
     pub(crate) names: Vec<String>,
-    pub(crate) dimensions: [(); 0],
+    pub(crate) dimensions: Vec<&'static str>,
     pub(crate) granularity: &'static str,
     pub(crate) totals: BTreeMap<String, u64>,
+    /// One row for each email, if that is a dimension.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) data: Vec<MetricsRow>,
+}
+
+/// The counts of one email.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct MetricsRow {
+    pub(crate) email_id: String,
+    #[serde(flatten)]
+    pub(crate) counts: BTreeMap<String, u64>,
 }
 
 impl Metrics {
-    /// Parses the totals; what is no count, such as a rate, is left out.
-    pub(crate) fn parse_totals(json: &str) -> Result<BTreeMap<String, u64>, serde_json::Error> {
+    /// Parses the counts of an email, none if it has no row; what is no count, such as a rate, is left out.
+    ///
+    /// The totals are not read: those of a service that ignores the id are the whole team's.
+    pub(crate) fn parse_counts(
+        json: &str,
+        email: &str,
+    ) -> Result<BTreeMap<String, u64>, serde_json::Error> {
         let object = OrderedObject::parse(json)?;
-        let totals = object.get("totals");
-        let totals =
-            totals.ok_or_else(|| serde_json::Error::custom("no metrics without totals"))?;
-        let totals = OrderedObject::parse(totals)?;
-        let counts = totals.members().filter_map(|(name, json)| {
-            let count = parse_scalar(json)?.parse().ok()?;
-            Some((name.to_owned(), count))
-        });
-        Ok(counts.collect())
+        let data = object.get("data");
+        let data = data.ok_or_else(|| serde_json::Error::custom("no metrics of single emails"))?;
+        let rows: Vec<&RawValue> = serde_json::from_str(data)?;
+        for row in rows {
+            let row = OrderedObject::parse(row.get())?;
+            if row.get("email_id").and_then(parse_scalar).as_deref() == Some(email) {
+                let counts = row.members().filter_map(|(name, json)| {
+                    let count = parse_scalar(json)?.parse().ok()?;
+                    Some((name.to_owned(), count))
+                });
+                return Ok(counts.collect());
+            }
+        }
+        Ok(BTreeMap::new())
     }
 }
 
@@ -42,14 +64,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_whole_numbers() {
-        let parse = |totals: &str| {
-            Metrics::parse_totals(&format!(r#"{{"object":"metrics","totals":{totals}}}"#))
+    fn counts_are_those_of_the_email() {
+        let parse = |data: &str| {
+            let json = format!(r#"{{"object":"metrics","totals":{{"opened":99}},"data":{data}}}"#);
+            Metrics::parse_counts(&json, "a")
         };
-        assert_eq!(parse("{}").unwrap(), BTreeMap::new());
-        let totals = parse(
-            r#"{"opened":3,"clicked":"1","sent":null,"open_rate":50.0,"bounced":-1,"failed":[],
-                "delivered":18446744073709551615,"complained":18446744073709551616,"suppressed":1e30}"#,
+        assert_eq!(parse("[]").unwrap(), BTreeMap::new());
+        let other = r#"[{"email_id":"b","opened":7}]"#;
+        assert_eq!(parse(other).unwrap(), BTreeMap::new());
+        let counts = parse(
+            r#"[{"email_id":"b","opened":7},{"email_id":"a","opened":3,"clicked":"1","sent":null,"open_rate":50.0,
+                "bounced":-1,"failed":[],"delivered":18446744073709551615,"complained":18446744073709551616}]"#,
         );
         let expected = [
             ("opened", 3),
@@ -57,12 +82,11 @@ mod tests {
             ("delivered", 18_446_744_073_709_551_615),
         ];
         let expected = expected.map(|(name, count)| (name.to_owned(), count));
-        assert_eq!(totals.unwrap(), BTreeMap::from(expected));
-        for wrong in ["null", "[]", "3"] {
+        assert_eq!(counts.unwrap(), BTreeMap::from(expected));
+        for wrong in ["null", "{}", "3", "[3]"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["{}", "[]", r#"{"data":[]}"#] {
-            assert!(Metrics::parse_totals(wrong).is_err(), "{wrong}");
-        }
+        let only_totals = r#"{"totals":{"opened":99}}"#;
+        assert!(Metrics::parse_counts(only_totals, "a").is_err());
     }
 }
