@@ -28,8 +28,7 @@ const TRY_AGAIN: &str = "try again; nothing was kept of it";
 impl Client {
     /// Requests all attachments of an email, page by page.
     pub(super) async fn list_attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
-        let base = &self.inner.config.base_url;
-        let url = base.join_segments(&["emails", checked_id(email.as_str())?, "attachments"]);
+        let url = self.email_url(&[checked_id(email.as_str())?, "attachments"]);
         let mut found: Vec<Attachment> = Vec::new();
         loop {
             let mut url = url.clone();
@@ -57,14 +56,8 @@ impl Client {
 
     /// Requests one attachment again, for a new link.
     async fn retrieve_attachment(&self, email: &EmailId, id: &str) -> Result<Attachment> {
-        let base = &self.inner.config.base_url;
-        let segments = [
-            "emails",
-            checked_id(email.as_str())?,
-            "attachments",
-            checked_id(id)?,
-        ];
-        let url = base.join_segments(&segments);
+        let segments = [checked_id(email.as_str())?, "attachments", checked_id(id)?];
+        let url = self.email_url(&segments);
         self.send_with_retries(url, Endpoint::Attachment, response::parse_attachment)
             .await
     }

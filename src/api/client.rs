@@ -22,7 +22,7 @@ use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
-use crate::mail::{Attachment, EmailId, Metrics, Suppression};
+use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,6 +39,8 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 pub struct ClientConfig {
     /// The base URL of the service.
     pub base_url: BaseUrl,
+    /// Which listing is requested.
+    pub mailbox: Mailbox,
     /// The key, or the error of every request because there is none.
     pub key: Result<ApiKey>,
     /// Certificates to trust beside the system's.
@@ -49,10 +51,20 @@ pub struct ClientConfig {
     pub rate_file: Option<PathBuf>,
 }
 
+impl ClientConfig {
+    /// Returns the configuration for another listing of the same service.
+    #[must_use]
+    pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
+        Self { mailbox, ..self }
+    }
+}
+
+/// For sent mail.
 impl From<&Settings> for ClientConfig {
     fn from(settings: &Settings) -> Self {
         Self {
             base_url: settings.credentials.base_url.clone(),
+            mailbox: Mailbox::Sent,
             key: settings.credentials.key.clone(),
             ca_file: settings.ca_file.clone(),
             rate: settings.rate,
@@ -68,6 +80,7 @@ impl From<&Settings> for ClientConfig {
 pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) -> Result<()> {
     let config = ClientConfig {
         base_url: target.base_url.clone(),
+        mailbox: Mailbox::Sent,
         key: Ok(key.clone()),
         ca_file: target.ca_file.clone(),
         rate: Rate::default(),
@@ -160,6 +173,14 @@ impl Client {
         }
     }
 
+    /// Returns the URL of the listing, or of what these segments name in it.
+    pub(super) fn email_url(&self, segments: &[&str]) -> Url {
+        let ClientConfig {
+            base_url, mailbox, ..
+        } = &self.inner.config;
+        base_url.join_segments(&[mailbox.path(), segments].concat())
+    }
+
     /// Returns how far the service's clock is ahead of ours, by its last response.
     pub(crate) fn clock_skew(&self) -> Option<SignedDuration> {
         *lock(&self.inner.clock_skew)
@@ -187,7 +208,7 @@ impl Client {
         let http = self.inner.http_client().await?;
         let mut elapsed = Elapsed::default();
         let mut details = RequestDetails {
-            endpoint: endpoint.as_str(),
+            endpoint: endpoint.as_str(config.mailbox),
             ..RequestDetails::default()
         };
         loop {
@@ -290,17 +311,18 @@ impl EmailApi for Client {
     }
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
+        let mailbox = self.inner.config.mailbox;
         let (endpoint, cursor) = match cursor {
-            Cursor::Start => (Endpoint::FirstPage, None),
+            Cursor::Start => (Endpoint::first_page(mailbox), None),
             Cursor::After(id) => (Endpoint::PageAtCursor, Some(("after", id.as_str()))),
             Cursor::Before(id) => (Endpoint::PageAtCursor, Some(("before", id.as_str()))),
         };
-        let mut url = self.inner.config.base_url.join_segments(&["emails"]);
+        let mut url = self.email_url(&[]);
         url.query_pairs_mut()
             .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string())
             .extend_pairs(cursor);
-        self.send_with_retries(url, endpoint, response::parse_page)
-            .await
+        let parse = |body: &[u8]| response::parse_page(body, mailbox);
+        self.send_with_retries(url, endpoint, parse).await
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
@@ -308,10 +330,14 @@ impl EmailApi for Client {
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(no_such_email());
         }
-        let base_url = &self.inner.config.base_url;
-        let url = base_url.join_segments(&["emails", id.as_str()]);
-        self.send_with_retries(url, Endpoint::Email, |body| response::parse_email(body, id))
-            .await
+        let mailbox = self.inner.config.mailbox;
+        let mut url = self.email_url(&[id.as_str()]);
+        if mailbox == Mailbox::Received {
+            // By default, all pictures are within the html.
+            url.query_pairs_mut().append_pair("html_format", "cid");
+        }
+        let parse = |body: &[u8]| response::parse_email(body, id, mailbox);
+        self.send_with_retries(url, Endpoint::Email, parse).await
     }
 
     async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::request::RetryAction;
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
 use crate::text::format::format_pause;
 use crate::text::sanitize::sanitize_line;
 
@@ -67,6 +68,8 @@ pub(super) struct HttpError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
     FirstPage,
+    /// The first page of received mail, which not every service lists.
+    FirstReceivedPage,
     PageAtCursor,
     Email,
     Attachments,
@@ -79,12 +82,19 @@ pub(super) enum Endpoint {
 
 impl Endpoint {
     /// Returns the method and path without ids: they are foreign, and may be anything.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self, mailbox: Mailbox) -> &'static str {
+        let is_sent = matches!(mailbox, Mailbox::Sent);
         match self {
-            Self::FirstPage | Self::PageAtCursor => "GET /emails",
-            Self::Email => "GET /emails/{id}",
-            Self::Attachments => "GET /emails/{id}/attachments",
-            Self::Attachment => "GET /emails/{id}/attachments/{attachment_id}",
+            Self::FirstPage | Self::PageAtCursor if is_sent => "GET /emails",
+            Self::FirstPage | Self::FirstReceivedPage | Self::PageAtCursor => {
+                "GET /emails/receiving"
+            }
+            Self::Email if is_sent => "GET /emails/{id}",
+            Self::Email => "GET /emails/receiving/{id}",
+            Self::Attachments if is_sent => "GET /emails/{id}/attachments",
+            Self::Attachments => "GET /emails/receiving/{id}/attachments",
+            Self::Attachment if is_sent => "GET /emails/{id}/attachments/{attachment_id}",
+            Self::Attachment => "GET /emails/receiving/{id}/attachments/{attachment_id}",
             Self::Suppression => "GET /suppressions/{address}",
             Self::Metrics => "GET /emails/metrics",
             Self::Download => "GET download_url",
@@ -94,6 +104,14 @@ impl Endpoint {
     /// Whether it adds to an email what not every service has.
     pub(super) const fn is_lookup(self) -> bool {
         matches!(self, Self::Attachments | Self::Suppression | Self::Metrics)
+    }
+
+    /// Returns the request for the newest emails of a listing.
+    pub(super) const fn first_page(mailbox: Mailbox) -> Self {
+        match mailbox {
+            Mailbox::Sent => Self::FirstPage,
+            Mailbox::Received => Self::FirstReceivedPage,
+        }
     }
 }
 
@@ -253,6 +271,7 @@ pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
     let message = match endpoint {
         Endpoint::Suppression => "the service does not say which addresses it does not send to",
         Endpoint::Metrics => "the service does not count the opens and clicks of an email",
+        Endpoint::FirstReceivedPage => "the service does not list received mail",
         _ => "the service does not list attachments",
     };
     Error::new(ErrorKind::Unsupported, message)
@@ -349,10 +368,13 @@ impl HttpError {
             (_, "suspended_api_key" | "restricted_api_key") => (KeyRejected, format!("this API key is suspended{quote}"), "ask your team's administrator"),
             (_, "missing_api_key" | "invalid_api_key") | (401, _) => (KeyRejected, rejected(), KEY_HINT),
             (400 | 403, _) if mentions_key => (KeyRejected, rejected(), KEY_HINT),
+            (403, "email_above_quota") => (NoSuchPart, format!("the service withholds this email{quote}"), "it was received when the team's quota was used up"),
             (403, _) => (KeyRejected, format!("access denied by {base} or a proxy before it{quote}"), "check the key, and any proxy or firewall in between"),
             (404, _) if endpoint == Endpoint::Suppression && self.is_unknown_address() => (NotFound, "the address is not on the suppression list".to_owned(), ""),
             (404, _) if endpoint == Endpoint::Attachment => (NoSuchPart, "the service no longer has this attachment".to_owned(), ""),
             (404, _) if endpoint == Endpoint::Attachments && self.mentions(&["email"]) => return no_such_email(),
+            // A service without received mail takes the last part of the path for the id of an email.
+            (404 | 405 | 422 | 501, _) if endpoint == Endpoint::FirstReceivedPage => return unsupported_error(endpoint),
             (404 | 405 | 501, _) if endpoint.is_lookup() => return unsupported_error(endpoint),
             (400 | 422, _) if endpoint == Endpoint::Metrics && self.is_unknown_operation() => return unsupported_error(endpoint),
             (404, _) if self.is_api_error && endpoint == Endpoint::Email => return no_such_email(),

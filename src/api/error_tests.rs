@@ -285,3 +285,36 @@ fn missing_operation_differs_from_missing_email_and_address() {
         ErrorKind::Server
     );
 }
+
+#[test]
+fn service_without_received_mail_says_so_in_several_ways() {
+    for (status, body) in [
+        (404, r#"{"message":"Email not found","name":"not_found"}"#),
+        (404, "<html>"),
+        (405, ""),
+        (
+            422,
+            r#"{"message":"The `id` must be a valid UUID","name":"validation_error"}"#,
+        ),
+        (501, "not implemented"),
+    ] {
+        let of = |endpoint| kind(status, body, endpoint);
+        assert_eq!(
+            of(Endpoint::FirstReceivedPage),
+            ErrorKind::Unsupported,
+            "{status} {body}"
+        );
+        assert_ne!(of(Endpoint::FirstPage), ErrorKind::Unsupported);
+        assert_ne!(of(Endpoint::PageAtCursor), ErrorKind::Unsupported);
+    }
+    assert_eq!(
+        kind(500, "", Endpoint::FirstReceivedPage),
+        ErrorKind::Server
+    );
+}
+
+#[test]
+fn withheld_email_is_no_fault_of_the_key() {
+    let body = r#"{"statusCode":403,"message":"Above quota","name":"email_above_quota"}"#;
+    assert_eq!(kind(403, body, Endpoint::Email), ErrorKind::NoSuchPart);
+}

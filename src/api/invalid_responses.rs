@@ -19,7 +19,7 @@ impl InvalidResponses {
     pub(crate) fn record<T>(&mut self, response: &Result<T, Error>) -> bool {
         match response.as_ref().map_err(|error| error.kind) {
             Ok(_) => self.in_a_row = 0,
-            Err(ErrorKind::NotFound) => {}
+            Err(ErrorKind::NotFound | ErrorKind::NoSuchPart) => {}
             Err(ErrorKind::NotTheApi | ErrorKind::InvalidRequest)
                 if self.in_a_row < MAX_INVALID_IN_A_ROW =>
             {

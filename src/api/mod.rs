@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use crate::error::Result;
 use crate::mail::{
-    Address, ApiTime, Attachment, Email, EmailId, Metrics, SafeText, Status, Summary, Suppression,
-    Tag,
+    Address, ApiTime, Attachment, Email, EmailId, Mailbox, Metrics, SafeText, Status, Summary,
+    Suppression, Tag,
 };
 
 mod attachments;
@@ -56,7 +56,7 @@ pub struct EmailPage {
 
 /// Parses a response of the list operation; `None` if it is not one.
 pub(crate) fn parse_page(body: &[u8]) -> Option<EmailPage> {
-    response::parse_page(body).ok()
+    response::parse_page(body, Mailbox::Sent).ok()
 }
 
 /// One email of a page: its JSON as it was sent, and parsed.
@@ -77,6 +77,7 @@ pub struct ListedEmail {
     pub json: Arc<str>,
     /// Whether the JSON has bodies: some imitators send them in a page.
     pub(crate) has_body: bool,
+    is_received: bool,
     parsed: Option<Arc<wire::LosslessSummary>>,
 }
 
@@ -91,29 +92,41 @@ impl ListedEmail {
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        let (parsed, has_body) = parse_summary(json)?;
+        Self::parse_from(Mailbox::Sent, json)
+    }
+
+    /// Parses one item of a listing.
+    pub(crate) fn parse_from(mailbox: Mailbox, json: &str) -> Result<Self, serde_json::Error> {
+        let is_received = mailbox == Mailbox::Received;
+        let (parsed, has_body) = parse_summary(json, is_received)?;
         let created = parsed.summary.created_at.as_deref();
         Ok(Self {
             id: parsed.summary.id.clone(),
             created: created.and_then(|created| ApiTime::parse(created).parsed),
             json: Arc::from(json),
             has_body,
+            is_received,
             parsed: (json.len() <= MAX_PARSED_LEN).then(|| Arc::new(parsed)),
         })
     }
 
     pub(crate) fn parsed(&self) -> Arc<wire::LosslessSummary> {
-        self.parsed
-            .clone()
-            .unwrap_or_else(|| Arc::new(parse_summary(&self.json).expect("it was parsed before").0))
+        self.parsed.clone().unwrap_or_else(|| {
+            let parsed = parse_summary(&self.json, self.is_received);
+            Arc::new(parsed.expect("it was parsed before").0)
+        })
     }
 }
 
 /// Parses a summary; also whether the JSON has bodies, which are left out.
-fn parse_summary(json: &str) -> Result<(wire::LosslessSummary, bool), serde_json::Error> {
+fn parse_summary(
+    json: &str,
+    is_received: bool,
+) -> Result<(wire::LosslessSummary, bool), serde_json::Error> {
     let mut object = wire::OrderedObject::parse(json)?;
     let has_body = object.remove_bodies();
-    Ok((wire::LosslessSummary::from_object(&object)?, has_body))
+    let parsed = wire::LosslessSummary::from_object(&object, is_received)?;
+    Ok((parsed, has_body))
 }
 
 /// One retrieved email, parsed and as JSON.
@@ -123,6 +136,18 @@ pub struct RetrievedEmail {
     pub email: wire::Email,
     /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
+}
+
+impl RetrievedEmail {
+    /// Returns it without its bodies.
+    pub(crate) fn to_listed(&self) -> Result<ListedEmail, serde_json::Error> {
+        let mailbox = if self.email.summary.is_received() {
+            Mailbox::Received
+        } else {
+            Mailbox::Sent
+        };
+        ListedEmail::parse_from(mailbox, &self.json)
+    }
 }
 
 /// A hook that runs before each attempt, after the wait for the rate limit.

@@ -18,7 +18,7 @@ use super::rate_limit::LimitHeaders;
 use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
-use crate::mail::{Attachment, EmailId, Metrics, Suppression};
+use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
 /// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
 /// by one, so that not all of them are in memory twice.
@@ -34,13 +34,13 @@ struct ListResponse<'a> {
 }
 
 /// Parses a page.
-pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
+pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, RequestError> {
     let text = decode_text(body);
     let ListResponse { has_more, data } = serde_json::from_str(&text)
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
     let count = data.len();
     let parse = |raw: &RawValue| {
-        let mut item = ListedEmail::parse(raw.get()).ok()?;
+        let mut item = ListedEmail::parse_from(mailbox, raw.get()).ok()?;
         item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
         Some(item)
     };
@@ -103,12 +103,19 @@ fn parse_has_more(raw: Option<&RawValue>) -> Option<bool> {
 }
 
 /// Parses the email with `id`; another email is an error.
-pub(super) fn parse_email(body: &[u8], id: &EmailId) -> Result<RetrievedEmail, RequestError> {
+pub(super) fn parse_email(
+    body: &[u8],
+    id: &EmailId,
+    mailbox: Mailbox,
+) -> Result<RetrievedEmail, RequestError> {
     let text = decode_text(body);
-    let email =
+    let mut email =
         wire::Email::parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
     if !is_same_id(&email.summary.id, id.as_str()) {
         return Err(RequestError::WrongEmail);
+    }
+    if mailbox == Mailbox::Received {
+        email.summary.mark_received();
     }
     Ok(RetrievedEmail {
         email,
@@ -284,6 +291,54 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
+
+    fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
+        super::parse_page(body, Mailbox::Sent)
+    }
+
+    fn parse_email(body: &[u8], id: &EmailId) -> Result<RetrievedEmail, RequestError> {
+        super::parse_email(body, id, Mailbox::Sent)
+    }
+
+    #[test]
+    fn received_item_has_no_status_and_keeps_its_json() {
+        let page = |json: &str| {
+            let page = super::parse_page(json.as_bytes(), Mailbox::Received).unwrap();
+            page.items[0].parsed()
+        };
+        for item in [
+            r#"{"id":"1","to":["help@acme.example"],"from":"ana@example.com","subject":null,"message_id":null,"cc":null,"bcc":[],"attachments":[{"id":"a","filename":null,"size":null}],"created_at":"2026-10-09T14:37:40.951Z"}"#,
+            r#"{"id":"1","to":"help@acme.example","from":["ana@example.com"],"last_event":null,"x":1}"#,
+            r#"{"x":1,"id":"1","to":null,"from":null}"#,
+        ] {
+            let parsed = page(&format!(r#"{{"data":[{item}]}}"#));
+            let summary = crate::mail::Summary::from(&parsed.summary);
+            assert_eq!(summary.status, crate::mail::Status::Received, "{item}");
+            assert_eq!(parsed.to_json(), item);
+        }
+        let parsed = page(r#"{"data":[{"id":"1","last_event":"delivered"}]}"#);
+        assert_eq!(parsed.summary.last_event.as_deref(), Some("delivered"));
+    }
+
+    #[test]
+    fn retrieved_received_email_may_lack_all_parts() {
+        let json = r#"{"object":"email","id":"1","to":["help@acme.example"],"from":"ana@example.com","subject":null,"html":null,"text":null,"headers":null,"received_for":[],"raw":null,"attachments":[{"id":"a","filename":"a.txt","size":null}]}"#;
+        let id = EmailId::new("1");
+        let retrieved = super::parse_email(json.as_bytes(), &id, Mailbox::Received).unwrap();
+        assert_eq!(&*retrieved.json, json);
+        assert!(
+            retrieved
+                .to_listed()
+                .unwrap()
+                .parsed()
+                .summary
+                .is_received()
+        );
+        let email = crate::mail::Email::from(retrieved);
+        assert_eq!((email.html, email.text), (None, None));
+        assert_eq!(email.summary.status, crate::mail::Status::Received);
+        assert_eq!(&*email.summary.subject, "");
+    }
 
     #[test]
     fn unreadable_items_of_a_page_are_counted() {

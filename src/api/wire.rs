@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::mail::RECEIVED_EVENT;
+
 pub(crate) use attachment::Attachment;
 pub(crate) use metrics::{Metrics, MetricsRow};
 pub(crate) use suppression::Suppression;
@@ -163,6 +165,17 @@ impl Summary {
         }
     }
 
+    /// Whether [`mark_received`](Self::mark_received) has marked it.
+    pub(crate) fn is_received(&self) -> bool {
+        self.last_event.as_deref() == Some(RECEIVED_EVENT)
+    }
+
+    /// Gives received mail its event, which the service does not name.
+    pub(crate) fn mark_received(&mut self) {
+        self.last_event
+            .get_or_insert_with(|| RECEIVED_EVENT.to_owned());
+    }
+
     /// Returns a field as JSON; `None` if there is no field of that name.
     pub(crate) fn field_json(&self, name: &str) -> Option<String> {
         let json = match name {
@@ -194,11 +207,22 @@ pub(crate) struct LosslessSummary {
 }
 
 impl LosslessSummary {
-    pub(super) fn from_object(object: &OrderedObject) -> Result<Self, serde_json::Error> {
+    /// Reads the members of an email that was received, or sent.
+    pub(super) fn from_object(
+        object: &OrderedObject,
+        is_received: bool,
+    ) -> Result<Self, serde_json::Error> {
         let mut inexact = Vec::new();
         let names: Vec<&str> = object.members().map(|(name, _)| name).collect();
+        let mut summary = Summary::from_object(object, |name, json| inexact.push((name, json)))?;
+        if is_received && summary.last_event.is_none() {
+            summary.mark_received();
+            // A null that the mark hides.
+            inexact.extend(object.members().filter(|(name, _)| *name == "last_event"));
+            inexact.sort_by_key(|(name, _)| names.iter().position(|other| other == name));
+        }
         Ok(Self {
-            summary: Summary::from_object(object, |name, json| inexact.push((name, json)))?,
+            summary,
             key_order: serde_json::to_string(&names)?,
             extra_json: (!inexact.is_empty()).then(|| write_object(inexact)),
         })

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use super::commands::RowField;
 use super::model::Model;
 use crate::archive::pattern_parts;
+use crate::mail::Mailbox;
 use crate::query::{
     Field, Node, ParseContext, ParsedQuery, Query, SearchText, SortOrder, Term, parse,
 };
@@ -84,7 +85,9 @@ impl Filter {
 }
 
 pub fn parse_query(text: &str, now: &Zoned) -> ParsedQuery {
-    parse(text, &ParseContext { now: now.clone() })
+    let now = now.clone();
+    let mailbox = Mailbox::Sent;
+    parse(text, &ParseContext { now, mailbox })
 }
 
 impl Model {

@@ -11,10 +11,10 @@ use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
 use super::storage::sql;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
+use crate::api::RetrievedEmail;
 use crate::api::wire::{self, OrderedObject};
-use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::Result;
-use crate::mail::{BOUNCE_FIELD, Email, EmailId, SafeText, Status};
+use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
 pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
@@ -41,7 +41,8 @@ impl Archive {
             return Ok(None);
         };
         let last_event: Option<String> = last_event;
-        let json = if email.summary.last_event == last_event {
+        let is_same = email.summary.last_event == last_event;
+        let json = if is_same || last_event.as_deref() == Some(RECEIVED_EVENT) {
             json
         } else {
             replace_last_event(&json, last_event.as_deref())
@@ -80,7 +81,7 @@ impl Archive {
         retrieved: &RetrievedEmail,
         request: RequestTime,
     ) -> Result<bool> {
-        let email = ListedEmail::parse(&retrieved.json).map_err(damaged_error)?;
+        let email = retrieved.to_listed().map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(email, request.at)];
         self.write(|tx| {
             purge::filter_purged(tx, &mut emails, self.retention, request.at)?;

@@ -43,7 +43,7 @@ impl Outcome {
             }
             Status::Bounced | Status::Failed | Status::Suppressed => Self::Bounced,
             Status::Complained => Self::Complained,
-            Status::Canceled | Status::Unknown | Status::Other(_) => Self::Other,
+            Status::Canceled | Status::Received | Status::Unknown | Status::Other(_) => Self::Other,
         }
     }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::storage::error::{archive_error, in_use_error};
@@ -14,6 +15,7 @@ use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, Settings};
 use crate::error::{Error, Result};
+use crate::mail::Mailbox;
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +137,47 @@ impl From<IdentityMismatch> for Error {
 impl Archive {
     /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
     /// belongs to another.
-    pub(crate) fn open_for(settings: &Settings, on_mismatch: OnMismatch) -> Result<OpenResult> {
+    ///
+    /// The file of received mail is beside that of sent mail, and belongs to the same key as that.
+    pub(crate) fn open_for(
+        settings: &Settings,
+        mailbox: Mailbox,
+        on_mismatch: OnMismatch,
+    ) -> Result<OpenResult> {
+        let sent = Self::open_sent_for(settings, on_mismatch)?;
+        let (Mailbox::Received, OpenResult::Opened(_), ArchiveLocation::Disk(path)) =
+            (mailbox, &sent, &settings.archive)
+        else {
+            return Ok(sent);
+        };
+        let archive = Self::open(&ArchiveLocation::Disk(mailbox.archive_path(path)))?;
+        if let Some(ours) = identity_of(settings)
+            && archive.read_only_reason().is_none()
+            && archive.identity()?.as_ref() != Some(&ours)
+        {
+            archive.bind(&ours)?;
+        }
+        Ok(OpenResult::Opened(archive))
+    }
+
+    /// Purges what is too old from the archive of the other listing, if there is one, while only that of
+    /// `mailbox` is open.
+    pub(crate) fn purge_expired_other(
+        settings: &Settings,
+        mailbox: Mailbox,
+        now: Timestamp,
+    ) -> Result<()> {
+        let (Some(_), ArchiveLocation::Disk(path)) = (settings.retention, &settings.archive) else {
+            return Ok(());
+        };
+        let path = mailbox.other().archive_path(path);
+        if path.exists() {
+            Self::open(&ArchiveLocation::Disk(path))?.with_retention(settings.retention, now)?;
+        }
+        Ok(())
+    }
+
+    fn open_sent_for(settings: &Settings, on_mismatch: OnMismatch) -> Result<OpenResult> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
@@ -250,12 +292,16 @@ pub(crate) fn find_stored_archive(settings: &Settings) -> Option<PathBuf> {
 /// Moves the archive's folder. No process may use the archive: `SQLite` would look for the write-ahead
 /// log under the old name.
 fn adopt(from: &Path, to: &Path) -> Result<()> {
-    let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
-    if !archive.poll_lock().is_free() {
-        let message = format!("another sentbox is using the archive {}", from.display());
-        return Err(in_use_error(message));
+    for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(from)) {
+        if path.exists()
+            && !Archive::open(&ArchiveLocation::Disk(path.clone()))?
+                .poll_lock()
+                .is_free()
+        {
+            let message = format!("another sentbox is using the archive {}", path.display());
+            return Err(in_use_error(message));
+        }
     }
-    drop(archive);
     let folders = from
         .parent()
         .zip(to.parent())

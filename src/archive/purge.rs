@@ -28,6 +28,8 @@ pub(crate) enum PurgeTarget {
     Before(Timestamp),
     /// Mail that was sent to this address, among others too, openly or not.
     To(String),
+    /// Mail that was sent to or from this address, or is answered to it.
+    With(String),
     /// Mail that matches this query.
     Matching(Query),
 }
@@ -66,7 +68,7 @@ impl Archive {
                     tx.execute(query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
-                PurgeTarget::To(_) | PurgeTarget::Matching(_) => None,
+                PurgeTarget::To(_) | PurgeTarget::With(_) | PurgeTarget::Matching(_) => None,
             };
             for key in &keys {
                 store_id_hash(tx, *key, cutoff)?;
@@ -152,28 +154,32 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
             let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
             sql::all(conn, query, [edge], |row| row.get(0))
         }
-        PurgeTarget::To(address) => find_sent_to(conn, address),
+        PurgeTarget::To(address) => find_with(conn, address, false),
+        PurgeTarget::With(address) => find_with(conn, address, true),
         PurgeTarget::Matching(query) => search::matching_keys(conn, query),
     }
 }
 
-/// Finds what was sent to `address`, ignoring case.
-fn find_sent_to(conn: &Connection, address: &str) -> Result<Vec<SortKey>> {
+/// Finds the emails to `address`, ignoring case, or also those from it and answered to it.
+fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<SortKey>> {
     let wanted = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being parsed.
     let query = concat!(
         "SELECT sort_key, ",
         summary_columns!(),
-        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json)), lower(?1)) > 0"
+        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json, reply_to, \
+         iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender))), lower(?1)) > 0"
     );
     let mut statement = conn.prepare(query)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let summary = Summary::from(&row::read_summary(row, 1)?);
-        if summary
-            .recipients()
-            .any(|address| address.email.to_lowercase() == wanted)
+        let senders = std::iter::once(&summary.from).chain(&summary.reply_to);
+        let addresses = summary.recipients().chain(senders.filter(|_| has_senders));
+        if addresses
+            .map(|it| it.email.to_lowercase())
+            .any(|it| it == wanted)
         {
             found.push(row.get(0)?);
         }

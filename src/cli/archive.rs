@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::ProfileContext;
 use super::args::{ArchiveVerb, ImportArgs, PurgeArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time, format_utc};
-use super::open_archive::{check_writable, open_for_writing, open_with_answer, require_disk};
+use super::open_archive::{
+    archive_path, check_writable, open_for_writing, open_with_answer, require_disk,
+};
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
@@ -18,7 +20,7 @@ use crate::archive::{
 };
 use crate::config::{ApiKey, HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::mail::ApiTime;
+use crate::mail::{ApiTime, Mailbox};
 use crate::query::{ParseContext, parse};
 use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
@@ -28,8 +30,15 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     let on_mismatch = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
         ArchiveVerb::Begin => OnMismatch::BackUp,
-        ArchiveVerb::Repair => return repair(ctx),
-        ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
+        ArchiveVerb::Repair(args) => {
+            ctx.mailbox = args.mailbox();
+            return repair(ctx);
+        }
+        ArchiveVerb::Info(args) => {
+            ctx.mailbox = args.mailbox();
+            OnMismatch::Ask
+        }
+        ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
     if on_mismatch != OnMismatch::Ask {
         ctx.settings.credentials.key.clone()?;
@@ -37,13 +46,21 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
     match verb {
-        ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
+        ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info(_) | ArchiveVerb::Repair(_) => {
             print_info(&archive, ctx)
         }
-        ArchiveVerb::Purge(args) => purge(&archive, args, ctx),
+        ArchiveVerb::Purge(args) => {
+            let received = open_received(&ctx.settings)?;
+            purge(&archive, received.as_ref(), args, ctx)
+        }
         ArchiveVerb::Vacuum => {
             let before = disk_size(&ctx.settings);
-            note_remaining_wal(archive.compact()?, ctx.out);
+            let received = open_received(&ctx.settings)?;
+            let is_empty = std::iter::once(&archive)
+                .chain(&received)
+                .map(Archive::compact)
+                .try_fold(true, |all, one| Ok::<_, Error>(one? && all))?;
+            note_remaining_wal(is_empty, ctx.out);
             let after = disk_size(&ctx.settings);
             let (was, now) = (format_bytes(before), format_bytes(after));
             ctx.out.report(
@@ -131,8 +148,10 @@ struct RepairJson<'a> {
 
 /// Rewrites the archive. It is not opened before, since that may fail.
 fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let path = require_disk(&ctx.settings.archive)?;
-    let repaired = Archive::repair(path, |written| {
+    let path = ctx
+        .mailbox
+        .archive_path(require_disk(&ctx.settings.archive)?);
+    let repaired = Archive::repair(&path, |written| {
         ctx.out
             .show_progress(&format!("{} written", plural(written, "email")));
     });
@@ -197,7 +216,7 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
 struct ArchiveJson<'a> {
     /// File of the archive; null in memory.
     path: Option<&'a Path>,
-    /// Bytes on disk, including the write-ahead log.
+    /// Bytes on disk, including the write-ahead logs, and the archive of received mail.
     bytes: u64,
     /// Emails in the archive.
     emails: u64,
@@ -296,12 +315,9 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         coverage,
     } = archive.info()?;
     let key = settings.credentials.key.as_ref();
-    let path = match &settings.archive {
-        ArchiveLocation::Disk(path) => Some(path.as_path()),
-        ArchiveLocation::Memory => None,
-    };
+    let path = archive_path(ctx);
     let report = ArchiveJson {
-        path,
+        path: path.as_deref(),
         bytes: disk_size(settings),
         emails,
         bodies,
@@ -320,14 +336,17 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         None => "none".to_owned(),
     };
     let count = |count| group_digits(count, ' ');
-    let path = path.map(|path| path.display().to_string());
+    let path = path.as_ref().map(|path| path.display().to_string());
     let key_line = match report.key.as_str() {
         "" => "not known here".to_owned(),
         key => format!("fingerprint {key}"),
     };
     let lines = [
         ("path", path.unwrap_or_default()),
-        ("size", format_bytes(report.bytes)),
+        (
+            "size",
+            format!("{}, sent and received", format_bytes(report.bytes)),
+        ),
         ("service", report.service.clone()),
         ("key", key_line),
         ("emails", count(emails)),
@@ -342,15 +361,39 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
             "reach",
             describe_past_coverage(&coverage, archive.head_at()?, now, &settings.zone),
         ),
-        ("statuses", report.statuses.describe()),
+        (
+            "statuses",
+            match ctx.mailbox {
+                Mailbox::Sent => report.statuses.describe(),
+                Mailbox::Received => "none: the mail was received".to_owned(),
+            },
+        ),
         ("format", version.to_string()),
     ];
     let lines = lines.map(|(name, value)| format!("{name:<8} {value}"));
     ctx.out.report(&report, lines.join("\n"))
 }
 
+/// Opens the archive of received mail beside that of sent mail, if there is one.
+fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
+    let path = Mailbox::Received.archive_path(require_disk(&settings.archive)?);
+    path.exists()
+        .then(|| Archive::open(&ArchiveLocation::Disk(path)))
+        .transpose()
+}
+
+/// Returns what to purge of received mail: all to and from an address, and otherwise the same.
+fn received_target(target: &PurgeTarget) -> PurgeTarget {
+    match target {
+        PurgeTarget::To(address) => PurgeTarget::With(address.clone()),
+        target => target.clone(),
+    }
+}
+
+/// Purges sent mail, and received mail if there is any.
 fn purge(
     archive: &Archive,
+    received: Option<&Archive>,
     args: &PurgeArgs,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
@@ -366,11 +409,27 @@ fn purge(
             ));
         }
     }
+    let received = received.map(|archive| (archive, received_target(&target)));
+    let mut would_remove = archive.count_purge(&target)?;
+    let mut from_received = 0;
+    if let Some((received, target)) = &received {
+        from_received = received.count_purge(target)?;
+        would_remove += from_received;
+    }
     if !args.dry_run {
         check_writable(archive)?;
+        if let Some((received, _)) = &received {
+            check_writable(received)?;
+        }
     }
-    let would_remove = archive.count_purge(&target)?;
-    let emails = format!("{} {description}", plural(would_remove, "email"));
+    let mut emails = format!("{} {description}", plural(would_remove, "email"));
+    if from_received > 0 {
+        if let Some(address) = &args.to {
+            emails = format!("{} to or from {address}", plural(would_remove, "email"));
+        }
+        let count = group_digits(from_received, ' ');
+        emails = format!("{emails}, {count} of them received,");
+    }
     if args.dry_run {
         return ctx.out.report(
             &PurgePreviewJson { would_remove },
@@ -388,7 +447,11 @@ fn purge(
             }
         }
     }
-    let (removed, is_wal_empty) = archive.purge(&target)?;
+    let (mut removed, mut is_wal_empty) = archive.purge(&target)?;
+    if let Some((received, target)) = received {
+        let (more, is_empty) = received.purge(&target)?;
+        (removed, is_wal_empty) = (removed + more, is_wal_empty && is_empty);
+    }
     note_remaining_wal(is_wal_empty, ctx.out);
     forget_filters(args, &ctx.settings)?;
     let emails = plural(removed, "email");
@@ -471,14 +534,18 @@ fn note_remaining_wal(is_empty: bool, out: &mut Output) {
     }
 }
 
-/// Returns the bytes of the archive on disk, including the write-ahead log.
+/// Returns the bytes of both archives on disk, including the write-ahead logs.
 fn disk_size(settings: &Settings) -> u64 {
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return 0;
     };
-    let log = path.with_extension("sqlite-wal");
-    let files = [path, &log]
-        .into_iter()
-        .filter_map(|path| path.metadata().ok());
+    let files = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
+    let logs = files.clone().map(|path| {
+        let mut log = path.into_os_string();
+        log.push("-wal");
+        log.into()
+    });
+    let metadata = |path: PathBuf| path.metadata().ok();
+    let files = files.into_iter().chain(logs).filter_map(metadata);
     files.map(|metadata| metadata.len()).sum()
 }

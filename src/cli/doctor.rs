@@ -1,7 +1,7 @@
 //! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -19,6 +19,7 @@ use crate::config::{
     has_ascii_font, reads_osc,
 };
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
 use crate::text::format::plural;
 use crate::text::sanitize;
 
@@ -108,6 +109,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             check_key(&settings, profiles.as_ref(), &mut checks);
             let mut ctx = ProfileContext {
                 settings,
+                mailbox: Mailbox::Sent,
                 clock,
                 out: &mut *out,
             };
@@ -267,17 +269,34 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     if let Ok(Some(mismatch)) = IdentityMismatch::find(settings) {
         return checks.failed("archive", mismatch.into());
     }
+    if !path.exists() {
+        let message = format!("{}, which does not exist yet", path.display());
+        return checks.ok("archive", message);
+    }
+    for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
+        if path.exists() {
+            check_archive_file(&path, is_quick, ctx, checks);
+        }
+    }
+}
+
+fn check_archive_file(
+    path: &Path,
+    is_quick: bool,
+    ctx: &mut ProfileContext<'_>,
+    checks: &mut Checks,
+) {
     let name = path.display();
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return checks.ok("archive", format!("{name}, which does not exist yet"));
-    };
+    let settings = &ctx.settings;
+    let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let now = ctx.now();
-    let examined = Archive::open(&settings.archive).and_then(|archive| {
+    let opened = Archive::open(&ArchiveLocation::Disk(path.to_owned()));
+    let examined = opened.and_then(|archive| {
         if let Some(error) = archive.read_only_reason() {
             checks.note("archive", error.message);
         }
         examine_archive(&archive, is_quick, ctx.out)?;
-        let megabytes = metadata.len().div_ceil(1_000_000);
+        let megabytes = bytes.div_ceil(1_000_000);
         let emails = plural(archive.query_count()?, "email");
         let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
         let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);

@@ -21,7 +21,7 @@ use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
     NextStep, SetFormat, fetch_attachments, save_email,
 };
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::text::format::{format_pause, group_digits, plural};
@@ -62,7 +62,15 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     } else {
         let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
         let request = ExportRequest {
-            source: format!("{} {}", settings.profile, settings.credentials.base_url),
+            source: format!(
+                "{} {}{}",
+                settings.profile,
+                settings.credentials.base_url,
+                match ctx.mailbox {
+                    Mailbox::Sent => "",
+                    Mailbox::Received => " received",
+                }
+            ),
             query: args.words.join(" "),
             format: format.label().to_owned(),
             zone: zone

@@ -8,7 +8,7 @@ use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, Summary};
+use crate::mail::{EmailId, Mailbox, Summary};
 use crate::text::json::escape_line;
 use crate::text::sanitize;
 
@@ -29,7 +29,7 @@ pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), Co
             .with_hint("to walk to older emails, use --after")
             .into());
     }
-    let columns = list.table.columns(ctx.out.format)?;
+    let columns = list.table.columns(ctx.out.format, ctx.mailbox)?;
     let is_archived = |column: &&Column| {
         matches!(
             column,
@@ -168,8 +168,12 @@ fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
         [] => String::new(),
         names => format!(" --columns {}", names.join(",")),
     };
+    let received = match list.mailbox.mailbox() {
+        Mailbox::Sent => "",
+        Mailbox::Received => " --received",
+    };
     let id = last.to_safe_text();
     out.note(&format!(
-        "there is more: sentbox list --after {id}{limit}{columns}"
+        "there is more: sentbox list{received} --after {id}{limit}{columns}"
     ));
 }

@@ -42,9 +42,10 @@ use crate::api::{Client, ClientConfig, RetryPolicy};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
 use crate::signals::{SHUTDOWN_SIGNALS, Signals};
 use crate::text::format::format_pause;
-use args::{Global, ListArgs, SearchArgs, ShowForm};
+use args::{Global, ListArgs, MailboxArgs, SearchArgs, ShowForm};
 
 pub use args::{Args, CliCommand, Verb};
 pub use command_line::{ParsedArgs, parse_args};
@@ -80,8 +81,17 @@ impl<'a> CommandContext<'a> {
     fn with_profile(mut self) -> Result<ProfileContext<'a>, Error> {
         Ok(ProfileContext {
             settings: self.resolve_settings()?,
+            mailbox: Mailbox::Sent,
             clock: self.clock,
             out: self.out,
+        })
+    }
+
+    fn with_mailbox(self, args: MailboxArgs) -> Result<ProfileContext<'a>, Error> {
+        let mailbox = args.mailbox();
+        Ok(ProfileContext {
+            mailbox,
+            ..self.with_profile()?
         })
     }
 }
@@ -89,6 +99,8 @@ impl<'a> CommandContext<'a> {
 /// The context of a command that uses a profile.
 struct ProfileContext<'a> {
     settings: Settings,
+    /// Which emails it is about.
+    mailbox: Mailbox,
     clock: &'a Clock,
     out: &'a mut Output,
 }
@@ -100,7 +112,7 @@ impl ProfileContext<'_> {
 
     fn client(&self, policy: RetryPolicy) -> Client {
         Client::new(
-            ClientConfig::from(&self.settings),
+            ClientConfig::from(&self.settings).with_mailbox(self.mailbox),
             policy,
             self.clock.clone(),
         )
@@ -133,17 +145,19 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         context.out.note(note);
     }
     match command {
-        CliCommand::List(args) => list::run(args, context.with_profile()?),
-        CliCommand::Search(args) => search::run(args, &mut context.with_profile()?),
+        CliCommand::List(args) => list::run(args, context.with_mailbox(args.mailbox)?),
+        CliCommand::Search(args) => search::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Stats(args) => stats::run(args, &mut context.with_profile()?),
-        CliCommand::Show(args) => show::run(args, &mut context.with_profile()?),
-        CliCommand::Attachment(args) => attachment::run(args, &mut context.with_profile()?),
-        CliCommand::Sync(args) => sync::run(args, &mut context.with_profile()?),
+        CliCommand::Show(args) => show::run(args, &mut context.with_mailbox(args.mailbox)?),
+        CliCommand::Attachment(args) => {
+            attachment::run(args, &mut context.with_mailbox(args.mailbox)?)
+        }
+        CliCommand::Sync(args) => sync::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
         CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
         CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
-        CliCommand::Export(args) => export::run(args, &mut context.with_profile()?),
+        CliCommand::Export(args) => export::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Render(args) => show::render(args, context.out),
         CliCommand::Serve(args) => block_on(serve::run(args, context)),
         CliCommand::Login => profile::log_in(context),

@@ -1,5 +1,7 @@
 //! Opens the archive of the settings, and counts its emails.
 
+use std::path::PathBuf;
+
 use super::ProfileContext;
 use super::output::CommandExit;
 use crate::archive::{
@@ -13,8 +15,7 @@ const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
 /// Opens the archive on disk, for a command that needs one.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
-    if let (true, ArchiveLocation::Disk(path)) =
-        (ctx.settings.is_named_archive, &ctx.settings.archive)
+    if let (true, Some(path)) = (ctx.settings.is_named_archive, archive_path(ctx))
         && !path.exists()
     {
         let message = format!("there is no archive {}", path.display());
@@ -27,10 +28,7 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
 
 /// Opens the archive for a command that adds mail; notes the path of a new one.
 pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
-    let new_path = match &ctx.settings.archive {
-        ArchiveLocation::Disk(path) if !path.exists() => Some(path.clone()),
-        ArchiveLocation::Disk(_) | ArchiveLocation::Memory => None,
-    };
+    let new_path = archive_path(ctx).filter(|path| !path.exists());
     let archive = open_with_answer(OnMismatch::Ask, ctx)?;
     check_writable(&archive)?;
     if let Some(path) = new_path {
@@ -39,6 +37,14 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
             .note(&format!("mail is stored in {path}, readable by you only"));
     }
     Ok(archive)
+}
+
+/// Returns the file of the emails that the command is about, if they are on disk.
+pub(super) fn archive_path(ctx: &ProfileContext<'_>) -> Option<PathBuf> {
+    match &ctx.settings.archive {
+        ArchiveLocation::Disk(path) => Some(ctx.mailbox.archive_path(path)),
+        ArchiveLocation::Memory => None,
+    }
 }
 
 pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
@@ -108,7 +114,7 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
 
 /// Opens the archive with its retention; notes the backup of an outdated one.
 fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenResult, Error> {
-    let opened = Archive::open_for(&ctx.settings, on_mismatch)?;
+    let opened = Archive::open_for(&ctx.settings, ctx.mailbox, on_mismatch)?;
     let OpenResult::Opened(archive) = opened else {
         return Ok(opened);
     };
@@ -118,7 +124,11 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
             path.display()
         ));
     }
-    let archive = archive.with_retention(ctx.settings.retention, ctx.now())?;
+    let now = ctx.now();
+    if let Err(error) = Archive::purge_expired_other(&ctx.settings, ctx.mailbox, now) {
+        ctx.out.note(&error.message);
+    }
+    let archive = archive.with_retention(ctx.settings.retention, now)?;
     Ok(OpenResult::Opened(archive))
 }
 

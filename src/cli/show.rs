@@ -19,7 +19,7 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{Address, BOUNCE_FIELD, Bounce, Email, EmailId};
+use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Bounce, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
@@ -333,6 +333,7 @@ fn load_copy(
 /// Formats the age as `status as of 18 Nov 09:14`; `None` if it is fresh.
 fn describe_status_age(email: &ShownEmail, now: Timestamp, zone: &TimeZone) -> Option<String> {
     match email.confirmed_at {
+        _ if !email.email.summary.status.exists() => None,
         None => Some("the service never confirmed this status".to_owned()),
         Some(at) if is_fresh(at, now) => None,
         Some(at) => Some(format!("status as of {}", format_time(at, now, zone))),
@@ -452,7 +453,11 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
     let mut lines = vec![
         (
             "status",
-            format!("{symbol} {label}: {meaning}; {confirmed}"),
+            if status.exists() {
+                format!("{symbol} {label}: {meaning}; {confirmed}")
+            } else {
+                String::new()
+            },
         ),
         (
             "bounce",
@@ -474,7 +479,11 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
         ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
-    let is_unsaid = |name: &str| bounce.is_none() || name != BOUNCE_FIELD;
+    let is_unsaid = |name: &str| match name {
+        BOUNCE_FIELD => bounce.is_none(),
+        ATTACHMENTS_FIELD => shown.found.attachments.is_empty(),
+        _ => true,
+    };
     let extra = summary.extra.iter().filter(|(name, _)| is_unsaid(name));
     lines.extend(extra.map(|(name, value)| (&**name, value.to_string())));
     let known = lines.iter().filter(|(_, value)| !value.is_empty());

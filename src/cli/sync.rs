@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::args::{SyncArgs, WatchArgs};
+use super::args::{MailboxArgs, SyncArgs, WatchArgs};
 use super::events::EventLog;
 use super::format::{describe_coverage, format_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
@@ -78,6 +78,7 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     let settings = &ctx.settings;
     let events = EventLog::new(Some(query), false, settings.zone.clone(), settings.reveal);
     let sync = SyncArgs {
+        mailbox: MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
         recheck: None,
         bodies: false,
@@ -94,6 +95,7 @@ pub(super) fn load_older(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let args = SyncArgs {
+        mailbox: MailboxArgs::default(),
         back,
         recheck: Some(HistorySpan::Off),
         bodies: false,

@@ -38,10 +38,7 @@ struct SyncPlanJson {
 
 pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let now = ctx.now();
-    let exists = match &ctx.settings.archive {
-        ArchiveLocation::Disk(path) => path.exists(),
-        ArchiveLocation::Memory => true,
-    };
+    let exists = open_archive::archive_path(ctx).is_none_or(|path| path.exists());
     let archive = if exists {
         open_archive::open_on_disk(ctx)?
     } else {

@@ -126,6 +126,7 @@ async fn streams_of_watch(
         out: &mut out,
     };
     let sync = SyncArgs {
+        mailbox: crate::cli::args::MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
         recheck: None,
         bodies: false,

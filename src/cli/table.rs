@@ -14,7 +14,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
-use crate::mail::{Address, ApiTime, NO_SUBJECT, Status, Summary};
+use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
@@ -108,45 +108,56 @@ impl RowLayout {
         }
     }
 
-    /// Formats time (UTC), status, recipients, subject and id, separated by tabs.
+    /// Formats time (UTC), status, recipients or sender, subject and id, separated by tabs.
     fn format_tab_separated(&self, summary: &Summary) -> String {
+        let others = if summary.status.exists() {
+            &*summary.to
+        } else {
+            std::slice::from_ref(&summary.from)
+        };
         [
             &*format_utc(&summary.created),
             summary.status.api_name(),
-            &join(&summary.to, ",", |address| address.email.to_string()),
+            &join(others, ",", |address| address.email.to_string()),
             &shown_subject(summary, self.reveal),
             &summary.id.to_safe_text(),
         ]
         .join("\t")
     }
 
-    /// Formats status, recipient, subject, time and the id.
+    /// Formats status, if there is one, recipient or sender, subject, time and the id.
     fn format_columns(&self, summary: &Summary, is_gone: bool, width: usize) -> String {
         let with_id = width >= MIN_WIDTH_WITH_ID;
-        let fixed = STATUS_WIDTH + 1 + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
+        let has_status = summary.status.exists();
+        let status_width = if has_status { STATUS_WIDTH + 1 } else { 2 };
+        let fixed = status_width + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
         let free = width.saturating_sub(fixed);
         let (to_width, subject_width) = (free * 2 / 5, free - free * 2 / 5);
         let plus = match summary.to.len() {
-            0 | 1 => String::new(),
-            count => format!(" +{}", count - 1),
+            count if has_status && count > 1 => format!(" +{}", count - 1),
+            _ => String::new(),
         };
         // As on the screen: the address identifies a customer, and the name would push it out.
-        let first = summary.to.first().map_or("", |address| &address.email);
+        let first = (summary.correspondent()).map_or("", |address| &address.email);
         let first = fit_width(first, to_width.saturating_sub(plus.width()));
         let to = format!("{}{plus}", first.trim_end());
         let mark = if is_gone { "†" } else { " " };
-        let status = format!(
-            "{}{mark}{}",
-            summary.status.symbol(),
-            summary.status.label()
-        );
+        let status = if has_status {
+            let text = format!(
+                "{}{mark}{}",
+                summary.status.symbol(),
+                summary.status.label()
+            );
+            self.colour_status(fit_width(&text, STATUS_WIDTH), &summary.status)
+        } else {
+            mark.to_owned()
+        };
         let subject = match shown_subject(summary, self.reveal) {
             subject if subject.is_empty() => NO_SUBJECT.into(),
             subject => subject,
         };
         let mut row = format!(
-            "{} {} {} {:>TIME_WIDTH$}",
-            self.colour_status(fit_width(&status, STATUS_WIDTH), &summary.status),
+            "{status} {} {} {:>TIME_WIDTH$}",
             fit_width(&to, to_width),
             fit_width(&subject, subject_width),
             self.format_time(&summary.created)
@@ -185,6 +196,7 @@ impl RowLayout {
             | Status::Queued
             | Status::Canceled
             | Status::Sent
+            | Status::Received
             | Status::Unknown
             | Status::Other(_) => "33",
         };
@@ -219,6 +231,15 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Id,
 ];
 
+/// The same of received mail.
+const RECEIVED_CSV_COLUMNS: [Column; 5] = [
+    Column::Created,
+    Column::From,
+    Column::To,
+    Column::Subject,
+    Column::Id,
+];
+
 /// The columns of `list` and `search`.
 #[derive(Debug, Group)]
 pub struct TableArgs {
@@ -235,13 +256,33 @@ impl TableArgs {
     ///
     /// # Errors
     ///
-    /// If JSON is printed, which has no columns.
-    pub(super) fn columns(&self, format: OutputFormat) -> Result<&[Column], Error> {
+    /// If JSON is printed, which has no columns, or a column is about the status of received mail.
+    pub(super) fn columns(
+        &self,
+        format: OutputFormat,
+        mailbox: Mailbox,
+    ) -> Result<&[Column], Error> {
         if format != OutputFormat::Human && (self.csv || !self.columns.is_empty()) {
             let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";
             return Err(Error::new(ErrorKind::Usage, message).with_hint("leave one of them out"));
         }
+        let is_of_status = |column: &&Column| {
+            matches!(
+                column,
+                Column::Status | Column::Changed | Column::Checked | Column::Reason
+            )
+        };
+        if mailbox == Mailbox::Received
+            && let Some(column) = self.columns.iter().find(is_of_status)
+        {
+            let message = format!(
+                "received mail has no status, and no column {}",
+                column.name()
+            );
+            return Err(Error::new(ErrorKind::Usage, message).with_hint("leave it out"));
+        }
         Ok(match self.columns.as_slice() {
+            [] if self.csv && mailbox == Mailbox::Received => &RECEIVED_CSV_COLUMNS,
             [] if self.csv => &DEFAULT_CSV_COLUMNS,
             columns => columns,
         })

@@ -30,7 +30,8 @@ impl TypedQuery {
         ctx: &ProfileContext<'_>,
     ) -> Result<Self, Error> {
         let text = words.join(" ");
-        let parsed = parse(&text, &ParseContext::new(now, ctx.settings.zone.clone()));
+        let context = ParseContext::new(now, ctx.settings.zone.clone());
+        let parsed = parse(&text, &context.with_mailbox(ctx.mailbox));
         let typed = Self { text, parsed };
         let mut diagnostics = typed.parsed.diagnostics.iter();
         match diagnostics.find(|it| it.value == Some(InvalidValue::Impossible)) {

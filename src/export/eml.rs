@@ -97,12 +97,11 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         id
     };
     message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
-    message = message
-        .header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())))
-        .header(
-            "X-Sentbox-Status",
-            Raw::new(header_token(summary.status.label())),
-        );
+    message = message.header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())));
+    if summary.status.exists() {
+        let status = header_token(summary.status.label());
+        message = message.header("X-Sentbox-Status", Raw::new(status));
+    }
     for tag in tags {
         let tag = format!("{}={}", header_token(&tag.name), header_token(&tag.value));
         message = message.header("X-Sentbox-Tag", Raw::new(tag));

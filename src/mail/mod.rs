@@ -5,6 +5,7 @@
 mod address;
 mod attachment;
 mod bounce;
+mod mailbox;
 mod metrics;
 mod status;
 mod suppression;
@@ -12,8 +13,9 @@ mod suppression;
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
 pub(crate) use bounce::Bounce;
+pub use mailbox::Mailbox;
 pub use metrics::Metrics;
-pub(crate) use status::{FINAL_AFTER, Finality, Status};
+pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status};
 pub use suppression::Suppression;
 
 use std::fmt;
@@ -104,7 +106,7 @@ pub struct Summary {
     pub(crate) created: ApiTime,
     /// When it is to be sent, for a scheduled email.
     pub(crate) scheduled: Option<ApiTime>,
-    /// The most recent event.
+    /// The most recent event; [`Status::Received`] is none.
     pub(crate) status: Status,
     /// Unknown fields: name and JSON value, in the order of the service.
     pub(crate) extra: Vec<(SafeText, SafeText)>,
@@ -112,6 +114,9 @@ pub struct Summary {
 
 /// The field that says why an email bounced.
 pub(crate) const BOUNCE_FIELD: &str = "bounce";
+
+/// The field of received mail that lists its attachments, without links.
+pub(crate) const ATTACHMENTS_FIELD: &str = "attachments";
 
 /// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
@@ -152,6 +157,16 @@ impl Summary {
     /// Returns what the service says of a bounce; it rarely says anything.
     pub(crate) fn bounce(&self) -> Option<Bounce> {
         Bounce::find(self.extra.iter().map(|(name, json)| (&**name, &**json)))
+    }
+
+    /// Returns the address on the other side: the first recipient of a sent email, the sender of a
+    /// received one.
+    pub(crate) fn correspondent(&self) -> Option<&Address> {
+        if self.status.exists() {
+            self.to.first()
+        } else {
+            Some(&self.from).filter(|from| !from.email.is_empty())
+        }
     }
 
     /// Returns the addresses of to, cc and bcc.

@@ -8,6 +8,10 @@ use super::SafeText;
 /// on its common plans (its page on quotas and limits), and few people open one later.
 pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
+/// The event of received mail in the archive: the service's webhooks call it `email.received`, and its
+/// listing names none.
+pub(crate) const RECEIVED_EVENT: &str = "received";
+
 /// Whether a status can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finality {
@@ -49,6 +53,8 @@ pub(crate) enum Status {
     Clicked,
     /// The recipient marked it as spam.
     Complained,
+    /// The email was received, and not sent: it has no status.
+    Received,
     /// The service named no event.
     Unknown,
     /// An event that this version does not know.
@@ -80,6 +86,7 @@ impl Status {
             "" => Self::Unknown,
             "cancelled" => Self::Canceled,
             "delivery_delayed" => Self::DeliveryDelayed,
+            RECEIVED_EVENT => Self::Received,
             "delayed" => Self::Other(SafeText::new(word)),
             _ => Self::KNOWN
                 .into_iter()
@@ -100,7 +107,7 @@ impl Status {
     pub(crate) fn api_name(&self) -> &str {
         match self {
             Self::DeliveryDelayed => "delivery_delayed",
-            Self::Unknown => "",
+            Self::Unknown | Self::Received => "",
             other => other.label(),
         }
     }
@@ -131,6 +138,7 @@ impl Status {
             Self::Opened => ("opened", "◉", "its images were loaded, by a reader or a mail program"),
             Self::Clicked => ("clicked", "↗", "a link in it was clicked"),
             Self::Complained => ("complained", "!", "the recipient marked it as spam"),
+            Self::Received => ("", "", ""),
             Self::Unknown => ("-", "?", "the service did not say what became of it"),
             Self::Other(_) => ("", "?", "a status this version does not know"),
         }
@@ -139,15 +147,23 @@ impl Status {
     /// Returns whether the status of an email of this age can still change.
     pub(crate) fn finality(&self, age: SignedDuration) -> Finality {
         match self {
-            Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => {
-                Finality::Final
-            }
+            Self::Bounced
+            | Self::Complained
+            | Self::Failed
+            | Self::Canceled
+            | Self::Suppressed
+            | Self::Received => Finality::Final,
             Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => {
                 Finality::InProgress
             }
             _ if age > FINAL_AFTER => Finality::Final,
             _ => Finality::MayChange,
         }
+    }
+
+    /// Whether the email has a status: received mail has none.
+    pub(crate) fn exists(&self) -> bool {
+        *self != Self::Received
     }
 
     /// Whether the customer did not get this email, or did not want it.

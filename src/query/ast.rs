@@ -298,6 +298,11 @@ impl Term {
         matches!(self, Self::Status(_) | Self::Is(_) | Self::SeenChange(_))
     }
 
+    /// Checks whether no received email can match, because it has no status.
+    pub(super) fn needs_status(&self) -> bool {
+        self.depends_on_status() && *self != Self::Is(EmailClass::Gone)
+    }
+
     /// Checks whether the term reads bodies or tags. A word does.
     fn needs_body(&self) -> bool {
         matches!(self, Self::Word(_)) || self.is_unknown_until_fetched()

@@ -217,7 +217,9 @@ fn parse_status(text: &str) -> Option<Status> {
         .find(|known| known.label() == word.normalized());
     Some(
         known.unwrap_or_else(|| match Status::parse(word.normalized()) {
-            Status::Other(_) | Status::Unknown => Status::Other(SafeText::new(word.text())),
+            Status::Other(_) | Status::Unknown | Status::Received => {
+                Status::Other(SafeText::new(word.text()))
+            }
             known => known,
         }),
     )

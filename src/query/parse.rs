@@ -11,7 +11,7 @@ use super::normalize::SearchText;
 use super::operators::{
     NO_TEXT, Operator, ParsedValue, near_operator, parse_value, status_warnings,
 };
-use crate::mail::Status;
+use crate::mail::{Mailbox, Status};
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -21,6 +21,8 @@ const MAX_DEPTH: usize = 40;
 pub struct ParseContext {
     /// The current time, in the zone in which days are counted.
     pub(crate) now: Zoned,
+    /// Which emails are searched.
+    pub(crate) mailbox: Mailbox,
 }
 
 impl ParseContext {
@@ -29,7 +31,14 @@ impl ParseContext {
     pub fn new(now: Timestamp, zone: TimeZone) -> Self {
         Self {
             now: now.to_zoned(zone),
+            mailbox: Mailbox::Sent,
         }
+    }
+
+    /// Returns the context for a search of these emails.
+    #[must_use]
+    pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
+        Self { mailbox, ..self }
     }
 }
 
@@ -344,7 +353,7 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     diagnostics.extend(sentence_hint(text, &tokens));
     let mut parser = Parser {
         text,
-        now: &context.now,
+        context,
         tokens,
         position: 0,
         spans: Vec::new(),
@@ -418,7 +427,7 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
 
 struct Parser<'a> {
     text: &'a str,
-    now: &'a Zoned,
+    context: &'a ParseContext,
     tokens: Vec<Token>,
     position: usize,
     spans: Vec<SyntaxSpan>,
@@ -528,7 +537,15 @@ impl Parser<'_> {
             range: token.start..value.start,
             role: SyntaxRole::Operator,
         });
-        let (node, messages) = match parse_value(operator, text, self.now) {
+        let parsed = match parse_value(operator, text, &self.context.now) {
+            Ok(ParsedValue::Term(term))
+                if self.context.mailbox == Mailbox::Received && term.needs_status() =>
+            {
+                Err("received mail has no status".to_owned())
+            }
+            parsed => parsed,
+        };
+        let (node, messages) = match parsed {
             Ok(ParsedValue::Sort(sort)) => {
                 self.sort = sort;
                 (None, Vec::new())

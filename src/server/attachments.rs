@@ -29,6 +29,8 @@ const LINK_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 pub(super) struct Links {
     key: hmac::Key,
     clock: Clock,
+    /// The path of a link, before the ids.
+    path: &'static str,
 }
 
 /// What a link is signed with.
@@ -39,11 +41,12 @@ pub(super) struct Signature {
 }
 
 impl Links {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Clock, path: &'static str) -> Self {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &rand::SystemRandom::new());
         Self {
             key: key.expect("the system has random numbers"),
             clock,
+            path,
         }
     }
 
@@ -73,7 +76,8 @@ impl Links {
             content_disposition: Some("attachment".to_owned()),
             content_id: None,
             download_url: Some(format!(
-                "{origin}/download/{email}/{id}?expires={expires}&signature={signature}"
+                "{origin}/{}/{email}/{id}?expires={expires}&signature={signature}",
+                self.path
             )),
             expires_at: Some(end.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()),
         }
@@ -99,15 +103,15 @@ fn signed_text(email: &str, id: &str, expires: i64) -> String {
 type Shared<S> = State<(Arc<S>, Arc<Links>)>;
 type TwoIds = Result<Path<(String, String)>, PathRejection>;
 
-/// The operations that need the key; they read [`Origin`] from an extension.
-pub(super) fn routes<S: EmailSource>(source: Arc<S>, links: Arc<Links>) -> Router {
+/// The operations that need the key, below the path of a listing; they read [`Origin`] from an extension.
+pub(super) fn routes<S: EmailSource>(source: Arc<S>, path: &str, links: Arc<Links>) -> Router {
     Router::new()
         .route(
-            "/emails/{id}/attachments",
+            &format!("{path}/{{id}}/attachments"),
             get(list::<S>).head(method_not_allowed),
         )
         .route(
-            "/emails/{id}/attachments/{attachment}",
+            &format!("{path}/{{id}}/attachments/{{attachment}}"),
             get(retrieve::<S>).head(method_not_allowed),
         )
         .with_state((source, links))
@@ -116,7 +120,10 @@ pub(super) fn routes<S: EmailSource>(source: Arc<S>, links: Arc<Links>) -> Route
 /// The content of attachments, which needs a signed link and no key.
 pub(super) fn downloads<S: EmailSource>(source: Arc<S>, links: Arc<Links>) -> Router {
     Router::new()
-        .route("/download/{id}/{attachment}", get(download::<S>))
+        .route(
+            &format!("/{}/{{id}}/{{attachment}}", links.path),
+            get(download::<S>),
+        )
         .with_state((source, links))
 }
 

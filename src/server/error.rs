@@ -33,6 +33,7 @@ pub(super) enum ErrorResponse {
     UnknownAttachment,
     UnknownSuppression,
     InvalidLink,
+    AboveQuota,
     Internal,
 }
 
@@ -61,6 +62,7 @@ impl ErrorResponse {
         match error {
             SourceError::Malformed => malformed,
             SourceError::Unknown => unknown,
+            SourceError::Withheld => Self::AboveQuota,
             SourceError::Unsupported => Self::NoSuchPath,
             SourceError::Internal(error) => {
                 // The client gets a status; only the log has the reason.
@@ -141,6 +143,10 @@ impl ErrorResponse {
             Self::InvalidLink => (
                 (StatusCode::FORBIDDEN, "invalid_link"),
                 "This link is not valid, or not any more",
+            ),
+            Self::AboveQuota => (
+                (StatusCode::FORBIDDEN, "email_above_quota"),
+                "The content of this email is above the quota of your team",
             ),
             Self::Internal => (
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"),

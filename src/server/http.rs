@@ -22,10 +22,14 @@ use super::metrics;
 use super::request::{
     ListParams, Origin, is_loopback, method_not_allowed, parse_host, run_blocking,
 };
-use super::{EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceSuppression};
+use super::{
+    EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceAttachment, SourceError, SourcePage,
+    SourceSuppression,
+};
+use crate::api::Cursor;
 use crate::api::wire::{self, ListBody};
 use crate::config::clock::Clock;
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 
 /// The state of the access checks.
 struct ServerState {
@@ -53,24 +57,67 @@ pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clo
         clock,
     });
     let source = Arc::new(source);
-    let links = Arc::new(Links::new(state.clock.clone()));
+    let received = Arc::new(Received(source.clone()));
+    // The links of one listing do not work for the other.
+    let links = |path| Arc::new(Links::new(state.clock.clone(), path));
+    let (sent_links, received_links) = (links("download"), links("download/receiving"));
     Router::new()
-        .route("/emails", get(list::<S>).head(method_not_allowed))
-        .route("/emails/{id}", get(retrieve::<S>).head(method_not_allowed))
         .route(
             "/suppressions/{address}",
             get(suppression::<S>).head(method_not_allowed),
         )
         .with_state(source.clone())
-        .merge(attachments::routes(source.clone(), links.clone()))
+        .merge(listing(source.clone(), Mailbox::Sent, &sent_links))
+        .merge(listing(
+            received.clone(),
+            Mailbox::Received,
+            &received_links,
+        ))
         .merge(metrics::routes(source.clone(), state.clock.clone()))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .layer(middleware::from_fn_with_state(state.clone(), check_request))
         .merge(
-            attachments::downloads(source, links)
+            attachments::downloads(source, sent_links)
+                .merge(attachments::downloads(received, received_links))
                 .layer(middleware::from_fn_with_state(state, check_download)),
         )
+}
+
+/// The operations of one listing.
+fn listing<S: EmailSource>(source: Arc<S>, mailbox: Mailbox, links: &Arc<Links>) -> Router {
+    let path = format!("/{}", mailbox.path().join("/"));
+    Router::new()
+        .route(&path, get(list::<S>).head(method_not_allowed))
+        .route(
+            &format!("{path}/{{id}}"),
+            get(retrieve::<S>).head(method_not_allowed),
+        )
+        .with_state(source.clone())
+        .merge(attachments::routes(source, &path, links.clone()))
+}
+
+/// The received mail of a source.
+struct Received<S>(Arc<S>);
+
+impl<S: EmailSource> Received<S> {
+    fn source(&self) -> Result<&dyn EmailSource, SourceError> {
+        self.0.received().ok_or(SourceError::Unsupported)
+    }
+}
+
+impl<S: EmailSource> EmailSource for Received<S> {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.source()?.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.source()?.email(id)
+    }
+
+    fn attachments(&self, email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
+        self.source()?.attachments(email)
+    }
 }
 
 async fn list<S: EmailSource>(

@@ -59,6 +59,11 @@ pub trait EmailSource: Send + Sync + 'static {
         Err(SourceError::Unsupported)
     }
 
+    /// Returns the received mail; by default, the server has no such operation.
+    fn received(&self) -> Option<&dyn EmailSource> {
+        None
+    }
+
     /// Returns why nothing is sent to an address; by default, the server has no such operation.
     #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn suppression(&self, _address: &str) -> Result<SourceSuppression, SourceError> {
@@ -119,6 +124,8 @@ pub enum SourceError {
     Malformed,
     /// No email has this id.
     Unknown,
+    /// The email is there, but above the quota of the team.
+    Withheld,
     /// The source has no such operation.
     Unsupported,
     /// The source cannot be read.

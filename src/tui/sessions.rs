@@ -21,6 +21,7 @@ use crate::config::{
     SecretInput, Settings, ViewStore, built_in_views, find_browser,
 };
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::text::sanitize;
@@ -79,7 +80,7 @@ impl SessionFactory {
         target: &SessionTarget,
         on_mismatch: OnMismatch,
     ) -> Result<OpenedSession<Client>, Error> {
-        let archive = match Archive::open_for(settings, on_mismatch) {
+        let archive = match Archive::open_for(settings, Mailbox::Sent, on_mismatch) {
             Ok(OpenResult::Opened(archive)) => Ok(archive),
             Ok(OpenResult::Mismatch(mismatch)) => {
                 let question = self.build_confirm(&mismatch, target);
@@ -293,6 +294,7 @@ impl SessionFactory {
         background_tasks.spawn(async move { drop(serve.await) });
         let config = ClientConfig {
             base_url: BaseUrl::parse(&format!("http://{address}"))?,
+            mailbox: Mailbox::Sent,
             key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?),
             ca_file: None,
             rate: Rate::explicit(f64::from(DEMO_RATE)).expect("the rate of the demo is allowed"),

@@ -359,6 +359,7 @@ impl Glyphs {
             Status::Queued => "..",
             Status::Scheduled => "at",
             Status::Canceled => "--",
+            Status::Received => "",
             Status::Unknown | Status::Other(_) => "??",
         }
     }

@@ -287,7 +287,7 @@ const fn status_role(status: &Status) -> Option<Role> {
         Status::Complained => Role::Apart,
         Status::DeliveryDelayed => Role::Warning,
         Status::Scheduled | Status::Queued | Status::Sent => Role::Pending,
-        Status::Canceled | Status::Unknown | Status::Other(_) => return None,
+        Status::Canceled | Status::Received | Status::Unknown | Status::Other(_) => return None,
     })
 }
 

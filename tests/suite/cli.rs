@@ -461,7 +461,7 @@ fn generated_documents_name_all_commands() {
 
     Commands:
       demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
-      list         List sent emails as the service has them, newest first
+      list         List sent or received emails as the service has them, newest first
       search       Search the archive
       stats        Count what matches: by status, day, hour, domain, subject or tag
       show         Show one email: the service's answer, or else the copy in the archive

@@ -11,7 +11,7 @@ use sentbox::api::{
 };
 use sentbox::config::{ApiKey, BaseUrl, Rate, clock};
 use sentbox::error::{Error, ErrorKind};
-use sentbox::mail::EmailId;
+use sentbox::mail::{EmailId, Mailbox};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -90,6 +90,7 @@ fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
     let config = ClientConfig {
         base_url: BaseUrl::parse(base).unwrap(),
+        mailbox: Mailbox::Sent,
         key,
         ca_file: None,
         rate: Rate::explicit(100.0).unwrap(),
@@ -331,6 +332,7 @@ async fn cancelled_request_is_not_sent() {
     let service = FakeService::new(vec![ok(PAGE)]).await;
     let config = ClientConfig {
         base_url: BaseUrl::parse(&format!("http://{}", service.address)).unwrap(),
+        mailbox: Mailbox::Sent,
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate: Rate::explicit(0.01).unwrap(),
@@ -441,6 +443,7 @@ async fn silence_ends_with_policy() {
     .await;
     let config = ClientConfig {
         base_url: BaseUrl::parse(&format!("http://{}", service.address)).unwrap(),
+        mailbox: Mailbox::Sent,
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate: Rate::default(),
@@ -522,6 +525,7 @@ async fn without_key_no_request_is_sent() {
     let base_url = BaseUrl::parse(&format!("http://{}", service.address)).unwrap();
     let config = ClientConfig {
         base_url,
+        mailbox: Mailbox::Sent,
         key: Err(missing.clone()),
         ca_file: None,
         rate: Rate::default(),

@@ -22,6 +22,7 @@ mod named_archive;
 mod pager;
 mod profiles;
 mod quirks;
+mod received;
 mod recipes;
 mod search;
 mod secrets;

@@ -19,9 +19,11 @@ pub(crate) struct Attachment {
     pub(crate) content_disposition: Option<String>,
     /// The html refers to it as `cid:...`.
     pub(crate) content_id: Option<String>,
-    /// A signed link.
+    /// A signed link; absent where a received email lists its attachments.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) download_url: Option<String>,
     /// When the link ends; RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<String>,
 }
 

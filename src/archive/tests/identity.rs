@@ -4,6 +4,7 @@ use crate::archive::identity::{Identity, OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
 
 struct World(tempfile::TempDir);
 
@@ -33,7 +34,7 @@ impl World {
     }
 
     fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
-        match Archive::open_for(&self.settings(key), on_mismatch)? {
+        match Archive::open_for(&self.settings(key), Mailbox::Sent, on_mismatch)? {
             OpenResult::Opened(archive) => Ok(archive),
             OpenResult::Mismatch(stranger) => Err(stranger.into()),
         }
@@ -153,6 +154,6 @@ fn environment_keys_get_separate_archives() {
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
     assert!(
-        matches!(Archive::open_for(&settings, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
+        matches!(Archive::open_for(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
     );
 }

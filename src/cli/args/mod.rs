@@ -13,8 +13,8 @@ use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
 pub use verbs::{
     ArchiveVerb, AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs,
-    ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm,
-    StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
+    MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,
+    ShowForm, StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -131,7 +131,7 @@ pub enum Verb {
 /// The commands that need no terminal.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// List sent emails as the service has them, newest first
+    /// List sent or received emails as the service has them, newest first
     #[command(after_help = LIST_HELP)]
     List(ListArgs),
     /// Search the archive
@@ -211,11 +211,13 @@ pub enum CliCommand {
 
 const LIST_HELP: &str = "\
 On a terminal of less than 110 columns the id is on a line below its email. If there is more, the last line \
-on stderr is the command that goes on. In a pipe a line has, between tabs: created, status, to, subject, id.
+on stderr is the command that goes on. In a pipe a line has, between tabs: created, status, to, subject, id. \
+Received mail has no status, and its sender in place of the recipient.
 
 Examples:
   sentbox list --limit 50
   sentbox list --columns created,status,to | head -5
+  sentbox list --received --limit 5
   sentbox list --all --csv > emails.csv
   sentbox list --jq '.data[].id'
   sentbox list --all --jsonl --jq '[.created_at, .to[0]] | @csv'";

@@ -12,7 +12,7 @@ use url::Host;
 use super::{NO_HELP, TableArgs};
 use crate::api::Cursor;
 use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
-use crate::mail::{EmailId, Status};
+use crate::mail::{EmailId, Mailbox, Status};
 use crate::query::SortOrder;
 use crate::text::format::suggest;
 
@@ -47,6 +47,24 @@ pub enum ConfigVerb {
     Edit,
 }
 
+/// Which emails a command is about.
+#[derive(Debug, Clone, Copy, Default, Group)]
+pub struct MailboxArgs {
+    /// Mail that was received, and not sent, where the service lists it
+    #[arg(long)]
+    received: bool,
+}
+
+impl MailboxArgs {
+    pub(in crate::cli) const fn mailbox(self) -> Mailbox {
+        if self.received {
+            Mailbox::Received
+        } else {
+            Mailbox::Sent
+        }
+    }
+}
+
 /// `list`.
 #[derive(Debug, Group)]
 pub struct ListArgs {
@@ -62,6 +80,8 @@ pub struct ListArgs {
     /// All of them, page by page
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     #[command(flatten)]
     pub table: TableArgs,
     /// An alias of `search`, hidden.
@@ -87,6 +107,8 @@ pub struct SearchArgs {
     /// What to look for; all words together are one query
     #[arg(required = true, value_name = "QUERY")]
     pub words: Vec<String>,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     /// At most so many emails
     #[arg(long, value_name = "N", value_parser = parse_positive::<u64>, conflicts_with = "count")]
     pub limit: Option<u64>,
@@ -138,6 +160,8 @@ pub struct ShowArgs {
     /// The email's id, or its beginning, or the message id, of an email in the archive; - reads ids from standard input
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     /// How to show it; by default rendered
     #[arg(long = "as", value_name = "FORM")]
     pub form: Option<ShowForm>,
@@ -184,6 +208,8 @@ pub struct AttachmentArgs {
     /// The name or the id of the attachment; not needed if there is only one
     #[arg(value_name = "NAME")]
     pub attachment: Option<String>,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     /// Save it as this new file, or in this folder; - is standard output
     #[arg(long, value_name = "PATH")]
     pub to: Option<PathBuf>,
@@ -213,6 +239,8 @@ pub struct RenderArgs {
 /// `sync`.
 #[derive(Debug, Group)]
 pub struct SyncArgs {
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = parse_back)]
     pub back: HistorySpan,
@@ -329,6 +357,8 @@ pub struct ExportArgs {
     /// What to export, all mail without it; all words together are one query
     #[arg(value_name = "QUERY")]
     pub words: Vec<String>,
+    #[command(flatten)]
+    pub mailbox: MailboxArgs,
     /// The new file or folder; - is standard output
     #[arg(long, value_name = "PATH")]
     pub to: PathBuf,
@@ -381,8 +411,8 @@ pub struct ImportArgs {
 #[command(disable_help_subcommand = true)]
 pub enum ArchiveVerb {
     /// Say where it is, what it holds and how far back it is complete
-    Info,
-    /// Remove mail from it for good; sync does not bring it back
+    Info(MailboxArgs),
+    /// Remove mail from it for good, sent and received; sync does not bring it back
     #[command(after_help = super::ARCHIVE_HELP)]
     Purge(PurgeArgs),
     /// Rewrite the file without the space of removed mail
@@ -392,7 +422,7 @@ pub enum ArchiveVerb {
         after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
                             The damaged file stays beside the new one; remove it when nothing is missed."
     )]
-    Repair,
+    Repair(MailboxArgs),
     /// Go on with the archive of the profile's former key: the new key is of the same team
     Adopt,
     /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
@@ -409,7 +439,8 @@ pub struct PurgeArgs {
     /// Mail older than this: a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub older: Option<SignedDuration>,
-    /// Mail that went to this address, alone or with others; not what the archive has yet to fetch
+    /// Mail that went to this address, alone or with others, or was received from it; not what the archive
+    /// has yet to fetch
     #[arg(long, value_name = "ADDRESS")]
     pub to: Option<String>,
     /// Do not ask

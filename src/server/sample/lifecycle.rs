@@ -223,7 +223,8 @@ mod tests {
             Delivered => matches!(after, Opened | Complained),
             Opened => matches!(after, Opened | Clicked),
             Clicked => matches!(after, Clicked),
-            Canceled | Failed | Suppressed | Bounced | Complained | Unknown | Other(_) => false,
+            Canceled | Failed | Suppressed | Bounced | Complained | Received | Unknown
+            | Other(_) => false,
         }
     }
 

@@ -1,7 +1,8 @@
-//! The sample mailbox: the sent mail of an invented company, computed and not stored.
+//! The sample mailbox: the mail of an invented company, computed and not stored.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,6 +14,7 @@ use crate::mail::EmailId;
 use customers::{Customer, Customers, Language};
 use id_codec::{IdCodec, IdError};
 use lifecycle::{BounceReason, Lifecycle};
+use received::{Answered, ReceivedMail};
 use rng::{Rng, Stream};
 use schedule::Schedule;
 use template::{CopyRecipients, EmailTemplate, Escaping, TemplateFile, render_template};
@@ -22,6 +24,7 @@ mod attachments;
 mod customers;
 mod id_codec;
 mod lifecycle;
+mod received;
 mod rng;
 mod schedule;
 mod template;
@@ -42,6 +45,8 @@ pub struct SampleMailbox {
     schedule: Schedule,
     ids: IdCodec,
     customers: Customers,
+    start: Timestamp,
+    received: OnceLock<ReceivedMail>,
 }
 
 /// The choices that the parts of one email share.
@@ -63,6 +68,8 @@ impl SampleMailbox {
             schedule: Schedule::new(seed, emails, start),
             ids: IdCodec::new(seed),
             customers: Customers::new(seed),
+            start,
+            received: OnceLock::new(),
         }
     }
 
@@ -228,6 +235,15 @@ impl EmailSource for SampleMailbox {
         Ok(to_json(&SampleEmail { email, bounce }))
     }
 
+    fn received(&self) -> Option<&dyn EmailSource> {
+        let received = self.received.get_or_init(|| {
+            ReceivedMail::new(self.seed, self.start, |name, before| {
+                self.find_answered(name, before)
+            })
+        });
+        Some(received)
+    }
+
     fn suppression(&self, address: &str) -> Result<SourceSuppression, SourceError> {
         self.find_suppression(address, (self.clock)())
             .ok_or(SourceError::Unknown)
@@ -264,6 +280,25 @@ impl EmailSource for SampleMailbox {
 }
 
 impl SampleMailbox {
+    /// Finds the newest email of a template that was accepted before a time, among the newest ones.
+    fn find_answered(&self, template: &str, before: Timestamp) -> Option<Answered> {
+        const MAX_SEARCHED: u64 = 2000;
+        let count = self.schedule.count_at(self.start);
+        let mut numbers = (count.saturating_sub(MAX_SEARCHED)..count).rev();
+        numbers.find_map(|number| {
+            let plan = self.plan_email(number);
+            if plan.template.name != template || plan.accepted_at >= before {
+                return None;
+            }
+            let summary = self.build_summary(&plan, self.start);
+            Some(Answered {
+                customer: format!("{} <{}>", plan.customer.full_name, plan.customer.email),
+                subject: summary.subject.unwrap_or_default(),
+                message_id: summary.message_id.unwrap_or_default(),
+            })
+        })
+    }
+
     /// Finds the oldest email that has put an address on the suppression list, among the newest ones.
     fn find_suppression(&self, address: &str, now: Timestamp) -> Option<SourceSuppression> {
         /// More would take too long for one request.

@@ -250,7 +250,9 @@ fn rank(status: &Status) -> u8 {
         | Status::Bounced
         | Status::Complained
         | Status::Clicked => 6,
-        Status::Unknown | Status::Other(_) => panic!("not an event of the service: {status:?}"),
+        Status::Received | Status::Unknown | Status::Other(_) => {
+            panic!("not an event of the service: {status:?}")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::config::{
     ApiKey, BaseUrl, ColourDepth, DesktopSettings, Env, Flags, HistorySpan, NotifyRoute, Rate,
     Settings, ThemeBase, built_in_views,
 };
-use crate::mail::Status;
+use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::session::TimerFn;
@@ -376,6 +376,7 @@ pub fn client(base: &str, retry: RetryPolicy, clock: Clock) -> Client {
     Client::new(
         ClientConfig {
             base_url,
+            mailbox: Mailbox::Sent,
             key,
             ca_file: None,
             rate: Rate::explicit(10_000.0).unwrap(),

@@ -53,3 +53,23 @@ impl EmailSource for Fixed {
             .ok_or(SourceError::Unknown)
     }
 }
+
+/// A source of sent and received mail.
+pub struct TwoLists {
+    pub sent: Fixed,
+    pub received: Fixed,
+}
+
+impl EmailSource for TwoLists {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.sent.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.sent.email(id)
+    }
+
+    fn received(&self) -> Option<&dyn EmailSource> {
+        Some(&self.received)
+    }
+}

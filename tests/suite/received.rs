@@ -1,0 +1,270 @@
+//! Tests of received mail: `--received`, and its archive beside that of sent mail.
+
+use std::fs;
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::cli::{sample, two_emails};
+use crate::harness::fixed::{Fixed, TwoLists};
+use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, Service, write_config};
+
+const SENT: &str = r#"{"id":"s1","to":["Ana <ana@example.com>"],"from":"help@acme.example","created_at":"2026-11-20T08:00:00Z","subject":"Your order","last_event":"delivered","html":null,"text":"Thanks"}"#;
+const REPLY: &str = r#"{"object":"email","id":"r1","to":["help@acme.example"],"from":"Ana <Ana@example.com>","created_at":"2026-11-20T09:00:00.123Z","subject":"Re: Your order","message_id":"<r1@example.com>","bcc":null,"cc":[],"reply_to":null,"html":null,"text":"It is broken","headers":{"x-mailer":"Pen"},"attachments":[{"id":"a1","filename":null,"content_type":"text/plain","size":null}]}"#;
+const BARE: &str = r#"{"id":"r2","to":"help@acme.example","from":"bo@example.org","created_at":"2026-11-19T09:00:00Z","subject":null,"html":null,"text":null,"headers":null,"received_for":null,"reply_to":["ana@example.com"]}"#;
+const OLD: &str = r#"{"id":"r3","to":["help@acme.example"],"from":"cy@example.net","created_at":"2001-01-01T00:00:00Z","subject":"Long ago","html":"<p>Old</p>","text":null}"#;
+
+fn service() -> Service {
+    Service::new(TwoLists {
+        sent: Fixed(vec![SENT]),
+        received: Fixed(vec![REPLY, BARE, OLD]),
+    })
+}
+
+/// All files below the home whose name has this part.
+fn files(sentbox: &Sentbox, part: &str) -> Vec<PathBuf> {
+    let mut folders = vec![sentbox.home().to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().unwrap().to_string_lossy().contains(part) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn count(sentbox: &Sentbox, query: &str) -> String {
+    sentbox.stdout(&format!("search --received --count -q {query}"))
+}
+
+#[test]
+fn received_mail_has_sender_and_no_status() {
+    let service = service();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript("list --received --limit 2"), @r#"
+    2026-11-20T09:00:00.123000Z		Ana@example.com	Re: Your order	r1
+    2026-11-19T09:00:00.000000Z		bo@example.org		r2
+    stderr: sentbox: there is more: sentbox list --received --after r2 --limit 2
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.transcript("list --received --csv"), @r#"
+    created,from,to,subject,id
+    2026-11-20T09:00:00.123000Z,Ana <Ana@example.com>,help@acme.example,Re: Your order,r1
+    2026-11-19T09:00:00.000000Z,bo@example.org,help@acme.example,,r2
+    2001-01-01T00:00:00.000000Z,cy@example.net,help@acme.example,Long ago,r3
+    exit code 0
+    "#);
+    let document: Value = serde_json::from_str(&sentbox.stdout("list --received --json")).unwrap();
+    let sent: Value = serde_json::from_str(BARE).unwrap();
+    assert_eq!(document["data"][1], sent, "as the service sent it");
+    assert_snapshot!(sentbox.transcript("show --received r1"), @r#"
+    to         help@acme.example
+    from       Ana <Ana@example.com>
+    subject    Re: Your order
+    created    Fri 20 Nov 2026 09:00:00 UTC
+    id         r1
+    message-id <r1@example.com>
+    headers    {"x-mailer":"Pen"}
+    attachments [{"id":"a1","filename":null,"content_type":"text/plain","size":null}]
+
+    It is broken
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.transcript("show --received --as text r2"), @r#"
+    stderr: sentbox: this email has no plain-text part
+    stderr:    hint: show it with --as rendered
+    exit code 1
+    "#);
+    let eml = sentbox.stdout("show --received --as eml r1");
+    assert!(
+        eml.contains("It is broken") && !eml.contains("X-Sentbox-Status"),
+        "{eml}"
+    );
+    let json: Value = serde_json::from_str(&sentbox.stdout("show --received --json r1")).unwrap();
+    assert_eq!(json, serde_json::from_str::<Value>(REPLY).unwrap());
+    assert!(!sentbox.stdout("list").contains("Re: Your order"));
+}
+
+#[test]
+fn received_mail_is_searched_in_its_own_archive() {
+    let service = service();
+    let sentbox = Sentbox::at(&service);
+    assert_eq!(
+        sentbox.stdout("sync --received --back all --bodies"),
+        "3 emails new, 0 changed, 0 bodies; everything the service has is here".to_owned() + "\n"
+    );
+    assert_eq!(
+        sentbox.stdout("search --received broken"),
+        "2026-11-20T09:00:00.123000Z\t\tAna@example.com\tRe: Your order\tr1".to_owned() + "\n"
+    );
+    assert_eq!(
+        sentbox.stdout("search --count -q after:2000-01-01"),
+        "0\n",
+        "not among sent mail"
+    );
+    let kept: Value =
+        serde_json::from_str(&sentbox.stdout("show --received --offline --json r1")).unwrap();
+    assert_eq!(kept["last_event"], Value::Null, "nothing is added: {kept}");
+    assert!(
+        !sentbox
+            .stdout("search --received --jsonl from:ana")
+            .contains("last_event")
+    );
+    for query in [
+        "status:bounced",
+        "is:trouble",
+        "-is:delivered",
+        "seen-change:1d",
+    ] {
+        let shown = sentbox.transcript(&format!("search --received -- {query}"));
+        assert!(
+            shown.contains("received mail has no status") && shown.contains("exit code 2"),
+            "{shown}"
+        );
+    }
+    assert_eq!(count(&sentbox, "is:gone"), "0\n");
+    assert_snapshot!(sentbox.transcript("list --received --columns id,status"), @r#"
+    stderr: sentbox: received mail has no status, and no column status
+    stderr:    hint: leave it out
+    exit code 2
+    "#);
+    let csv = sentbox.stdout("export --received --as csv --to - from:bo");
+    assert!(
+        csv.contains("r2,2026-11-19T09:00:00Z,,help@acme.example"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn service_without_received_mail_says_so() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript("list --received"), @r#"
+    stderr: sentbox: the service does not list received mail
+    exit code 1
+    "#);
+    assert!(
+        sentbox
+            .transcript("sync --received")
+            .contains("does not list received mail")
+    );
+    assert!(sentbox.stdout("list").contains("Your receipt"));
+}
+
+#[test]
+fn attachments_of_received_mail_have_their_own_path() {
+    let service = sample(300);
+    let sentbox = Sentbox::at(&service);
+    let ids = sentbox.stdout("list --received --columns id");
+    let invoice = ids.lines().nth(1).unwrap();
+    let listed = sentbox.stdout(&format!("attachment --received {invoice}"));
+    assert!(listed.starts_with("confirmation.csv\t"), "{listed}");
+    let content = sentbox.stdout(&format!(
+        "attachment --received {invoice} confirmation.csv --to -"
+    ));
+    assert!(content.starts_with("date,amount\n"), "{content}");
+    let of_sent = sentbox.transcript(&format!("attachment {invoice}"));
+    assert!(of_sent.contains("no such email"), "{of_sent}");
+    let withheld = ids.lines().last().unwrap();
+    assert_snapshot!(sentbox.transcript(&format!("show --received {withheld}")), @r#"
+    stderr: sentbox: the service withholds this email: "The content of this email is above the quota of your team"
+    stderr:    hint: it was received when the team's quota was used up
+    exit code 1
+    "#);
+    assert_snapshot!(sentbox.transcript("sync --received --back all --bodies"), @r#"
+    8 emails new, 0 changed, 7 bodies; everything the service has is here
+    exit code 0
+    "#);
+}
+
+#[test]
+fn purged_customer_is_removed_from_both_archives() {
+    let service = service();
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --bodies");
+    sentbox.stdout("sync --received --back all --bodies");
+    assert_snapshot!(sentbox.transcript("archive purge --to ana@example.com"), @r#"
+    stderr: sentbox: this would remove 3 emails to or from ana@example.com, 2 of them received, for good
+    stderr:    hint: add --yes to confirm
+    exit code 2
+    "#);
+    assert_eq!(
+        sentbox.stdout("archive purge --to ana@example.com --yes"),
+        "3 emails removed\n"
+    );
+    for path in files(&sentbox, "archive.sqlite") {
+        let bytes = fs::read(&path).unwrap().to_ascii_lowercase();
+        let found = bytes.windows(15).any(|part| part == b"ana@example.com");
+        assert!(!found, "{}", path.display());
+    }
+    sentbox.stdout("sync --received --back all");
+    assert_eq!(
+        count(&sentbox, "after:2000-01-01"),
+        "1\n",
+        "it does not come back"
+    );
+    assert_eq!(
+        sentbox.stdout("archive purge --older 500w --yes"),
+        "1 email removed\n"
+    );
+    assert_eq!(count(&sentbox, "after:2000-01-01"), "0\n");
+}
+
+#[test]
+fn retention_size_checks_and_removal_reach_both_archives() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    let config = sentbox.home().join(".config/sentbox");
+    let profile = |keep: &str| {
+        let text = format!(
+            "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"{}\"\napi_key_file = \"key\"\n{keep}",
+            service.base()
+        );
+        write_config(&config, &text);
+        fs::write(config.join("key"), KEY).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(config.join("key"), mode).unwrap();
+    };
+    profile("");
+    sentbox.stdout("sync --back all");
+    let bytes = |sentbox: &Sentbox| {
+        let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+        info["bytes"].as_u64().unwrap()
+    };
+    let before = bytes(&sentbox);
+    sentbox.stdout("sync --received --back all");
+    assert!(bytes(&sentbox) > before + 4096);
+    let info = sentbox.stdout("archive info --received --json");
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert_eq!(info["emails"], 3);
+    let checked = sentbox.stdout("doctor");
+    assert_eq!(checked.matches("whole, ").count(), 2, "{checked}");
+
+    // A command about sent mail is enough to remove old received mail.
+    profile("keep = \"500w\"\n");
+    sentbox.stdout("search -q to:ana");
+    profile("");
+    assert_eq!(count(&sentbox, "after:2000-01-01"), "2\n");
+
+    let mut received = files(&sentbox, "sqlite.received");
+    received.retain(|path| path.extension().is_some_and(|it| it == "received"));
+    let received = received.remove(0);
+    let damaged = fs::read(&received).unwrap();
+    fs::write(
+        &received,
+        [&damaged[..4096], &vec![7; damaged.len() - 4096]].concat(),
+    )
+    .unwrap();
+    let checked = sentbox.transcript("doctor");
+    assert!(checked.contains("FAILED  archive"), "{checked}");
+    fs::write(&received, damaged).unwrap();
+    sentbox.stdout("profile remove acme --yes");
+    assert_eq!(files(&sentbox, "archive.sqlite"), Vec::<PathBuf>::new());
+}
