@@ -16,9 +16,10 @@ use crate::config::{
     has_ascii_font, reads_osc,
 };
 use crate::error::Error;
+use crate::mail::Mailbox;
 use crate::server::sample::DEFAULT_EMAILS;
 use crate::text::sanitize::sanitize_line;
-use crate::tui::{self, Environment, LinearIo, ProgramExit, Session, SessionFactory};
+use crate::tui::{self, Environment, LinearIo, Memory, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
 /// Time for tasks to finish after the user has quit.
@@ -51,7 +52,9 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     file.errors.clear();
     let keymap = build_keymap(&mut file)?;
     let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
-    run_tui(&sessions, file, context, || sessions.open_demo())
+    run_tui(&sessions, file, context, || {
+        sessions.open_demo(Mailbox::Sent)
+    })
 }
 
 /// Loads the configuration file with its errors. If it cannot be read, returns the defaults:
@@ -90,6 +93,7 @@ fn build_session_factory(
         keymap: Arc::new(keymap),
         desktop: file.desktop.clone(),
         sample,
+        memory: Memory::default(),
     }
 }
 

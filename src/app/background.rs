@@ -101,6 +101,7 @@ impl Model {
             || self.count_request.is_pending()
             || self.recipient_summary.is_pending()
             || self.email_save.is_pending()
+            || self.mailbox_request.is_pending()
             || self.statistics.is_pending()
             || self.watch_list.is_pending()
             || self.export.is_planning()

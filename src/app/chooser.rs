@@ -11,6 +11,7 @@ use super::model::Model;
 use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::export::SetFormat;
+use crate::mail::Mailbox;
 use crate::render::{Body, Link, LinkFlag};
 use crate::text::format::plural;
 
@@ -65,6 +66,7 @@ pub enum Question {
 pub enum Leave {
     Quit,
     SwitchProfile,
+    ShowMailbox(Mailbox),
 }
 
 impl Leave {
@@ -72,6 +74,8 @@ impl Leave {
         match self {
             Self::Quit => "Quit",
             Self::SwitchProfile => "Switch profile",
+            Self::ShowMailbox(Mailbox::Sent) => "Show sent mail",
+            Self::ShowMailbox(Mailbox::Received) => "Show received mail",
         }
     }
 }
@@ -263,6 +267,9 @@ impl Model {
                 self.emit(LoopEffect::Exit(ExitReason::Quit));
             }
             (Question::LeaveExport(Leave::SwitchProfile), false) => self.show_profiles(),
+            (Question::LeaveExport(Leave::ShowMailbox(mailbox)), false) => {
+                self.open_mailbox(mailbox);
+            }
             (Question::LeaveExport(_), true) | (Question::RefreshNow(_), false) => {}
         }
     }

@@ -9,6 +9,7 @@
 use tui_input::InputRequest;
 
 use super::model::Model;
+use crate::mail::Mailbox;
 use crate::render::BodyView;
 
 /// How far to move in a list or a text.
@@ -243,9 +244,9 @@ commands! {
     OnlySender "only-sender" [LIST "@ f"] "sender" "only emails from this sender"
         if Model::check_selected => |m| m.filter_by(RowField::Sender);
     OnlyStatus "only-status" [LIST "@ v"] "status" "only emails with this status"
-        if Model::check_selected => |m| m.filter_by(RowField::Status);
+        if Model::check_has_status => |m| m.filter_by(RowField::Status);
     RecipientSummary "recipient-card" [PANES "c"] "recipient" "all mail to this recipient; again: to the next one"
-        if Model::check_selected => Model::show_recipient_card;
+        if Model::check_recipient_card => Model::show_recipient_card;
     View1 "view-1" [NUMBERS "1"] "view" "show a saved view"
         if |m| m.check_saved_view(1) => |m| m.show_saved_view(1);
     View2 "view-2" [NUMBERS "2"] "view" "show a saved view"
@@ -389,11 +390,15 @@ commands! {
     AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
         => Model::acknowledge_changes;
     Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"
-        => Model::open_statistics;
+        if Model::check_sent => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => |m| m.full_times = !m.full_times;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
         => Model::toggle_mouse;
+    ReceivedMail "received" [PANES "g r"] "received" "received mail, where the service has it; again: sent mail"
+        if |m| m.check_mailbox(Mailbox::Received) => Model::toggle_mailbox;
+    SentMail "sent" [PANES "g s"] "sent" "sent mail again"
+        if |m| m.check_mailbox(Mailbox::Sent) => |m| m.show_mailbox(Mailbox::Sent);
     Profiles "profiles" [PANES "g p"] "profile" "switch profile"
         => Model::open_profile_chooser;
     ErrorDetails "details" [PANES "!"] "details" "details of the last error"

@@ -17,6 +17,7 @@ use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
+use super::session::SessionInfo;
 use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
@@ -76,7 +77,7 @@ impl Model {
                 }
                 _ => return self.notify("the email is not loaded yet"),
             },
-            CopyField::Curl => ("curl command", curl_command(&self.session.base_url, &id)),
+            CopyField::Curl => ("curl command", curl_command(&self.session, &id)),
             CopyField::Ticket => ("ticket summary", self.ticket(row)),
         };
         self.copy_text(ClipboardText { label, text });
@@ -170,6 +171,9 @@ impl Model {
         let zone = self.now.time_zone();
         let to: Vec<String> = summary.to.iter().map(ToString::to_string).collect();
         let mut text = format!("To: {}\n", to.join(", "));
+        if self.is_received() {
+            text = format!("From: {}\n{text}", summary.from);
+        }
         let mut line = |label: &str, value: &str| {
             if !value.is_empty() {
                 let _ = writeln!(text, "{label}: {value}");
@@ -184,10 +188,12 @@ impl Model {
             || "never checked".to_owned(),
             |at| format!("as of {}", in_two_zones(at, zone)),
         );
-        line(
-            "Status",
-            &format!("{}: {meaning} ({checked})", summary.status.label()),
-        );
+        if summary.status.exists() {
+            line(
+                "Status",
+                &format!("{}: {meaning} ({checked})", summary.status.label()),
+            );
+        }
         let time = |time: &ApiTime| match time.parsed {
             Some(at) => in_two_zones(at, zone),
             None => time.raw.to_string(),
@@ -200,7 +206,12 @@ impl Model {
         let id = summary.id.to_safe_text();
         line("Id", &id);
         line("Message-ID", &summary.message_id);
-        text + &format!("sentbox show {}\n", shell_word(&id))
+        let received = if self.is_received() {
+            "--received "
+        } else {
+            ""
+        };
+        text + &format!("sentbox show {received}{}\n", shell_word(&id))
     }
 
     pub(super) fn check_opened(&self) -> Result<(), String> {
@@ -363,8 +374,12 @@ fn in_two_zones(at: Timestamp, zone: &TimeZone) -> String {
     format!("{text} ({})", utc.strftime(form))
 }
 
-fn curl_command(base_url: &str, id: &str) -> String {
-    let url = shell_word(&format!("{}/emails/{id}", base_url.trim_end_matches('/')));
+fn curl_command(session: &SessionInfo, id: &str) -> String {
+    let (base_url, path) = (
+        session.base_url.trim_end_matches('/'),
+        session.mailbox.path(),
+    );
+    let url = shell_word(&format!("{base_url}/{}/{id}", path.join("/")));
     format!("curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" {url}")
 }
 

@@ -21,7 +21,7 @@ use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{NotifyRoute, SavedView, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportFormat, ExportJob, ExportProgress};
-use crate::mail::{Attachment, Email, EmailId};
+use crate::mail::{Attachment, Email, EmailId, Mailbox};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView, LayoutOptions};
 
@@ -171,6 +171,12 @@ pub enum Effect {
         request: RequestId,
         target: SessionTarget,
         answer: ConfirmAnswer,
+    },
+    /// Open a list of the same profile; [`Effect::SwitchSession`] uses it.
+    OpenMailbox {
+        request: RequestId,
+        target: SessionTarget,
+        mailbox: Mailbox,
     },
     /// Use the session that this request has opened, and close the one before; has no answer.
     SwitchSession(RequestId),

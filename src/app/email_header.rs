@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
-use crate::mail::{Address, ApiTime, Attachment, BOUNCE_FIELD, Bounce, SafeText, Status, Tag};
+use crate::mail::{
+    ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, Bounce, SafeText, Status, Tag,
+};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
 
@@ -147,13 +149,20 @@ fn field_lines(
     let bounce = full.bounce();
     let meaning = bounce.as_ref().map(Bounce::reason);
     let meaning = meaning.map_or(summary.status.meaning(), |reason| reason);
-    push_status(&mut lines, &summary.status, meaning, pane);
+    let is_sent = summary.status.exists();
+    let from = std::slice::from_ref(&summary.from);
+    if is_sent {
+        push_status(&mut lines, &summary.status, meaning, pane);
+    }
     lines.extend(row.missing.map(HeaderLine::Gone));
     push_text(&mut lines, "blocked", &found.suppression, pane);
     push_text(&mut lines, "activity", &found.activity, pane);
     if pane.is_low() {
         let is_lookalike = |to: &Address| to.lookalike_warning().is_some();
-        if summary.to.iter().any(is_lookalike) {
+        if !is_sent {
+            push_addresses(&mut lines, "from", from, pane);
+            lines.push(HeaderLine::Created(summary.created.clone()));
+        } else if summary.to.iter().any(is_lookalike) {
             push_addresses(&mut lines, "to", &full.to, pane);
             lines.push(HeaderLine::Created(summary.created.clone()));
         } else {
@@ -171,12 +180,16 @@ fn field_lines(
         push_attachments(&mut lines, &found.attachments, pane);
         return lines;
     }
+    if !is_sent {
+        push_addresses(&mut lines, "from", from, pane);
+    }
     push_addresses(&mut lines, "to", &full.to, pane);
     push_addresses(&mut lines, "cc", &full.cc, pane);
     push_addresses(&mut lines, "bcc", &full.bcc, pane);
     if pane.is_at_least(HeaderDetail::Full) {
-        let from = std::slice::from_ref(&summary.from);
-        push_addresses(&mut lines, "from", from, pane);
+        if is_sent {
+            push_addresses(&mut lines, "from", from, pane);
+        }
         push_addresses(&mut lines, "reply-to", &summary.reply_to, pane);
     }
     lines.push(HeaderLine::Created(summary.created.clone()));
@@ -203,7 +216,11 @@ fn field_lines(
             push_text(&mut lines, "bounce", &bounce.details(), pane);
         }
         let mut extra: Vec<_> = full.extra.iter().collect();
-        extra.retain(|(name, _)| bounce.is_none() || &**name != BOUNCE_FIELD);
+        extra.retain(|(name, _)| match &**name {
+            BOUNCE_FIELD => bounce.is_none(),
+            ATTACHMENTS_FIELD => found.attachments.is_empty(),
+            _ => true,
+        });
         let count = match pane.detail {
             HeaderDetail::Everything => extra.len(),
             HeaderDetail::Brief | HeaderDetail::Full => extra.len().min(MAX_EXTRA_FIELDS),

@@ -172,6 +172,9 @@ impl Model {
     }
 
     pub(super) fn set_filter(&mut self, filter: Filter) {
+        if self.is_received() && filter.query().needs_status() {
+            self.notify("received mail has no status");
+        }
         let request = self.list.set_filter(filter.reparsed(&self.now));
         if request.is_some() {
             self.load_older = None;

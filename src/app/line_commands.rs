@@ -86,6 +86,9 @@ line_commands! {
     ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
     ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
     ["refresh", "r"] "" "refresh now" => Action::Run(Command::Refresh);
+    ["received"] "" "received mail, where the service has it; again: sent mail"
+        => Action::Run(Command::ReceivedMail);
+    ["sent"] "" "sent mail again" => Action::Run(Command::SentMail);
     ["status"] "" "how far back mail is loaded, and whether the list is live" => Action::Status;
     ["help", "h", "?"] "" "this help" => Action::Run(Command::Help);
     ["quit", "q"] "" "quit; the end of the input does the same" => Action::Run(Command::Quit);

@@ -79,6 +79,8 @@ pub enum Message {
     /// An error if the service does not accept the key or the key may not read.
     KeyVerified(RequestId, Result<(), Error>),
     SessionOpened(RequestId, Result<OpenOutcome, Error>),
+    /// The answer to [`Effect::OpenMailbox`](super::Effect::OpenMailbox).
+    MailboxOpened(RequestId, Result<OpenOutcome, Error>),
     /// A clipboard program has taken the text, or why it has not.
     ClipboardSet {
         request: RequestId,

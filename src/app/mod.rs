@@ -27,6 +27,7 @@ pub mod line_commands;
 mod list;
 mod load_older;
 mod lookup;
+mod mailbox;
 mod marks;
 mod message;
 mod metrics;

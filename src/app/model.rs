@@ -107,6 +107,9 @@ pub struct Model {
     /// The list over the mail from which an item is chosen.
     pub chooser: Option<Chooser>,
     pub(super) view_save: Pending<()>,
+    pub(super) mailbox_request: Pending<()>,
+    /// Why there is no received mail, if the service has said so.
+    pub(super) no_received: Option<String>,
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,
     pub(super) email_save: Pending<()>,
@@ -362,6 +365,7 @@ impl Model {
             Message::ProfilesLoaded(request, result) => self.apply_profiles(request, result),
             Message::KeyVerified(request, result) => self.apply_key_check(request, result),
             Message::SessionOpened(request, result) => self.apply_session_opened(request, result),
+            Message::MailboxOpened(request, result) => self.apply_mailbox_opened(request, result),
             Message::ClipboardSet {
                 request,
                 program,

@@ -199,7 +199,7 @@ impl Model {
         if self.prompt.is_some() {
             return;
         }
-        let address = recipient_address(self.list.filter.query());
+        let address = recipient_address(self.list.filter.query()).filter(|_| !self.is_received());
         if address == self.recipient_card.as_ref() {
             return;
         }

@@ -37,7 +37,7 @@ impl Filter {
     pub fn parse(text: &str, now: &Zoned) -> Self {
         Self {
             text: text.trim().to_owned(),
-            query: Arc::new(parse_query(text, now).query),
+            query: Arc::new(parse_query(text, now, Mailbox::Sent).query),
             parsed_on: Some(now.date()),
         }
     }
@@ -84,9 +84,9 @@ impl Filter {
     }
 }
 
-pub fn parse_query(text: &str, now: &Zoned) -> ParsedQuery {
+/// Parses a query on these emails, which its messages depend on.
+pub fn parse_query(text: &str, now: &Zoned, mailbox: Mailbox) -> ParsedQuery {
     let now = now.clone();
-    let mailbox = Mailbox::Sent;
     parse(text, &ParseContext { now, mailbox })
 }
 
@@ -100,9 +100,13 @@ impl Model {
         let text =
             |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
         let recipient = summary.to.first();
+        let is_received = self.session.mailbox == Mailbox::Received;
         let terms = match cell {
             RowField::Recipient => {
                 Vec::from_iter(recipient.and_then(|to| text(Field::To, &to.email)))
+            }
+            RowField::Domain if is_received => {
+                Vec::from_iter(text(Field::From, summary.from.domain()))
             }
             RowField::Domain => {
                 let domain = recipient.and_then(|to| SearchText::new(to.domain()));

@@ -11,13 +11,15 @@ use crate::config::{
     ClipboardRoute, HistorySpan, ListColumn, NotifyRoute, SavedViews, SecretInput,
 };
 use crate::error::Error;
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 
 /// An open profile, as the screens need it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
     pub profile: String,
     pub target: SessionTarget,
+    /// Which emails the list has.
+    pub mailbox: Mailbox,
     pub storage: StorageMode,
     /// Why no request is possible, for example because there is no API key.
     pub service_error: Option<Error>,
@@ -57,6 +59,18 @@ pub struct SessionInfo {
     pub browser: Option<String>,
     /// What `~/` means in the name of a file.
     pub home: Option<PathBuf>,
+}
+
+impl SessionInfo {
+    /// Adapts it to a front end that prints lines and reads typed ones.
+    pub fn make_linear(&mut self) {
+        self.keymap = Arc::new(Keymap::typed());
+        self.clipboard = ClipboardRoute::Terminal { tmux: false };
+        self.notify = NotifyRoute::Bell;
+        // Nothing is coloured.
+        self.theme_errors.clear();
+        self.is_linear = true;
+    }
 }
 
 /// What earlier sessions of the profile have kept.

@@ -488,8 +488,19 @@ impl Model {
         }
     }
 
+    /// Asks over the mail what must be answered before a session opens.
+    pub(super) fn ask_before_opening(&mut self, question: ConfirmDialog) {
+        self.start_screen = Some(StartScreen::new(StartScreenKind::Confirm {
+            question,
+            over_mail: true,
+        }));
+    }
+
     /// Starts again with another session. Its effects come after the switch itself.
-    fn switch_session(&mut self, request: RequestId, info: SessionInfo) {
+    pub(super) fn switch_session(&mut self, request: RequestId, mut info: SessionInfo) {
+        if self.session.is_linear {
+            info.make_linear();
+        }
         let (mouse, background) = (self.mouse, self.background);
         *self = Self::new(info, self.size, self.now.clone());
         (self.mouse, self.background) = (mouse, background);

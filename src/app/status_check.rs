@@ -120,7 +120,7 @@ impl Model {
         }
         let query = Arc::clone(self.list.filter.query());
         let is_recipient = self.recipient_card.is_some();
-        if !is_recipient && !query.depends_on_status() {
+        if self.is_received() || (!is_recipient && !query.depends_on_status()) {
             self.set_status_check(None);
             return;
         }

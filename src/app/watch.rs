@@ -123,7 +123,7 @@ impl Model {
                 "select a watched email to stop watching it",
             );
         }
-        self.check_selected()?;
+        self.check_has_status()?;
         let Some(row) = self.list.selected() else {
             return Ok(());
         };

@@ -169,6 +169,16 @@ impl Summary {
         }
     }
 
+    /// Returns the address on the side of the team: the sender of a sent email, the first recipient of a
+    /// received one.
+    pub(crate) fn team_address(&self) -> Option<&Address> {
+        if self.status.exists() {
+            Some(&self.from)
+        } else {
+            self.to.first()
+        }
+    }
+
     /// Returns the addresses of to, cc and bcc.
     pub(crate) fn recipients(&self) -> impl Iterator<Item = &Address> {
         self.to.iter().chain(&self.cc).chain(&self.bcc)

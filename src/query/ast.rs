@@ -47,6 +47,11 @@ impl Query {
         self.has_term(Term::depends_on_status)
     }
 
+    /// Checks whether a condition of the query is about a status, which received mail does not have.
+    pub(crate) fn needs_status(&self) -> bool {
+        self.has_term(Term::needs_status)
+    }
+
     /// Checks whether the query reads bodies or tags. A word does.
     pub(crate) fn needs_bodies(&self) -> bool {
         self.has_term(Term::needs_body)

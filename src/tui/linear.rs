@@ -18,11 +18,11 @@ use crate::api::EmailApi;
 use crate::app::line_commands::Line;
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    ChooserKind, ClickTarget, Command, ExitReason, Focus, Keymap, ListAnchor, LoadOlderGoal,
-    LoopEffect, MARGIN, Message, Model, PromptKind, ReaderState,
+    ChooserKind, ClickTarget, Command, ExitReason, Focus, ListAnchor, LoadOlderGoal, LoopEffect,
+    MARGIN, Message, Model, PromptKind, ReaderState,
 };
 use crate::archive::EmailRow;
-use crate::config::{ClipboardRoute, NotifyRoute, SecretInput};
+use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
 use crate::export::SetFormat;
 use crate::mail::EmailId;
@@ -129,12 +129,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         mut io: LinearIo<W>,
     ) -> Self {
         let mut info = std::mem::take(&mut session.info);
-        info.keymap = Arc::new(Keymap::typed());
-        info.clipboard = ClipboardRoute::Terminal { tmux: false };
-        info.notify = NotifyRoute::Bell;
-        // Nothing is coloured.
-        info.theme_errors.clear();
-        info.is_linear = true;
+        info.make_linear();
         io.columns = io.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
         let size = Size::new(io.columns + 2 * MARGIN, SCREEN_HEIGHT);
         let now = ctx.now.to_zoned(ctx.zone.clone());
@@ -186,6 +181,12 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             let hint = "sentbox archive adopt keeps the mail, sentbox archive begin starts anew";
             return Err(error.with_hint(hint).into());
         }
+        self.show_mail().await?;
+        self.print("help lists the commands")
+    }
+
+    /// Waits for the first emails of a session, and prints them.
+    async fn show_mail(&mut self) -> Result<(), E> {
         if let Some(notice) = self.model.notice.take() {
             self.print(&notice)?;
         }
@@ -206,8 +207,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             let message = self.runner.next().await;
             self.handle(message)?;
         }
-        self.print_first_page().await?;
-        self.print("help lists the commands")
+        self.print_first_page().await
     }
 
     /// Waits for a line; messages are handled meanwhile. `None` at the end of the input or the program.
@@ -287,7 +287,14 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if needs_email(command) && !is_reading && !has_card {
             return self.print_error("no email is open; type its number first");
         }
+        let mailbox = self.model.session.mailbox;
         self.handle(Message::Command(command))?;
+        if matches!(command, Command::ReceivedMail | Command::SentMail) {
+            self.settle().await?;
+            if self.model.session.mailbox != mailbox {
+                return self.show_mail().await;
+            }
+        }
         let mut argument = argument;
         if command == Command::Export && self.model.chooser.is_some() && !argument.is_empty() {
             let (format, file) = argument.split_once(' ').unwrap_or((argument, ""));
@@ -561,6 +568,8 @@ fn needs_email(command: Command) -> bool {
             | Command::ShowChanges
             | Command::AcknowledgeChanges
             | Command::Statistics
+            | Command::ReceivedMail
+            | Command::SentMail
             | Command::Quit
     )
 }

@@ -32,7 +32,7 @@ pub use compact_backend::CompactBackend;
 pub use event_loop::{EventLoop, LoopExit};
 pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::{Environment, Session, system_timer};
-pub use sessions::SessionFactory;
+pub use sessions::{Memory, SessionFactory};
 
 use crate::api::EmailApi;
 use crate::app::ExitReason;

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use tokio::task::JoinError;
+use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
-use crate::api::{EmailApi, InvalidResponses, Priority, RequestHandle};
+use super::session::OpenedSession;
+use crate::api::{Cursor, EmailApi, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
     BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
     OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
@@ -51,6 +54,26 @@ impl SuggestionSource for CancellableSource {
 /// The error of a cancelled search, which nothing shows: a newer search has replaced it.
 pub(super) fn cancelled_error() -> Error {
     Error::new(ErrorKind::Internal, "the search was cancelled")
+}
+
+/// Returns a session unless it has never listed its emails, and the service does not list any.
+pub(super) async fn check_listing<S: EmailApi>(
+    opened: OpenedSession<S>,
+) -> Result<OpenedSession<S>, Error> {
+    /// How long the user waits for an answer; then the session shows what it has.
+    const TIMEOUT: Duration = Duration::from_secs(5);
+    if let OpenedSession::Ready(session) = &opened
+        && session.info.as_of.is_none()
+        && let Some(engine) = &session.engine
+    {
+        let listed = timeout(TIMEOUT, engine.service().list(1, &Cursor::Start)).await;
+        if let Ok(Err(error)) = listed
+            && error.kind == ErrorKind::Unsupported
+        {
+            return Err(error);
+        }
+    }
+    Ok(opened)
 }
 
 /// Counts the emails of the query, and those before `position`.

@@ -15,6 +15,7 @@ use crate::archive::Archive;
 use crate::config::clock::Clock;
 use crate::config::{FaultPoint, SecretInput, ViewStore};
 use crate::error::Error;
+use crate::mail::Mailbox;
 use crate::sync::Engine;
 
 /// An open profile.
@@ -95,6 +96,13 @@ pub trait SessionOpener<S: EmailApi>: Send + Sync {
         &self,
         target: &SessionTarget,
         answer: ConfirmAnswer,
+    ) -> Result<OpenedSession<S>, Error>;
+
+    /// Opens a list of a profile that is open.
+    fn open_mailbox(
+        &self,
+        target: &SessionTarget,
+        mailbox: Mailbox,
     ) -> Result<OpenedSession<S>, Error>;
 }
 

@@ -1,7 +1,9 @@
 //! `SessionFactory`: opens the profiles of the configuration and the sample mailbox.
 
+use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -20,7 +22,7 @@ use crate::config::{
     ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
     SecretInput, Settings, ViewStore, built_in_views, find_browser,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
@@ -44,6 +46,41 @@ pub struct SessionFactory {
     pub desktop: DesktopSettings,
     /// The number of emails of the sample mailbox, and its seed.
     pub sample: (u32, u64),
+    pub memory: Memory,
+}
+
+/// What the sessions of one profile share while none of them is open: the archives that are not on disk, and
+/// the embedded server of the sample mailbox.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Mutex<MemoryContent>>);
+
+#[derive(Default)]
+struct MemoryContent {
+    /// The profile and its service.
+    profile: String,
+    archives: HashMap<Mailbox, Archive>,
+    /// Address and task.
+    demo: Option<(SocketAddr, JoinSet<()>)>,
+}
+
+impl Memory {
+    /// Opens an archive in memory, or returns that of an earlier session of this profile.
+    fn open_archive(&self, profile: String, mailbox: Mailbox) -> Result<Archive, Error> {
+        let mut content = lock(&self.0);
+        if content.profile != profile {
+            *content = MemoryContent {
+                profile,
+                demo: content.demo.take(),
+                ..MemoryContent::default()
+            };
+        }
+        if let Some(archive) = content.archives.get(&mailbox) {
+            return Ok(archive.clone());
+        }
+        let archive = Archive::open(&ArchiveLocation::Memory)?;
+        content.archives.insert(mailbox, archive.clone());
+        Ok(archive)
+    }
 }
 
 impl SessionFactory {
@@ -54,11 +91,11 @@ impl SessionFactory {
         let target = SessionTarget::Default;
         if settings.credentials.is_unconfigured {
             let archive = Archive::open(&settings.archive);
-            let mut session = self.open_session(settings, target, archive)?;
+            let mut session = self.open_session(settings, target, Mailbox::Sent, archive)?;
             session.info.first_screen = FirstScreen::SetUp(self.build_setup_info(settings));
             return Ok(session);
         }
-        match self.open_archive(settings, &target, OnMismatch::Ask)? {
+        match self.open_archive(settings, &target, Mailbox::Sent, OnMismatch::Ask)? {
             OpenedSession::Ready(session) => Ok(*session),
             OpenedSession::NeedsConfirm(question) => {
                 let no_archive = Error::new(ErrorKind::Archive, "choose an archive first");
@@ -66,7 +103,7 @@ impl SessionFactory {
                 settings.archive = ArchiveLocation::Memory;
                 settings.credentials.key = Err(no_archive);
                 let archive = Archive::open(&ArchiveLocation::Memory);
-                let mut session = self.open_session(&settings, target, archive)?;
+                let mut session = self.open_session(&settings, target, Mailbox::Sent, archive)?;
                 session.info.first_screen = FirstScreen::Confirm(question);
                 Ok(session)
             }
@@ -78,9 +115,19 @@ impl SessionFactory {
         &self,
         settings: &Settings,
         target: &SessionTarget,
+        mailbox: Mailbox,
         on_mismatch: OnMismatch,
     ) -> Result<OpenedSession<Client>, Error> {
-        let archive = match Archive::open_for(settings, Mailbox::Sent, on_mismatch) {
+        let opened = match &settings.archive {
+            ArchiveLocation::Disk(_) => Archive::open_for(settings, mailbox, on_mismatch),
+            ArchiveLocation::Memory => {
+                let service = &settings.credentials.base_url;
+                let profile = format!("{} {service}", settings.profile);
+                let archive = self.memory.open_archive(profile, mailbox);
+                archive.map(OpenResult::Opened)
+            }
+        };
+        let archive = match opened {
             Ok(OpenResult::Opened(archive)) => Ok(archive),
             Ok(OpenResult::Mismatch(mismatch)) => {
                 let question = self.build_confirm(&mismatch, target);
@@ -95,7 +142,7 @@ impl SessionFactory {
         } else {
             SessionTarget::Default
         };
-        let session = self.open_session(settings, target, archive)?;
+        let session = self.open_session(settings, target, mailbox, archive)?;
         Ok(OpenedSession::Ready(Box::new(session)))
     }
 
@@ -126,11 +173,12 @@ impl SessionFactory {
         &self,
         settings: &Settings,
         target: SessionTarget,
+        mailbox: Mailbox,
         archive: Result<Archive, Error>,
     ) -> Result<Session<Client>, Error> {
-        let (archive, storage, notice) = self.open_storage(settings, archive)?;
+        let (archive, storage, notice) = self.open_storage(settings, mailbox, archive)?;
         let client = Client::new(
-            ClientConfig::from(settings),
+            ClientConfig::from(settings).with_mailbox(mailbox),
             RetryPolicy::TUI,
             self.clock.clone(),
         );
@@ -140,18 +188,22 @@ impl SessionFactory {
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
         // Beside the archive, and only if that is stored: filters name the same people.
-        let state_files = StateFiles::new(match (&settings.archive, &storage) {
+        let folder = match (&settings.archive, &storage) {
             (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => {
                 path.parent().map(Path::to_owned)
             }
             _ => None,
-        });
+        };
+        let state_files = StateFiles::new(folder, mailbox);
         // An unreadable file does not prevent the start.
         let saved = state_files.load().unwrap_or_default();
         let info = SessionInfo {
             profile: settings.profile.clone(),
             target,
-            is_first: saved.seen_until.is_none() && matches!(storage, StorageMode::InFile(_)),
+            mailbox,
+            is_first: mailbox == Mailbox::Sent
+                && saved.seen_until.is_none()
+                && matches!(storage, StorageMode::InFile(_)),
             storage,
             refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
@@ -175,9 +227,11 @@ impl SessionFactory {
     fn open_storage(
         &self,
         settings: &Settings,
+        mailbox: Mailbox,
         archive: Result<Archive, Error>,
     ) -> Result<(Archive, StorageMode, Option<String>), Error> {
         let now = (self.clock)();
+        let other_error = Archive::purge_expired_other(settings, mailbox, now).err();
         let archive = archive
             .and_then(|archive| archive.with_retention(settings.retention, now))
             .and_then(|archive| {
@@ -197,7 +251,8 @@ impl SessionFactory {
                         "the archive of an older version is now {path}; its mail is fetched again"
                     )
                 });
-                let storage = StorageMode::InFile(self.display_path(path));
+                let notice = notice.or(other_error.map(|error| error.message));
+                let storage = StorageMode::InFile(self.display_path(&mailbox.archive_path(path)));
                 (archive, storage, notice)
             }
             (Ok(archive), ArchiveLocation::Memory) => {
@@ -218,20 +273,27 @@ impl SessionFactory {
         })
     }
 
-    /// The settings of a target. A profile chosen by name ignores the address of the command line.
+    /// The settings of a target. Another profile than the first one ignores the address of the command line.
     fn resolve_settings(&self, target: &SessionTarget) -> Result<Settings, Error> {
         let mut flags = self.flags.clone();
-        if let SessionTarget::Profile(name) = target {
-            flags.profile = Some(name.clone());
-            flags.base_url = None;
-        }
         flags.prompting = Prompting::Forbidden;
+        if let SessionTarget::Profile(name) = target {
+            let is_selected = |settings: Settings| settings.profile == *name;
+            // That address is for the profile that the command line selects.
+            if flags.base_url.is_some()
+                && !Settings::resolve(&flags, &self.env).is_ok_and(is_selected)
+            {
+                flags.base_url = None;
+            }
+            flags.profile = Some(name.clone());
+        }
         Settings::resolve(&flags, &self.env)
     }
 
     fn open_target(
         &self,
         target: &SessionTarget,
+        mailbox: Mailbox,
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
         let settings = self.resolve_settings(target)?;
@@ -241,7 +303,7 @@ impl SessionFactory {
             ConfirmAnswer::SameTeam => OnMismatch::Adopt,
             ConfirmAnswer::OtherTeam => OnMismatch::BackUp,
         };
-        self.open_archive(&settings, target, on_mismatch)
+        self.open_archive(&settings, target, mailbox, on_mismatch)
     }
 
     /// Stores the key, and opens its profile.
@@ -251,7 +313,7 @@ impl SessionFactory {
         let key_target = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
         profiles.store_key(&key_target, &key)?;
         let target = SessionTarget::Profile(key_target.profile.clone());
-        let mut opened = self.open_target(&target, ConfirmAnswer::None)?;
+        let mut opened = self.open_target(&target, Mailbox::Sent, ConfirmAnswer::None)?;
         if let OpenedSession::Ready(session) = &mut opened {
             let path = self.display_path(&key_target.key_file);
             let mut notice = format!("the key may read, send and delete; it is stored in {path}");
@@ -271,7 +333,41 @@ impl SessionFactory {
     }
 
     /// Opens the sample mailbox on an embedded server; nothing is stored.
-    pub fn open_demo(&self) -> Result<Session<Client>, Error> {
+    pub fn open_demo(&self, mailbox: Mailbox) -> Result<Session<Client>, Error> {
+        let address = self.serve_demo()?;
+        let base_url = format!("http://{address}");
+        let config = ClientConfig {
+            base_url: BaseUrl::parse(&base_url)?,
+            mailbox,
+            key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?),
+            ca_file: None,
+            rate: Rate::explicit(f64::from(DEMO_RATE)).expect("the rate of the demo is allowed"),
+            rate_file: None,
+        };
+        let archive = self.memory.open_archive("demo".to_owned(), mailbox)?;
+        let client = Client::new(config, RetryPolicy::TUI, self.clock.clone());
+        let engine = Engine::new(client, archive.clone(), self.clock.clone());
+        let engine = engine.with_unlimited_backfill();
+        let info = SessionInfo {
+            profile: "demo".to_owned(),
+            target: SessionTarget::Demo,
+            mailbox,
+            refresh: DEMO_REFRESH_INTERVAL,
+            backfill: HistorySpan::All,
+            keymap: self.keymap.clone(),
+            saved_views: built_in_views(),
+            base_url,
+            ..self.desktop_info()
+        };
+        Ok(Session::new(info, archive, Ok(engine)))
+    }
+
+    /// Starts the embedded server, unless it is running; returns its address.
+    fn serve_demo(&self) -> Result<SocketAddr, Error> {
+        let mut memory = lock(&self.memory.0);
+        if let Some((address, _)) = &memory.demo {
+            return Ok(*address);
+        }
         let listen_error = |error: std::io::Error| {
             let message = format!("the embedded server cannot listen: {error}");
             Error::new(ErrorKind::Io, message)
@@ -289,35 +385,11 @@ impl SessionFactory {
             self.clock.clone(),
             std::future::pending(),
         );
-        let mut background_tasks = JoinSet::new();
+        let mut tasks = JoinSet::new();
         // The client reports a server that fails.
-        background_tasks.spawn(async move { drop(serve.await) });
-        let config = ClientConfig {
-            base_url: BaseUrl::parse(&format!("http://{address}"))?,
-            mailbox: Mailbox::Sent,
-            key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?),
-            ca_file: None,
-            rate: Rate::explicit(f64::from(DEMO_RATE)).expect("the rate of the demo is allowed"),
-            rate_file: None,
-        };
-        let archive = Archive::open(&ArchiveLocation::Memory)?;
-        let client = Client::new(config, RetryPolicy::TUI, self.clock.clone());
-        let engine = Engine::new(client, archive.clone(), self.clock.clone());
-        let engine = engine.with_unlimited_backfill();
-        let info = SessionInfo {
-            profile: "demo".to_owned(),
-            target: SessionTarget::Demo,
-            refresh: DEMO_REFRESH_INTERVAL,
-            backfill: HistorySpan::All,
-            keymap: self.keymap.clone(),
-            saved_views: built_in_views(),
-            base_url: format!("http://{address}"),
-            ..self.desktop_info()
-        };
-        Ok(Session {
-            _background_tasks: background_tasks,
-            ..Session::new(info, archive, Ok(engine))
-        })
+        tasks.spawn(async move { drop(serve.await) });
+        memory.demo = Some((address, tasks));
+        Ok(address)
     }
 
     /// What every session knows of the screen and the desktop.
@@ -487,9 +559,31 @@ impl SessionOpener<Client> for SessionFactory {
         answer: ConfirmAnswer,
     ) -> Result<OpenedSession<Client>, Error> {
         match target {
-            SessionTarget::Default | SessionTarget::Profile(_) => self.open_target(target, answer),
-            SessionTarget::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),
+            SessionTarget::Default | SessionTarget::Profile(_) => {
+                self.open_target(target, Mailbox::Sent, answer)
+            }
+            SessionTarget::Demo => {
+                let session = self.open_demo(Mailbox::Sent)?;
+                Ok(OpenedSession::Ready(Box::new(session)))
+            }
             SessionTarget::NewKey { base_url, key } => self.log_in(base_url, key),
+        }
+    }
+
+    fn open_mailbox(
+        &self,
+        target: &SessionTarget,
+        mailbox: Mailbox,
+    ) -> Result<OpenedSession<Client>, Error> {
+        match target {
+            SessionTarget::Demo => {
+                let session = self.open_demo(mailbox)?;
+                Ok(OpenedSession::Ready(Box::new(session)))
+            }
+            // No open session has such a target.
+            SessionTarget::NewKey { .. } | SessionTarget::Default | SessionTarget::Profile(_) => {
+                self.open_target(target, mailbox, ConfirmAnswer::None)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::{SavedState, StateRecord, WatchRecord};
 use crate::config::{HISTORY_FILE, LineFile};
 use crate::error::{Error, ErrorKind};
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 
 /// The most filters that are recalled.
 const MAX_FILTERS: usize = 100;
@@ -24,7 +24,12 @@ const STATE_FILE: &str = "state.jsonl";
 
 /// The folder of the files; without one, nothing is stored.
 #[derive(Debug, Clone, Default)]
-pub struct StateFiles(Option<PathBuf>);
+pub struct StateFiles {
+    folder: Option<PathBuf>,
+    /// Received mail has no statuses to watch, and what is new of it is not that of sent mail: then only
+    /// filters are stored.
+    mailbox: Mailbox,
+}
 
 /// One line of `state.jsonl`. Times are microseconds since 1970.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,28 +49,35 @@ enum StateLine {
 }
 
 impl StateFiles {
-    pub const fn new(folder: Option<PathBuf>) -> Self {
-        Self(folder)
+    pub const fn new(folder: Option<PathBuf>, mailbox: Mailbox) -> Self {
+        Self { folder, mailbox }
     }
 
     /// Loads what earlier sessions have stored. A line that cannot be parsed is skipped.
     pub fn load(&self) -> io::Result<SavedState> {
+        let filters = latest_filters(&self.read_or_shorten(HISTORY_FILE, latest_filters)?);
+        if self.mailbox == Mailbox::Received {
+            return Ok(SavedState {
+                filters,
+                ..SavedState::default()
+            });
+        }
         let state = parse_state(&self.read_or_shorten(STATE_FILE, |lines| {
             let state = parse_state(lines);
             let watched = state.watched.into_iter().map(StateRecord::Watched);
             let records = watched.chain(state.seen_until.map(StateRecord::Seen));
             records.map(|record| to_line(&record)).collect()
         })?);
-        Ok(SavedState {
-            filters: latest_filters(&self.read_or_shorten(HISTORY_FILE, latest_filters)?),
-            ..state
-        })
+        Ok(SavedState { filters, ..state })
     }
 
     pub fn append(&self, record: &StateRecord) -> io::Result<()> {
-        let Some(folder) = &self.0 else { return Ok(()) };
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
         let name = match record {
             StateRecord::Filter(_) => HISTORY_FILE,
+            _ if self.mailbox == Mailbox::Received => return Ok(()),
             StateRecord::Watched(_) | StateRecord::Unwatched(_) | StateRecord::Seen(_) => {
                 STATE_FILE
             }
@@ -79,7 +91,7 @@ impl StateFiles {
         name: &str,
         shorten: impl Fn(&[String]) -> Vec<String>,
     ) -> io::Result<Vec<String>> {
-        let Some(folder) = &self.0 else {
+        let Some(folder) = &self.folder else {
             return Ok(Vec::new());
         };
         let file = LineFile::new(folder, name);
@@ -175,7 +187,7 @@ mod tests {
     #[test]
     fn files_are_private_and_load_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        let files = StateFiles::new(Some(folder.path().to_owned()));
+        let files = StateFiles::new(Some(folder.path().to_owned()), Mailbox::Sent);
         assert_eq!(files.load().unwrap(), SavedState::default());
         for text in ["to:ana", "佐藤", "to:ana"] {
             files.append(&filter(text)).unwrap();
@@ -205,7 +217,7 @@ mod tests {
 
     /// Files with one line more than they may have.
     fn too_long(folder: &Path) -> StateFiles {
-        let files = StateFiles::new(Some(folder.to_owned()));
+        let files = StateFiles::new(Some(folder.to_owned()), Mailbox::Sent);
         for n in 0..=MAX_FILE_LINES {
             files.append(&filter(&format!("number {n}"))).unwrap();
             let record = watched("a", &n.to_string());
@@ -254,7 +266,7 @@ mod tests {
     #[test]
     fn damaged_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
-        let files = StateFiles::new(Some(folder.path().to_owned()));
+        let files = StateFiles::new(Some(folder.path().to_owned()), Mailbox::Sent);
         files
             .append(&StateRecord::Watched(watched("a", "sent")))
             .unwrap();

@@ -24,16 +24,22 @@ pub use super::status_bar::format_load_older;
 /// Formats a row as `bounced, to ana@example.com, Reset your password, today 21:30`.
 pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     let summary = &row.summary;
-    let mut parts = vec![format_status(row, ctx)];
-    let first = summary.to.first();
+    let has_status = summary.status.exists();
+    let (label, role) = if has_status {
+        ("to", "recipient")
+    } else {
+        ("from", "sender")
+    };
+    let mut parts = Vec::from_iter(format_status(row, ctx));
+    let first = summary.correspondent();
     let mut to = first.map_or_else(
-        || "no recipient".to_owned(),
-        |to| format!("to {}", to.email),
+        || format!("no {role}"),
+        |to| format!("{label} {}", to.email),
     );
     if let Some(why) = first.and_then(Address::lookalike_warning) {
         to = format!("{to} (look-alike: {why})");
     }
-    if row.to_count > 1 {
+    if row.to_count > 1 && has_status {
         to = format!("{to} and {} more", row.to_count - 1);
     }
     parts.push(to);
@@ -50,13 +56,21 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
     parts.join(", ")
 }
 
-/// Formats a status with what must be known beside it: `delivered as of 3 May`.
-fn format_status(row: &EmailRow, ctx: &RenderCtx) -> String {
-    let label = row.summary.status.label();
+/// Formats a status, if there is one, with what must be known beside it: `delivered as of 3 May`.
+fn format_status(row: &EmailRow, ctx: &RenderCtx) -> Option<String> {
+    let status = &row.summary.status;
+    let label = status.exists().then(|| status.label().to_owned());
     match row.missing {
-        Some(_) => format!("{label}, deleted by the service"),
-        None if is_stale(row, ctx.now) => format!("{label} {}", ctx.format_as_of(row.confirmed_at)),
-        None => label.to_owned(),
+        Some(_) => {
+            let parts = label
+                .into_iter()
+                .chain(["deleted by the service".to_owned()]);
+            Some(parts.collect::<Vec<_>>().join(", "))
+        }
+        None if is_stale(row, ctx.now) => {
+            label.map(|label| format!("{label} {}", ctx.format_as_of(row.confirmed_at)))
+        }
+        None => label,
     }
 }
 
@@ -79,7 +93,8 @@ pub fn format_title(model: &Model, ctx: &RenderCtx) -> String {
 
 fn format_view(model: &Model) -> String {
     match model.list.filter.text() {
-        "" => "all mail".to_owned(),
+        "" => model.list_name().to_owned(),
+        text if model.is_received() => format!("{}, filter {text}", model.list_name()),
         text => format!("filter {text}"),
     }
 }
@@ -110,7 +125,7 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             vec![format_error(error)]
         }
         _ if !is_empty => vec![hint("no more emails")],
-        _ if list.filter.is_empty() => vec!["nothing was sent yet".to_owned()],
+        _ if list.filter.is_empty() => vec![format!("{} yet", empty_text(model))],
         _ => {
             let all = list.archive_total.unwrap_or_default();
             let coverage = format_coverage(model, ctx);
@@ -119,6 +134,14 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
                 "nothing matches; searched {searched}{coverage}"
             ))]
         }
+    }
+}
+
+fn empty_text(model: &Model) -> &'static str {
+    if model.is_received() {
+        "nothing was received"
+    } else {
+        "nothing was sent"
     }
 }
 

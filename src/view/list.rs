@@ -88,7 +88,7 @@ pub fn cell_command(
     };
     let x = usize::from(at.x - layout.list.x);
     if x < start {
-        return Some(Command::OnlyStatus);
+        return Some(Command::OnlyStatus).filter(|_| !model.is_received());
     }
     let mut end = start;
     let (field, _) = columns.into_iter().find(|(_, width)| {
@@ -96,6 +96,8 @@ pub fn cell_command(
         x < end
     })?;
     match field {
+        ColumnField::To | ColumnField::Name if model.is_received() => Some(Command::OnlySender),
+        ColumnField::From if model.is_received() => Some(Command::OnlyRecipient),
         ColumnField::To | ColumnField::Name => Some(Command::OnlyRecipient),
         ColumnField::Domain => Some(Command::OnlyDomain),
         ColumnField::From => Some(Command::OnlySender),
@@ -240,7 +242,8 @@ impl<'a> RowContext<'a> {
             TimeForm::DayAndClock if width >= 72 => MEDIUM_WIDTH,
             TimeForm::DayAndClock | TimeForm::Full => SHORT_WIDTH,
         };
-        let label = if width < 48 { 0 } else { STATUS_WIDTH };
+        let has_label = width >= 48 && self.row.summary.status.exists();
+        let label = if has_label { STATUS_WIDTH } else { 0 };
         // After the label, before the time, and at the end.
         let spaces = 2 + usize::from(label > 0);
         let rest = width.saturating_sub(marker_width(ctx) + label + time_columns + spaces);
@@ -296,10 +299,10 @@ impl<'a> RowContext<'a> {
         };
         let columns = rest.saturating_sub(time.width() + 1);
         let label = summary.status.label();
-        let to = summary.to.first().map_or(0, |to| to.email.width());
-        let more = if self.row.to_count > 1 { 4 } else { 0 };
+        let to = (summary.correspondent()).map_or(0, |to| to.email.width());
+        let more = if self.other_recipients() > 0 { 4 } else { 0 };
         let is_to_alone = matches!(others, [column] if column.field == ColumnField::To);
-        let has_label = is_to_alone && to + more + label.width() < rest;
+        let has_label = summary.status.exists() && is_to_alone && to + more + label.width() < rest;
         let others_columns = if has_label {
             rest - label.width() - 1
         } else {
@@ -335,21 +338,27 @@ impl<'a> RowContext<'a> {
     /// Writes the columns with a space between them.
     fn write_columns(&self, writer: &mut LineWriter, columns: &[(ColumnField, usize)]) {
         let summary = &self.row.summary;
-        let first = summary.to.first();
+        let first = summary.correspondent();
+        let (others, team) = if summary.status.exists() {
+            (Field::To, Field::From)
+        } else {
+            (Field::From, Field::To)
+        };
         for (n, (field, width)) in columns.iter().enumerate() {
             if n > 0 {
                 writer.write(" ", Style::new());
             }
             let (text, fields): (&str, &[Field]) = match field {
                 ColumnField::To => {
-                    self.write_recipient(writer, *width);
+                    self.write_correspondent(writer, others, *width);
                     continue;
                 }
-                ColumnField::Name => (first.map_or("", |to| &to.name), &[Field::To, Field::Any]),
-                ColumnField::Domain => {
-                    (first.map_or("", Address::domain), &[Field::To, Field::Any])
+                ColumnField::Name => (first.map_or("", |to| &to.name), &[others, Field::Any]),
+                ColumnField::Domain => (first.map_or("", Address::domain), &[others, Field::Any]),
+                ColumnField::From => {
+                    let address = summary.team_address();
+                    (address.map_or("", |from| &from.email), &[team, Field::Any])
                 }
-                ColumnField::From => (&summary.from.email, &[Field::From, Field::Any]),
                 ColumnField::Subject => match &*self.subject {
                     "" => (NO_SUBJECT, &[]),
                     subject => (subject, &[Field::Subject]),
@@ -385,7 +394,11 @@ impl<'a> RowContext<'a> {
         let status = &self.row.summary.status;
         let start = glyphs.row_start(self.selected, self.marked);
         writer.write(start, theme.bar(self.selected || self.marked));
-        writer.write(glyphs.status(status), theme.status_symbol(status));
+        if status.exists() {
+            writer.write(glyphs.status(status), theme.status_symbol(status));
+        } else {
+            writer.write(&" ".repeat(marker_width(self.ctx) - 2), Style::new());
+        }
         if self.row.missing.is_some() {
             writer.write(glyphs.deleted, Style::new());
         } else if self.watched {
@@ -402,13 +415,22 @@ impl<'a> RowContext<'a> {
         }
     }
 
-    /// Writes the first recipient and how many more there are.
+    /// The recipients beside the one that the row shows; none where it shows the sender.
+    fn other_recipients(&self) -> usize {
+        if self.row.summary.status.exists() {
+            self.row.to_count.saturating_sub(1)
+        } else {
+            0
+        }
+    }
+
+    /// Writes the first recipient and how many more there are, or the sender of received mail.
     ///
     /// Only the text is styled as selected: every styled cell costs bytes each time the
     /// selection moves.
-    fn write_recipient(&self, writer: &mut LineWriter, columns: usize) {
-        let more = self.row.to_count.saturating_sub(1);
-        let first = self.row.summary.to.first();
+    fn write_correspondent(&self, writer: &mut LineWriter, field: Field, columns: usize) {
+        let more = self.other_recipients();
+        let first = self.row.summary.correspondent();
         let mut suffix = String::new();
         if first.is_some_and(|to| to.lookalike_warning().is_some()) {
             suffix = format!(" {}", self.ctx.glyphs.warning);
@@ -416,7 +438,11 @@ impl<'a> RowContext<'a> {
         if more > 0 {
             suffix = format!("{suffix} +{more}");
         }
-        let first = first.map_or("(no recipient)", |address| &*address.email);
+        let nobody = match field {
+            Field::From => "(no sender)",
+            _ => "(no recipient)",
+        };
+        let first = first.map_or(nobody, |address| &*address.email);
         let shown = (self.ctx).truncate_address(first, columns.saturating_sub(suffix.width()));
         let style = if self.selected {
             Theme::selected(self.focused)
@@ -424,7 +450,7 @@ impl<'a> RowContext<'a> {
             Style::new()
         };
         // The middle of an address may be missing.
-        writer.write_highlighted(&shown, style, &shown, &[Field::To, Field::Any], self.query);
+        writer.write_highlighted(&shown, style, &shown, &[field, Field::Any], self.query);
         writer.write(&suffix, Style::new());
         let used = shown.width() + suffix.width();
         writer.write(&" ".repeat(columns.saturating_sub(used)), Style::new());

@@ -45,8 +45,13 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
     } else if service.has_answered {
+        let title = if model.is_received() {
+            "Nothing was received yet"
+        } else {
+            "Nothing was sent yet"
+        };
         let lines = vec![
-            Line::styled("Nothing was sent yet", Theme::title()),
+            Line::styled(title, Theme::title()),
             Line::default(),
             Line::raw("The service responds, but its list is empty."),
             Line::raw("New emails appear here automatically."),
@@ -113,7 +118,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         }
     }
     if model.prompt.is_none() {
-        if list.filter.query().depends_on_status() {
+        if list.filter.query().depends_on_status() && !model.is_received() {
             let text = match model
                 .status_check
                 .as_ref()

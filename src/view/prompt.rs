@@ -166,7 +166,7 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
     const VIEW: &str = "a number from 1 to 9 and a name, such as 3 Trouble";
     let hint = match prompt.kind {
         PromptKind::Filter => {
-            let parsed = parse_query(prompt.text(), &model.now);
+            let parsed = parse_query(prompt.text(), &model.now, model.session.mailbox);
             let hint = parsed
                 .diagnostic_at(prompt.cursor())
                 .or(parsed.diagnostics.first())

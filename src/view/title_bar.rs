@@ -35,7 +35,7 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     let view = model.shown_view();
     let name = match view {
         Some((_, view)) => &view.name,
-        None if filter.is_empty() => "all mail",
+        None if filter.is_empty() => model.list_name(),
         None => filter.text(),
     };
     let storage = match model.session.storage {
@@ -47,8 +47,12 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     let mut spans = vec![
         Span::styled(format!(" {}", model.session.profile), Theme::title()),
         Span::raw(storage),
-        Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)),
     ];
+    if model.is_received() && name != model.list_name() {
+        let received = format!(" {} {}", ctx.glyphs.breadcrumb, model.list_name());
+        spans.push(Span::raw(received));
+    }
+    spans.push(Span::raw(format!(" {} {name} ", ctx.glyphs.breadcrumb)));
     if view.is_some() && width >= MIN_DETAIL_WIDTH {
         let query = format!(" {} ", filter.text());
         spans.push(Span::styled(query, ctx.theme.chrome()));
@@ -144,6 +148,7 @@ fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String 
 /// Formats how far statuses were checked, for a filter that depends on them.
 pub fn format_filter_check(model: &Model, ctx: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
+        || model.is_received()
         || model.recipient_card.is_some()
         || !model.list.filter.query().depends_on_status()
     {

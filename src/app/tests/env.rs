@@ -309,6 +309,16 @@ impl Mailbox {
             }
             Effect::LoadProfiles(request) => Message::ProfilesLoaded(*request, Ok(choices())),
             Effect::VerifyKey { request, .. } => Message::KeyVerified(*request, Ok(())),
+            Effect::OpenMailbox {
+                request, mailbox, ..
+            } => {
+                let info = SessionInfo {
+                    mailbox: *mailbox,
+                    ..session()
+                };
+                let opened = Ok(OpenOutcome::Opened(Box::new(info)));
+                Message::MailboxOpened(*request, opened)
+            }
             Effect::OpenSession { request, .. } => {
                 let opened = OpenOutcome::Opened(Box::new(session()));
                 Message::SessionOpened(*request, Ok(opened))

@@ -26,6 +26,13 @@ use crate::sync::Engine;
 /// follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
+/// A session that was opened, and the message about it.
+type Opened<S> = (
+    fn(RequestId, Result<OpenOutcome, Error>) -> Message,
+    RequestId,
+    Result<OpenedSession<S>, Error>,
+);
+
 /// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
 /// that nothing is running, and a task that panics is noticed.
 pub struct EffectRunner<S: EmailApi> {
@@ -53,7 +60,7 @@ pub struct EffectRunner<S: EmailApi> {
     timers: JoinSet<Message>,
     /// Waits for other processes that change the archive.
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
-    opening: JoinSet<(RequestId, Result<OpenedSession<S>, Error>)>,
+    opening: JoinSet<Opened<S>>,
     /// The session that was opened last, until the model switches to it.
     opened: Option<(RequestId, Box<Session<S>>)>,
     /// Requests to the service that can still be cancelled.
@@ -192,11 +199,8 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Keeps an opened session until the model has decided about it, which gets its data.
-    fn keep_opened(
-        &mut self,
-        opened: Result<(RequestId, Result<OpenedSession<S>, Error>), JoinError>,
-    ) -> Result<Message, JoinError> {
-        let (request, result) = opened?;
+    fn keep_opened(&mut self, opened: Result<Opened<S>, JoinError>) -> Result<Message, JoinError> {
+        let (message, request, result) = opened?;
         let result = result.map(|opened| match opened {
             OpenedSession::Ready(mut session) => {
                 let info = std::mem::take(&mut session.info);
@@ -205,7 +209,7 @@ impl<S: EmailApi> EffectRunner<S> {
             }
             OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
         });
-        Ok(Message::SessionOpened(request, result))
+        Ok(message(request, result))
     }
 
     /// Replaces the session. Work for the one before ends, and its archive is closed.

@@ -12,8 +12,8 @@ use crate::mail::Email;
 use crate::query::{Query, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
-    CancellableSource, cancelled_error, collect_ids, confirm_statuses, count_changes,
-    count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
+    CancellableSource, cancelled_error, check_listing, collect_ids, confirm_statuses,
+    count_changes, count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
     refresh, renew, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
 };
@@ -296,8 +296,26 @@ impl<S: EmailApi> EffectRunner<S> {
                 answer,
             } => {
                 let env = self.env.clone();
-                self.opening
-                    .spawn_blocking(move || (request, env.opener.open(&target, answer)));
+                self.opening.spawn_blocking(move || {
+                    let opened = env.opener.open(&target, answer);
+                    (Message::SessionOpened, request, opened)
+                });
+            }
+            Effect::OpenMailbox {
+                request,
+                target,
+                mailbox,
+            } => {
+                let env = self.env.clone();
+                self.opening.spawn(async move {
+                    let opened = off_loop(move || env.opener.open_mailbox(&target, mailbox)).await;
+                    let checked = match opened {
+                        Ok(opened) => check_listing(opened).await,
+                        Err(error) => Err(error),
+                    };
+                    let message: fn(_, _) -> _ = Message::MailboxOpened;
+                    (message, request, checked)
+                });
             }
             Effect::SetClipboard {
                 request,

@@ -18,7 +18,7 @@ use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::session::TimerFn;
-use crate::tui::{Environment, EventLoop, LoopExit, Session, SessionFactory};
+use crate::tui::{Environment, EventLoop, LoopExit, Memory, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
 use futures_util::Stream;
@@ -176,6 +176,7 @@ impl TuiHarness {
             keymap: Arc::default(),
             desktop: DesktopSettings::default(),
             sample: (0, 1),
+            memory: Memory::default(),
         };
         Self::begin(size, session, factory, now).await
     }
@@ -190,6 +191,7 @@ impl TuiHarness {
             keymap: Arc::default(),
             desktop: DesktopSettings::default(),
             sample: (300, 7),
+            memory: Memory::default(),
         };
         let settings = Settings::resolve(&factory.flags, &factory.env).unwrap();
         let session = factory.open_initial(&settings).unwrap();

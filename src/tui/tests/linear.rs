@@ -10,8 +10,9 @@ use super::harness::{test_timer, time};
 use crate::api::Client;
 use crate::config::{DesktopSettings, Env, Flags, HistorySpan, ThemeConfig};
 use crate::error::Error;
+use crate::mail::Mailbox;
 use crate::tui::linear::{LinearIo, LinearLoop};
-use crate::tui::{Environment, SessionFactory};
+use crate::tui::{Environment, Memory, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 
 /// A running program, whose printed text a test sees.
@@ -46,8 +47,9 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
         keymap: Arc::default(),
         desktop: DesktopSettings::default(),
         sample: (300, 7),
+        memory: Memory::default(),
     };
-    let mut session = factory.open_demo().unwrap();
+    let mut session = factory.open_demo(Mailbox::Sent).unwrap();
     session.info.backfill = HistorySpan::Off;
     let ctx = RenderCtx {
         theme: Theme::new(ThemeConfig::default(), None),
@@ -378,6 +380,29 @@ async fn watched_emails_are_reported_under_another_filter() {
         let news = typist.enter("refresh").await;
         let report = "kenta_inoue@letterbox.example: delivered, ";
         assert_eq!(news.matches(report).count(), 1, "{news}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn word_switches_to_received_mail() {
+    run_with(async |mut typist, first| {
+        let received = typist.enter("received").await;
+        assert!(received.contains("demo, Received, 8 emails"), "{received}");
+        assert!(
+            received.contains("1. from ")
+                && received.contains("from wren@example.net, (no subject), "),
+            "{received}"
+        );
+        let email = typist.enter("3").await;
+        assert!(email.contains("is the shop open on sunday"), "{email}");
+        assert!(
+            email.contains("from: Wren") && !email.contains("status"),
+            "{email}"
+        );
+        let sent = typist.enter("sent").await;
+        assert!(sent.starts_with("demo, all mail, "), "{sent}");
+        assert!(first.contains(sent.lines().nth(2).unwrap()), "{sent}");
     })
     .await;
 }

@@ -15,7 +15,7 @@ mod output_bytes;
 mod pictures;
 mod profiles;
 mod program;
-
+mod received;
 #[path = "../../../tests/suite/harness/service.rs"]
 mod service;
 mod sharing;

@@ -73,6 +73,7 @@ const SETUPS: &[Setup] = &[
     || after("o j"),
     || after("j x V j"),
     || after("j j . A j"),
+    || after("g r j"),
     || after("? Ctrl-d Ctrl-d"),
     || after("/ type:one_two_three Left Left Left Left"),
     || after("/ type:status: Down Down"),

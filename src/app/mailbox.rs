@@ -1,0 +1,102 @@
+//! The second list: received mail, where the service has it. It is a session of its own, like another profile.
+
+use super::chooser::Leave;
+use super::commands::Command;
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::session::OpenOutcome;
+use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
+
+impl Model {
+    /// Whether the list has received mail, and so no status.
+    pub fn is_received(&self) -> bool {
+        self.session.mailbox == Mailbox::Received
+    }
+
+    /// The name of the list without a filter.
+    pub fn list_name(&self) -> &'static str {
+        match self.session.mailbox {
+            Mailbox::Sent => "all mail",
+            Mailbox::Received => "Received",
+        }
+    }
+
+    /// Fails for received mail, because it has no status.
+    pub(super) fn check_has_status(&self) -> Result<(), String> {
+        if self.is_received() {
+            let text = "received mail has no status";
+            return Err(self.with_hint(text, Command::SentMail, "shows sent mail"));
+        }
+        self.check_selected()
+    }
+
+    /// Fails for received mail: it is from the sender, and statuses are counted of sent mail.
+    pub(super) fn check_sent(&self) -> Result<(), String> {
+        if self.is_received() {
+            let text = "only for sent mail";
+            return Err(self.with_hint(text, Command::SentMail, "shows sent mail"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_recipient_card(&self) -> Result<(), String> {
+        self.check_sent()?;
+        self.check_selected()
+    }
+
+    pub(super) fn check_mailbox(&self, mailbox: Mailbox) -> Result<(), String> {
+        match (&self.no_received, mailbox) {
+            (Some(reason), Mailbox::Received) => Err(reason.clone()),
+            _ if self.session.mailbox == mailbox && mailbox == Mailbox::Sent => {
+                let text = "this is the sent mail";
+                Err(self.with_hint(text, Command::ReceivedMail, "shows received mail"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows received mail, or sent mail again.
+    pub(super) fn toggle_mailbox(&mut self) {
+        self.show_mailbox(self.session.mailbox.other());
+    }
+
+    /// Shows this list, after a question if an export is running.
+    pub(super) fn show_mailbox(&mut self, mailbox: Mailbox) {
+        if !self.ask_to_leave_export(Leave::ShowMailbox(mailbox)) {
+            self.open_mailbox(mailbox);
+        }
+    }
+
+    pub(super) fn open_mailbox(&mut self, mailbox: Mailbox) {
+        if mailbox == Mailbox::Received {
+            self.notify("opening received mail");
+        }
+        self.outbox.push(Effect::OpenMailbox {
+            request: self.mailbox_request.start(),
+            target: self.session.target.clone(),
+            mailbox,
+        });
+    }
+
+    /// Switches to the opened list; without received mail, stays where it is.
+    pub(super) fn apply_mailbox_opened(
+        &mut self,
+        request: RequestId,
+        result: Result<OpenOutcome, Error>,
+    ) {
+        if !self.mailbox_request.finish(request) {
+            return;
+        }
+        match result {
+            Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
+            Ok(OpenOutcome::NeedsConfirm(question)) => self.ask_before_opening(question),
+            Err(error) => {
+                self.notify(error.message.clone());
+                if error.kind == ErrorKind::Unsupported {
+                    self.no_received = Some(error.message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The second list: received mail beside sent mail, on real servers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ratatui::layout::Size;
+use serde_json::value::RawValue;
+
+use crate::api::Cursor;
+use crate::config::Env;
+use crate::mail::EmailId;
+use crate::server::sample::SampleMailbox;
+use crate::server::{EmailSource, SourceError, SourcePage};
+use crate::tui::tests::harness::TuiHarness;
+use crate::tui::tests::service::{KEY, Service};
+
+const SIZE: Size = Size {
+    width: 120,
+    height: 30,
+};
+
+/// The sample mailbox, perhaps without received mail; counts the requests for that.
+struct Sample {
+    mailbox: SampleMailbox,
+    has_received: bool,
+    requests: Arc<AtomicUsize>,
+}
+
+impl EmailSource for Sample {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.mailbox.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        self.mailbox.email(id)
+    }
+
+    fn received(&self) -> Option<&dyn EmailSource> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.mailbox.received().filter(|_| self.has_received)
+    }
+}
+
+fn serve(has_received: bool) -> (Service, Arc<AtomicUsize>) {
+    let now = "2026-11-20T09:42:00Z".parse().unwrap();
+    let requests = Arc::<AtomicUsize>::default();
+    let service = Service::new(Sample {
+        mailbox: SampleMailbox::new(7, 60, now, Arc::new(move || now)),
+        has_received,
+        requests: requests.clone(),
+    });
+    (service, requests)
+}
+
+async fn start(service: &Service, home: &std::path::Path) -> TuiHarness {
+    let env = Env::from_iter([
+        ("HOME", home.display().to_string()),
+        ("SENTBOX_API_KEY", KEY.to_owned()),
+        ("SENTBOX_BASE_URL", service.base()),
+        ("SENTBOX_RATE", "1000".to_owned()),
+    ]);
+    TuiHarness::with_env(SIZE, env).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn key_switches_to_received_mail_and_back() {
+    let (service, _) = serve(true);
+    let home = tempfile::tempdir().unwrap();
+    let mut it = start(&service, home.path()).await;
+    let sent = it.screen();
+    it.press("g r").await;
+    let screen = it.screen();
+    assert!(screen.starts_with(" default ▸ Received "), "{screen}");
+    assert_eq!(it.position(), (Some(1), Some(8)), "{screen}");
+    assert!(
+        screen.contains("wren@example.net") && screen.contains("(no subject)"),
+        "{screen}"
+    );
+    for status in ["✓", "◉", "? -", " as of ", "status"] {
+        assert!(!screen.contains(status), "{status}: {screen}");
+    }
+    assert!(screen.contains("live"), "{screen}");
+
+    it.press("j Enter").await;
+    let screen = it.screen();
+    assert!(
+        screen.contains("paid this invoice twice") && screen.contains("confirmation.csv"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("from ") && !screen.contains("did not say"),
+        "{screen}"
+    );
+    it.press("Esc").await;
+    it.press("G Enter").await;
+    assert!(
+        it.screen().contains("withholds this email"),
+        "{}",
+        it.screen()
+    );
+    it.press("Esc").await;
+
+    for key in [".", "c", "S", "@ v"] {
+        it.press(key).await;
+        let screen = it.screen();
+        assert!(
+            screen.contains("received mail has no status") || screen.contains("only for sent mail"),
+            "{key}: {screen}"
+        );
+    }
+    it.press("/").await;
+    it.paste("status:bounced").await;
+    assert!(
+        it.screen().contains("received mail has no status"),
+        "{}",
+        it.screen()
+    );
+    it.press("Enter").await;
+    let screen = it.screen();
+    assert!(
+        screen.starts_with(" default ▸ Received ▸ status:bounced "),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("Nothing matches") && !screen.contains("tatuses"),
+        "{screen}"
+    );
+    it.press("Esc").await;
+    it.press("/").await;
+    it.paste("from:wren or from:nobody").await;
+    it.press("Enter").await;
+    assert_eq!(it.position().1, Some(1), "{}", it.screen());
+
+    it.press("g r").await;
+    let screen = it.screen();
+    assert!(screen.starts_with(" default ▸ all mail"), "{screen}");
+    assert_eq!(screen.lines().nth(5), sent.lines().nth(5));
+    it.press("g s").await;
+    assert!(
+        it.screen().contains("this is the sent mail"),
+        "{}",
+        it.screen()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn service_without_received_mail_is_asked_once() {
+    let (service, requests) = serve(false);
+    let home = tempfile::tempdir().unwrap();
+    let mut it = start(&service, home.path()).await;
+    for _ in 0..3 {
+        it.press("g r").await;
+        let screen = it.screen();
+        assert!(screen.starts_with(" default ▸ all mail"), "{screen}");
+        assert!(
+            screen.contains("the service does not list received mail"),
+            "{screen}"
+        );
+        assert_eq!(requests.load(Ordering::Relaxed), 1);
+        it.press("j").await;
+        assert!(!it.screen().contains("received mail"), "{}", it.screen());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn stored_received_mail_is_shown_offline() {
+    let (service, _) = serve(true);
+    let home = tempfile::tempdir().unwrap();
+    let mut it = start(&service, home.path()).await;
+    it.press("g r").await;
+    it.press("g s").await;
+    drop(service);
+    it.press("g r").await;
+    let screen = it.screen();
+    assert!(screen.starts_with(" default ▸ Received"), "{screen}");
+    assert!(screen.contains("wren@example.net"), "{screen}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn received_list_of_the_demo_keeps_its_sent_mail() {
+    let mut it = TuiHarness::start(SIZE, 0).await;
+    it.press("g r").await;
+    assert!(
+        it.screen().starts_with(" demo ▸ Received"),
+        "{}",
+        it.screen()
+    );
+    assert_eq!(it.position().1, Some(8));
+    it.press("g r").await;
+    assert!(
+        it.screen().starts_with(" demo ▸ all mail"),
+        "{}",
+        it.screen()
+    );
+    it.press("g r").await;
+    assert_eq!(it.position().1, Some(8), "the same mailbox");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn narrow_rows_show_sender_and_no_status() {
+    let size = Size {
+        width: 40,
+        height: 24,
+    };
+    let mut it = TuiHarness::start(size, 0).await;
+    it.press("g r").await;
+    let screen = it.screen();
+    let rows: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let subject = rows.iter().position(|row| row.contains("(no subject)"));
+    let below = rows[subject.expect(&screen) + 1];
+    assert_eq!(below.trim_start(), "wren@example.net", "{screen}");
+    it.press("c").await;
+    assert!(
+        it.screen().contains("only for sent mail"),
+        "{}",
+        it.screen()
+    );
+    it.press("Enter").await;
+    assert!(it.screen().contains("from "), "{}", it.screen());
+}
