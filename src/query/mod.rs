@@ -35,5 +35,6 @@ pub(crate) use eval::{BodyTexts, EmailDocument, matches};
 pub(crate) use highlight::{find_substrings, find_word_runs};
 pub(crate) use manual::query_manual;
 pub(crate) use normalize::SearchText;
+pub use operators::ParseContext;
 pub(crate) use parse::InvalidValue;
-pub use parse::{Diagnostic, ParseContext, ParsedQuery, SyntaxRole, SyntaxSpan, parse};
+pub use parse::{Diagnostic, ParsedQuery, SyntaxRole, SyntaxSpan, parse};

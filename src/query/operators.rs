@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use jiff::Zoned;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
-use crate::mail::{SafeText, Status};
+use crate::mail::{Mailbox, SafeText, Status};
 use crate::text::format::suggest;
 
 use super::ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
@@ -125,6 +126,32 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
 /// The message for text without a character that can be compared.
 pub(super) const NO_TEXT: &str = "no text to search for";
 
+/// What the meaning of a text depends on.
+#[derive(Debug, Clone)]
+pub struct ParseContext {
+    /// The current time, in the zone in which days are counted.
+    pub(crate) now: Zoned,
+    /// Which emails are searched.
+    pub(crate) mailbox: Mailbox,
+}
+
+impl ParseContext {
+    /// Returns the context for the instant `now` in `zone`.
+    #[must_use]
+    pub fn new(now: Timestamp, zone: TimeZone) -> Self {
+        Self {
+            now: now.to_zoned(zone),
+            mailbox: Mailbox::Sent,
+        }
+    }
+
+    /// Returns the context for a search of these emails.
+    #[must_use]
+    pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
+        Self { mailbox, ..self }
+    }
+}
+
 /// The meaning of an operator with its value.
 pub(super) enum ParsedValue {
     Term(Term),
@@ -135,8 +162,9 @@ pub(super) enum ParsedValue {
 pub(super) fn parse_value(
     operator: Operator,
     text: &str,
-    now: &Zoned,
+    context: &ParseContext,
 ) -> Result<ParsedValue, String> {
+    let now = &context.now;
     let search_text = |text: &str| SearchText::new(text).ok_or_else(|| NO_TEXT.to_owned());
     let instant = || parse_time(text, now, DateExpr::resolve);
     let term = match operator {
@@ -164,6 +192,9 @@ pub(super) fn parse_value(
             return Ok(ParsedValue::Sort(sort));
         }
     };
+    if context.mailbox == Mailbox::Received && term.needs_status() {
+        return Err("received mail has no status".to_owned());
+    }
     Ok(ParsedValue::Term(term))
 }
 

@@ -2,45 +2,16 @@
 
 use std::ops::Range;
 
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
-
 use super::ast::{Node, Query, SortOrder, Term};
 use super::date::DateExpr;
 use super::normalize::SearchText;
 use super::operators::{
-    NO_TEXT, Operator, ParsedValue, near_operator, parse_value, status_warnings,
+    NO_TEXT, Operator, ParseContext, ParsedValue, near_operator, parse_value, status_warnings,
 };
-use crate::mail::{Mailbox, Status};
+use crate::mail::Status;
 
 /// Groups nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
-
-/// What the meaning of a text depends on.
-#[derive(Debug, Clone)]
-pub struct ParseContext {
-    /// The current time, in the zone in which days are counted.
-    pub(crate) now: Zoned,
-    /// Which emails are searched.
-    pub(crate) mailbox: Mailbox,
-}
-
-impl ParseContext {
-    /// Returns the context for the instant `now` in `zone`.
-    #[must_use]
-    pub fn new(now: Timestamp, zone: TimeZone) -> Self {
-        Self {
-            now: now.to_zoned(zone),
-            mailbox: Mailbox::Sent,
-        }
-    }
-
-    /// Returns the context for a search of these emails.
-    #[must_use]
-    pub(crate) fn with_mailbox(self, mailbox: Mailbox) -> Self {
-        Self { mailbox, ..self }
-    }
-}
 
 /// A query with the syntax of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -537,15 +508,7 @@ impl Parser<'_> {
             range: token.start..value.start,
             role: SyntaxRole::Operator,
         });
-        let parsed = match parse_value(operator, text, &self.context.now) {
-            Ok(ParsedValue::Term(term))
-                if self.context.mailbox == Mailbox::Received && term.needs_status() =>
-            {
-                Err("received mail has no status".to_owned())
-            }
-            parsed => parsed,
-        };
-        let (node, messages) = match parsed {
+        let (node, messages) = match parse_value(operator, text, self.context) {
             Ok(ParsedValue::Sort(sort)) => {
                 self.sort = sort;
                 (None, Vec::new())

@@ -438,11 +438,11 @@ impl<'a> RowContext<'a> {
         if more > 0 {
             suffix = format!("{suffix} +{more}");
         }
-        let nobody = match field {
+        let missing = match field {
             Field::From => "(no sender)",
             _ => "(no recipient)",
         };
-        let first = first.map_or(nobody, |address| &*address.email);
+        let first = first.map_or(missing, |address| &*address.email);
         let shown = (self.ctx).truncate_address(first, columns.saturating_sub(suffix.width()));
         let style = if self.selected {
             Theme::selected(self.focused)
