@@ -332,7 +332,8 @@ impl HttpError {
     }
 
     fn is_temporary(&self) -> bool {
-        matches!(self.status, 408 | 409 | 425 | 429 | 500..=599)
+        // 501 is an operation that the service does not have.
+        matches!(self.status, 408 | 409 | 425 | 429 | 500 | 502..=599)
     }
 
     fn retry_action(&self) -> RetryAction {

@@ -318,3 +318,11 @@ fn withheld_email_is_no_fault_of_the_key() {
     let body = r#"{"statusCode":403,"message":"Above quota","name":"email_above_quota"}"#;
     assert_eq!(kind(403, body, Endpoint::Email), ErrorKind::NoSuchPart);
 }
+
+#[test]
+fn missing_operation_is_not_tried_again() {
+    let action = |status| HttpError::parse(status, b"", None).retry_action();
+    assert_eq!(action(501), RetryAction::Never);
+    assert_eq!(action(500), RetryAction::Backoff);
+    assert_eq!(action(503), RetryAction::Backoff);
+}
