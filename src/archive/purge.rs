@@ -88,7 +88,11 @@ impl Archive {
     /// Deletes what is older than the retention. The search index drops the words with its next merges, or
     /// at once if much was deleted.
     pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<()> {
-        if self.retention.is_none() {
+        let Some(before) = retained_since(self.retention, now) else {
+            return Ok(());
+        };
+        // Mostly nothing is too old, and nothing need be written.
+        if self.count_purge(&PurgeTarget::Before(before))? == 0 {
             return Ok(());
         }
         let purged = self.write(|tx| delete_expired(tx, self.retention, now))?;

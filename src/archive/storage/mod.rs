@@ -38,8 +38,9 @@ const PROGRESS_STEPS: i32 = 10_000;
 /// The database's connections.
 pub(crate) struct Connections {
     uri: String,
-    /// `None` if the archive is read-only.
-    writer: Option<Mutex<Connection>>,
+    is_read_only: bool,
+    /// `None` until the first write.
+    writer: Mutex<Option<Connection>>,
     idle_readers: Mutex<Vec<Connection>>,
     /// Whether the open transaction has changed what other processes display.
     has_changed: Arc<AtomicBool>,
@@ -70,17 +71,24 @@ impl Connections {
             return Self::open_read_only(path);
         }
         create_private(path)?;
-        let writer = match connect_and_check(&file_uri(path)) {
+        let uri = file_uri(path);
+        let mut first = match connect_and_check(&uri) {
             Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
-            writer => writer?,
+            first => first?,
         };
-        if is_outdated(&writer)? {
+        if is_outdated(&first)? {
             return Ok(None);
         }
-        writer.pragma_update(None, "journal_mode", "wal")?;
-        Self::new(file_uri(path), Some(path), Some(writer)).map(Some)
+        if !has_tables(&first)? {
+            set_wal_mode(&first)?;
+            create_tables(&mut first)?;
+        }
+        forbid_writes(&first)?;
+        let connections = Self::new(uri, Some(path), false);
+        lock(&connections.idle_readers).push(first);
+        Ok(Some(connections))
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
@@ -99,7 +107,7 @@ impl Connections {
                 "check the owner and the mode of its file",
             ));
         }
-        Self::new(uri, Some(path), None).map(Some)
+        Ok(Some(Self::new(uri, Some(path), true)))
     }
 
     /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.
@@ -117,7 +125,7 @@ impl Connections {
         if is_outdated(&reader)? || !has_tables(&reader)? {
             return Ok(None);
         }
-        Self::new(uri, None, None).map(Some)
+        Ok(Some(Self::new(uri, None, true)))
     }
 
     /// Creates a database that exists as long as this value, under a name of its own in this process.
@@ -130,36 +138,26 @@ impl Connections {
             "file:/sentbox-{}?vfs=memdb",
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
-        let writer = connect(&uri)?;
-        Self::new(uri, None, Some(writer))
+        let connections = Self::new(uri, None, false);
+        connections.with_writer(create_tables)?;
+        Ok(connections)
     }
 
-    fn new(uri: String, path: Option<&Path>, mut writer: Option<Connection>) -> Result<Self> {
-        let has_changed = Arc::new(AtomicBool::new(false));
-        if let Some(writer) = &mut writer {
-            if !has_tables(writer)? {
-                create_tables(writer)?;
-            }
-            let flag = Arc::clone(&has_changed);
-            writer.update_hook(Some(move |_, _: &str, table: &str, _| {
-                if matches!(table, "mail" | "body" | "confirmed_run") {
-                    flag.store(true, Ordering::Relaxed);
-                }
-            }))?;
-        }
-        Ok(Self {
+    fn new(uri: String, path: Option<&Path>, is_read_only: bool) -> Self {
+        Self {
             uri,
-            writer: writer.map(Mutex::new),
+            is_read_only,
+            writer: Mutex::default(),
             idle_readers: Mutex::default(),
-            has_changed,
+            has_changed: Arc::default(),
             file_id: path.and_then(FileId::from_path),
             notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
-        })
+        }
     }
 
     /// Whether the archive is read-only.
     pub(crate) const fn is_read_only(&self) -> bool {
-        self.writer.is_none()
+        self.is_read_only
     }
 
     /// Returns the sender of notices to other processes, if there can be others.
@@ -186,33 +184,62 @@ impl Connections {
     }
 
     fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        self.check_file()?;
-        let mut writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
-        let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        self.has_changed.store(false, Ordering::Relaxed);
-        let result = operation(&tx)?;
-        search::reindex_dirty(&tx)?;
-        tx.commit()?;
-        if self.has_changed.load(Ordering::Relaxed)
-            && let Some(notifier) = &self.notifier
-        {
-            notifier.send(PeerNotice::Changed);
+        self.with_writer(|writer| {
+            let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            self.has_changed.store(false, Ordering::Relaxed);
+            let result = operation(&tx)?;
+            search::reindex_dirty(&tx)?;
+            tx.commit()?;
+            if self.has_changed.load(Ordering::Relaxed)
+                && let Some(notifier) = &self.notifier
+            {
+                notifier.send(PeerNotice::Changed);
+            }
+            Ok(result)
+        })
+    }
+
+    /// Runs `work` on the writer. The first write opens it: most commands only read.
+    fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        if self.is_read_only {
+            return Err(error::read_only_error());
         }
-        Ok(result)
+        self.check_file()?;
+        let mut writer = lock(&self.writer);
+        let writer = match &mut *writer {
+            Some(writer) => writer,
+            none => none.insert(self.connect_writer()?),
+        };
+        work(writer)
+    }
+
+    fn connect_writer(&self) -> Result<Connection> {
+        let mut writer = connect(&self.uri)?;
+        if self.file_id.is_some() {
+            self.check_file()?;
+            set_wal_mode(&writer)?;
+        }
+        let flag = Arc::clone(&self.has_changed);
+        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+            if matches!(table, "mail" | "body" | "confirmed_run") {
+                flag.store(true, Ordering::Relaxed);
+            }
+        }))?;
+        Ok(writer)
     }
 
     /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
     /// the log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
-        self.check_file()?;
-        let writer = lock(self.writer.as_ref().ok_or_else(error::read_only_error)?);
-        search::erase_deleted(&writer)?;
-        dictionary::delete_unused(&writer)?;
-        // The copy may be too large for memory.
-        writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-        let busy: bool =
-            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        Ok(!busy)
+        self.with_writer(|writer| {
+            search::erase_deleted(writer)?;
+            dictionary::delete_unused(writer)?;
+            // The copy may be too large for memory.
+            writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
+            let busy: bool =
+                writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            Ok(!busy)
+        })
     }
 
     /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.
@@ -241,7 +268,7 @@ impl Connections {
     }
 
     fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
-        if let (None, Some(file)) = (&self.writer, &self.file_id) {
+        if let (true, Some(file)) = (self.is_read_only, &self.file_id) {
             // How to open it depends on whether another process writes now.
             return work(&mut connect_reader(&format!(
                 "{}{}",
@@ -286,8 +313,16 @@ fn connect_and_check(uri: &str) -> rusqlite::Result<Connection> {
 
 fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
     let reader = connect(uri)?;
-    reader.pragma_update(None, "query_only", true)?;
+    forbid_writes(&reader)?;
     Ok(reader)
+}
+
+fn forbid_writes(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "query_only", true)
+}
+
+fn set_wal_mode(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "journal_mode", "wal")
 }
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
@@ -398,6 +433,27 @@ mod tests {
             Connections::open_on_disk(&link).is_ok(),
             "a link to a private file is one's own affair"
         );
+    }
+
+    #[test]
+    fn writer_is_opened_by_the_first_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        let open = || Connections::open_on_disk(&path).unwrap().0;
+        let (connections, other) = (open(), open());
+        let count = || connections.read(|conn| Ok(read_version(conn)?)).unwrap();
+        assert_eq!(count(), VERSION);
+        assert!(lock(&connections.writer).is_none());
+        assert_eq!(lock(&connections.idle_readers).len(), 1);
+        connections
+            .write(|tx| Ok(tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])?))
+            .unwrap();
+        assert!(lock(&connections.writer).is_some());
+        let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
+        let found: i64 = other.read(|conn| sql::value(conn, keys, [])).unwrap();
+        assert_eq!(found, 1);
+        let refused = connections.read(|conn| Ok(conn.execute("DELETE FROM key_order", [])?));
+        assert!(refused.is_err(), "a reader does not write");
     }
 
     #[test]
