@@ -1,9 +1,7 @@
 //! Runs the program: hooks, arguments, limits of the process, dispatch, exit code.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
@@ -15,59 +13,30 @@ use crate::error::{Error, ErrorKind};
 use crate::tui::terminal;
 use crate::{launch, logging, panic_hook, signals};
 
-/// The stack of the worker thread, as large as that of a main thread.
-const WORKER_STACK_SIZE: usize = 8 << 20;
-
 /// Twice as many descriptors as the terminal UI uses.
 const MIN_DESCRIPTORS: u64 = 64;
 
-/// Why the process ends.
-enum ExitCause {
-    /// The work is done, or has panicked.
-    Finished(thread::Result<u8>),
-    /// The signal of this number arrived, and the work did not end in time.
-    DeadlineExpired(u8),
-}
-
 /// Runs the program with the arguments of the process and returns its exit code.
 ///
-/// The work runs on a thread of its own, so that the process can end while the work is blocked.
+/// The thread that receives signals ends the process while this one is blocked.
 ///
 /// # Errors
 ///
 /// If the hooks for panic reports cannot be installed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only this ends a process whose main thread is blocked"
+)]
 pub fn run() -> color_eyre::Result<ExitCode> {
     forbid_core_dumps();
     let env = Env::from_process();
     let clock = clock::system_clock();
     panic_hook::install(&env, &clock)?;
-    let (sender, receiver) = mpsc::channel();
-    let on_deadline = sender.clone();
-    signals::on_deadline(move |number| {
-        let _ = on_deadline.send(ExitCause::DeadlineExpired(number));
+    signals::on_deadline(|number| {
+        terminal::restore();
+        std::process::exit(128 + i32::from(number))
     });
-    let work = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| execute(&env, &clock)));
-        sender.send(ExitCause::Finished(result))
-    };
-    let worker = thread::Builder::new()
-        .name("work".to_owned())
-        .stack_size(WORKER_STACK_SIZE)
-        .spawn(work);
-    if let Err(error) = worker {
-        let error = Error::new(ErrorKind::Io, format!("cannot start a thread: {error}"))
-            .with_hint("raise the limit: ulimit -u");
-        Output::before_parsing(false).report_error(&error);
-        return Ok(ExitCode::from(error.kind.exit_code()));
-    }
-    match receiver.recv()? {
-        ExitCause::Finished(Ok(code)) => Ok(ExitCode::from(code)),
-        ExitCause::Finished(Err(panic)) => resume_unwind(panic),
-        ExitCause::DeadlineExpired(number) => {
-            terminal::restore();
-            Ok(ExitCode::from(128 + number))
-        }
-    }
+    Ok(ExitCode::from(execute(&env, &clock)))
 }
 
 /// Runs the command line and returns the exit code.
