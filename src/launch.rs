@@ -12,7 +12,7 @@ use crate::app::Keymap;
 use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit};
 use crate::config::{
-    Background, ColourDepth, ConfigFile, Env, FaultPoint, Profiles, ThemeBase, ThemeConfig,
+    Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
     has_ascii_font, reads_osc,
 };
 use crate::error::Error;
@@ -30,14 +30,16 @@ const LINEAR_COLUMNS: u16 = 78;
 
 /// Opens the terminal UI on the selected profile, or with its setup.
 pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
-    let mut file = load_config(context.env);
+    let mut file = load_config(context.env)?;
     let keymap = build_keymap(&mut file)?;
-    let settings = context.resolve_settings()?;
+    let settings = Settings::from_file(&file, &context.global.flags(), context.env)?;
+    context.out.notes(&settings.warnings);
     if settings.credentials.is_unconfigured && (is_linear(&file, context) || !is_in_terminal()) {
         // Without a screen there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
-    let sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
+    let mut sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
+    sessions.flags.zone = Some(settings.zone.clone());
     run_tui(&sessions, file, context, || {
         let mut session = sessions.open_initial(&settings)?;
         session.info.query = query.join(" ");
@@ -48,7 +50,7 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
 /// Opens the terminal UI on a sample mailbox; nothing is stored.
 pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Result<(), CommandExit> {
     // The demo opens whatever is wrong with the file: `sentbox config check` lists it. Wrong keys end it.
-    let mut file = load_config(context.env);
+    let mut file = load_config(context.env).unwrap_or_default();
     file.errors.clear();
     let keymap = build_keymap(&mut file)?;
     let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
@@ -57,19 +59,18 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     })
 }
 
-/// Loads the configuration file with its errors. If it cannot be read, returns the defaults:
-/// `resolve_settings` reports it, and the demo goes without.
-fn load_config(env: &Env) -> ConfigFile {
-    let Ok(Profiles { path, mut file, .. }) = Profiles::load_with_errors(env) else {
-        return ConfigFile::default();
-    };
+/// Loads the configuration file with its errors.
+fn load_config(env: &Env) -> Result<ConfigFile, Error> {
+    let paths = Paths::from_env(env);
+    let mut file = ConfigFile::load_with_errors(&paths)?;
     // On the screen, the name is enough: a path would not fit.
-    let folder = path.parent().unwrap_or(Path::new("")).join("");
+    let folder = paths.config.as_deref().and_then(Path::parent);
+    let folder = folder.unwrap_or(Path::new("")).join("");
     let folder = folder.display().to_string();
     for error in &mut file.theme_errors {
         *error = sanitize_line(error.strip_prefix(&folder).unwrap_or(error)).into_owned();
     }
-    file
+    Ok(file)
 }
 
 /// Builds the keymap; an error names everything that is wrong with the file.

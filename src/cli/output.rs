@@ -309,7 +309,7 @@ impl Output {
         }
     }
 
-    pub(super) fn notes(&mut self, texts: &[String]) {
+    pub fn notes(&mut self, texts: &[String]) {
         for text in texts {
             self.note(text);
         }

@@ -134,9 +134,17 @@ const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - 
 impl ConfigFile {
     /// Reads the file; if there is none at its usual location, it is empty.
     pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
+        let file = Self::load_with_errors(paths)?;
+        file.reject_errors()?;
+        Ok(file)
+    }
+
+    /// The same for a file that may have errors.
+    pub(crate) fn load_with_errors(paths: &Paths) -> Result<Self, Error> {
         match &paths.config {
             Some(path) if paths.config_is_explicit || path.exists() => {
-                Self::parse(&read_text(path)?, path, paths.home.as_deref())
+                let text = read_text(path)?;
+                Ok(Self::parse_with_errors(&text, path, paths.home.as_deref()))
             }
             Some(_) | None => Ok(Self::default()),
         }

@@ -60,8 +60,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Resolves all settings. Reads the configuration file and the key, nothing else.
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
+        Self::from_file(&ConfigFile::load(&Paths::from_env(env))?, flags, env)
+    }
+
+    /// The same with a configuration file that was read.
+    pub(crate) fn from_file(file: &ConfigFile, flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
-        let file = ConfigFile::load(&paths)?;
         let name = file.select_profile(flags, env)?;
         let profile = file.profile_or_default(name)?;
         let credentials = Credentials::resolve(flags, env, name, &profile)?;
@@ -91,9 +95,9 @@ impl Settings {
             rate: resolve_rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
-            views: file.views.unwrap_or_else(built_in_views),
+            views: file.views.clone().unwrap_or_else(built_in_views),
             reveal: flags.reveal || profile.reveal,
-            warnings: file.warnings,
+            warnings: file.warnings.clone(),
         })
     }
 }
