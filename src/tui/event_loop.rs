@@ -33,6 +33,8 @@ const MIN_RESIZE_TIME: Duration = Duration::from_millis(50);
 pub struct EventLoop<S: EmailApi, B: Backend, E> {
     model: Model,
     effects: EffectRunner<S>,
+    /// The effects of the first state, until they start.
+    first_effects: Option<Vec<Effect>>,
     input: Input<E>,
     terminal: Terminal<B>,
     ctx: RenderCtx,
@@ -94,14 +96,12 @@ where
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let (model, effects) = Model::start(std::mem::take(&mut session.info), size, now);
         let env = Arc::new(env);
-        let mut runner = EffectRunner::new(session, env.clone());
-        for effect in effects {
-            runner.run(effect);
-        }
-        // The archive answers within a few milliseconds: the first frame waits for the list.
+        let runner = EffectRunner::new(session, env.clone());
+        // The archive answers a search within a few milliseconds: the first frame waits for the list.
         let frame_due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
             effects: runner,
+            first_effects: Some(effects),
             input: Input::new(events),
             terminal,
             ctx,
@@ -133,7 +133,7 @@ where
     /// Whether only timers run, and the screen shows the model.
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
-        self.effects.is_idle() && self.frame_due.is_none()
+        self.effects.is_idle() && self.frame_due.is_none() && self.first_effects.is_none()
     }
 
     #[cfg(test)]
@@ -156,6 +156,9 @@ where
     /// drawing saves frames on a slow line; the keyboard's repeat rate limits how long a frame is put
     /// off.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
+        if let Some(effects) = self.first_effects.take() {
+            self.start(effects)?;
+        }
         if let Some(exit) = self.pending_exits.pop_front() {
             return Ok(Some(exit));
         }
@@ -185,6 +188,29 @@ where
         }
         self.draw_when_due(by_user)?;
         Ok(self.pending_exits.pop_front())
+    }
+
+    /// Draws the first rows if they need no search, and then starts the first effects: their threads
+    /// would delay the frame.
+    fn start(&mut self, effects: Vec<Effect>) -> Result<(), B::Error> {
+        let mut later = Vec::new();
+        for effect in effects {
+            let Some(message) = self.effects.run_at_once(&effect) else {
+                later.push(effect);
+                continue;
+            };
+            for message in self.timed(message) {
+                later.extend(self.model.update(message));
+            }
+            self.draw()?;
+        }
+        for effect in later {
+            match effect {
+                Effect::Loop(effect) => self.run_loop_effect(effect)?,
+                effect => self.effects.run(effect),
+            }
+        }
+        Ok(())
     }
 
     /// Reads keys from another stream, or none while a command has the terminal.
@@ -247,6 +273,15 @@ where
         if let Message::KeyPressed(_) = message {
             FaultPoint::panic_if_requested(self.env.panic_at, FaultPoint::Input);
         }
+        let messages = self.timed(message);
+        for effect in update_model(&mut self.model, &mut self.effects, messages) {
+            self.run_loop_effect(effect)?;
+        }
+        Ok(())
+    }
+
+    /// The message after one with its time.
+    fn timed(&mut self, message: Message) -> [Message; 2] {
         let clock = Message::Clock {
             now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.effects.budget(),
@@ -254,10 +289,7 @@ where
         let messages = [clock, message];
         #[cfg(test)]
         self.recording.1.extend(messages.clone());
-        for effect in update_model(&mut self.model, &mut self.effects, messages) {
-            self.run_loop_effect(effect)?;
-        }
-        Ok(())
+        messages
     }
 
     fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {

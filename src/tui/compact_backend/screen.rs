@@ -64,7 +64,8 @@ impl Screen {
         const COST: usize = 20;
         /// Fewer are not worth the search.
         const MIN_CHANGED_ROWS: usize = 3;
-        if self.rows.iter().filter(|row| row.is_changed()).count() < MIN_CHANGED_ROWS {
+        let is_blank = self.rows.iter().all(|row| row.shown_hash == 0);
+        if is_blank || self.rows.iter().filter(|row| row.is_changed()).count() < MIN_CHANGED_ROWS {
             return None;
         }
         let hashes: Vec<Option<u64>> = self.rows.iter().map(Row::new_hash).collect();

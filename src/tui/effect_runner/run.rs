@@ -9,7 +9,7 @@ use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
 use crate::mail::Email;
-use crate::query::{Query, complete};
+use crate::query::{Query, SortOrder, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
     CancellableSource, cancelled_error, check_listing, collect_ids, confirm_statuses,
@@ -20,6 +20,24 @@ use crate::tui::queries::{
 use crate::tui::state_files::not_kept_error;
 
 impl<S: EmailApi> EffectRunner<S> {
+    /// Returns the message of an effect that takes less time than a thread needs to start: to load
+    /// rows without a search.
+    pub fn run_at_once(&self, effect: &Effect) -> Option<Message> {
+        match effect {
+            Effect::LoadWindow {
+                request,
+                query,
+                anchor,
+                rows,
+                with_tags: false,
+            } if query.is_match_all() && query.sort == SortOrder::Newest => {
+                let window = self.session.archive.window(anchor, *rows);
+                Some(Message::WindowLoaded(*request, window))
+            }
+            _ => None,
+        }
+    }
+
     /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
         let archive = self.session.archive.clone();

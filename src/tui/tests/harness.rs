@@ -22,6 +22,7 @@ use crate::tui::{Environment, EventLoop, LoopExit, Memory, Session, SessionFacto
 use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
 use futures_util::Stream;
+use futures_util::future::poll_immediate;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
@@ -57,6 +58,8 @@ pub struct TuiHarness {
     server: JoinSet<io::Result<()>>,
     unplug: Arc<Notify>,
     pub loop_exit: Option<LoopExit>,
+    /// What was drawn before any other thread had finished its work.
+    pub first_screen: String,
 }
 
 impl TuiHarness {
@@ -224,6 +227,7 @@ impl TuiHarness {
         let program = EventLoop::new(session, env, Keyboard(events), terminal, ctx);
         let (server, unplug) = (JoinSet::new(), Arc::default());
         let mut running = Self {
+            first_screen: String::new(),
             program,
             keyboard,
             refresh,
@@ -232,6 +236,10 @@ impl TuiHarness {
             unplug,
             loop_exit: None,
         };
+        // As far as the program comes without any other thread.
+        let first_step = poll_immediate(running.program.step()).await;
+        running.loop_exit = first_step.and_then(Result::unwrap);
+        running.first_screen = running.screen();
         running.until_idle().await;
         running
     }

@@ -107,6 +107,17 @@ async fn fetched_page_appears_on_the_other_screen() {
 }
 
 #[tokio::test]
+async fn stored_rows_are_drawn_before_anything_starts() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (one, two) = Box::pin(host.screens(folder.path())).await;
+    let list = &two.program.model().list;
+    let row = list.selected().expect("an email is selected");
+    let (_, domain) = row.summary.to[0].email.split_once('@').unwrap();
+    assert!(two.first_screen.contains(domain), "{}", two.first_screen);
+    assert!(!one.first_screen.contains(domain), "it had none");
+}
+
+#[tokio::test]
 async fn open_email_changes_its_status_on_both_screens() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = Box::pin(host.screens(folder.path())).await;
