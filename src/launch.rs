@@ -25,6 +25,10 @@ use crate::view::{Glyphs, RenderCtx, Theme};
 /// Time for tasks to finish after the user has quit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a thread that has read the archive waits for more work: starting one costs less than the
+/// memory that it keeps, and ending it later would wake the machine once more.
+const BLOCKING_THREAD_REST: Duration = Duration::from_millis(30);
+
 /// The width of text in linear mode, unless `COLUMNS` sets another.
 const LINEAR_COLUMNS: u16 = 78;
 
@@ -158,6 +162,7 @@ fn run_tui(
 fn build_runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
+        .thread_keep_alive(BLOCKING_THREAD_REST)
         .enable_all()
         .build()
         .map_err(|error| cli::runtime_error(&error))

@@ -86,6 +86,7 @@ impl Model {
             RequestKind::SaveAttachment => self.attachments.save.is_current(request),
             RequestKind::LoadSuppression => self.suppressions.request.is_current(request),
             RequestKind::LoadMetrics => self.metrics.request.is_current(request),
+            RequestKind::Countdown => self.countdown.is_current(request),
         }
     }
 
@@ -138,7 +139,8 @@ impl Model {
             | RequestKind::LoadAttachments
             | RequestKind::SaveAttachment
             | RequestKind::LoadSuppression
-            | RequestKind::LoadMetrics => return,
+            | RequestKind::LoadMetrics
+            | RequestKind::Countdown => return,
             RequestKind::Prefetch => &mut self.prefetch.request,
             RequestKind::LoadOlder => &mut self.service.older_request,
             RequestKind::Backfill => &mut self.service.backfill.request,
@@ -215,7 +217,9 @@ impl Model {
         } else {
             Duration::from_secs(1)
         };
-        if (paused || waits) && !self.countdown.is_pending() {
+        if !paused && !waits {
+            self.countdown.reset();
+        } else if !self.countdown.is_pending() {
             let request = self.countdown.start();
             self.outbox.push(Effect::Timer {
                 request,

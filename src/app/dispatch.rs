@@ -57,7 +57,9 @@ impl Model {
         self.notice = None;
         self.user_acted = true;
         self.automatic_search.delay();
-        self.freshness.record_activity(self.now.timestamp());
+        let now = self.now.timestamp();
+        self.freshness.record_activity(now);
+        self.outbox.extend(self.service.retry_offline(now));
     }
 
     /// Runs a command, or reports why it is not possible now.

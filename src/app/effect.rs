@@ -274,6 +274,8 @@ pub enum RequestKind {
     SaveAttachment,
     LoadSuppression,
     LoadMetrics,
+    /// The timer of what is waited for.
+    Countdown,
 }
 
 /// What a timer is for.

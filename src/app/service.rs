@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::{BackfillUpdate, SyncUpdate};
@@ -21,8 +21,10 @@ use crate::mail::EmailId;
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest pause between retries, unless the service sets a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
-/// The same while offline: a retry costs nothing, and the list should be live again soon.
-const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
+/// The same while offline: a retry costs only power.
+const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_mins(1);
+/// The same for a user who presses a key while offline: the list should be live again soon.
+const OFFLINE_KEY_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(20);
 
 /// The state of the service.
 ///
@@ -38,6 +40,8 @@ pub struct ServiceStatus {
     pub error: Option<Error>,
     /// The time of the first of the current errors.
     pub failing_since: Option<Timestamp>,
+    /// The time of the last error.
+    failed_at: Option<Timestamp>,
     /// The time of the last refresh, by this process or another one.
     pub as_of: Option<Timestamp>,
     pub has_answered: bool,
@@ -130,6 +134,7 @@ impl ServiceStatus {
     pub fn record_error(&mut self, error: Error, now: Timestamp) {
         self.failures += 1;
         self.failing_since.get_or_insert(now);
+        self.failed_at = Some(now);
         self.error = Some(error);
     }
 
@@ -188,6 +193,15 @@ impl ServiceStatus {
     pub fn refresh_if_failing(&mut self) -> Option<Effect> {
         self.error.as_ref()?;
         self.request_refresh(Priority::Refresh)
+    }
+
+    /// Refreshes for a user who presses a key, if the last request failed offline and not just now.
+    pub fn retry_offline(&mut self, now: Timestamp) -> Option<Effect> {
+        let is_due = |at| now.duration_since(at) >= OFFLINE_KEY_RETRY_DELAY;
+        let is_offline = self.error.as_ref().is_some_and(Error::is_offline);
+        (is_offline && self.failed_at.is_some_and(is_due))
+            .then(|| self.request_refresh(Priority::Refresh))
+            .flatten()
     }
 
     /// Stores the result of a refresh and starts the timer for the next one.

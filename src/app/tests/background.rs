@@ -471,6 +471,34 @@ fn countdown_ticks_only_during_pause() {
     assert_eq!(seconds(&world), before + 2, "it is over");
 }
 
+#[test]
+fn countdown_is_obsolete_after_the_answer() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(20));
+    world.set_rate_budget(Some(RateBudget {
+        rate: 2.0,
+        background: 0.5,
+        limit: Some(10),
+        remaining: None,
+        paused_for: Duration::ZERO,
+        unanswered_for: Duration::ZERO,
+    }));
+    world.press("r");
+    let request = world.pending.iter().find_map(|effect| match effect {
+        Effect::Timer {
+            request,
+            kind: TimerKind::Countdown,
+            ..
+        } => Some(*request),
+        _ => None,
+    });
+    let request = request.expect("a pause may begin during the refresh");
+    let is_wanted =
+        |world: &World| (world.model).is_wanted(crate::app::RequestKind::Countdown, request);
+    assert!(is_wanted(&world));
+    world.settle();
+    assert!(!is_wanted(&world));
+}
+
 #[tokio::test(start_paused = true)]
 async fn retries_of_several_clients_are_spread() {
     let pause = crate::tui::system_timer();

@@ -58,6 +58,9 @@ pub struct EffectRunner<S: EmailApi> {
     background: JoinSet<Message>,
     debounce: JoinSet<Message>,
     timers: JoinSet<Message>,
+    /// The timer of what is waited for, and its id; it ends with that.
+    countdown: JoinSet<Message>,
+    countdown_id: Option<RequestId>,
     /// Waits for other processes that change the archive.
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
     opening: JoinSet<Opened<S>>,
@@ -103,6 +106,8 @@ impl<S: EmailApi> EffectRunner<S> {
             background,
             debounce: JoinSet::new(),
             timers: JoinSet::new(),
+            countdown: JoinSet::new(),
+            countdown_id: None,
             watch,
             opening: JoinSet::new(),
             opened: None,
@@ -174,6 +179,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
                 Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
                 Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
+                Some(joined) = self.countdown.join_next(), if !self.countdown.is_empty() => joined,
                 Some(arrived) = self.watch.join_next(), if !self.watch.is_empty() => {
                     if let Ok((notices, arrived)) = arrived {
                         self.handle_notices(notices, &arrived);
@@ -194,7 +200,8 @@ impl<S: EmailApi> EffectRunner<S> {
             .or_else(|| self.interactive.try_join_next())
             .or_else(|| self.background.try_join_next())
             .or_else(|| self.debounce.try_join_next())
-            .or_else(|| self.timers.try_join_next());
+            .or_else(|| self.timers.try_join_next())
+            .or_else(|| self.countdown.try_join_next());
         ready.map(message_of_joined)
     }
 
@@ -268,13 +275,21 @@ impl<S: EmailApi> EffectRunner<S> {
         self.session.engine.as_ref().and_then(Engine::budget)
     }
 
-    /// Cancels obsolete statistics, and requests that are not sent yet and obsolete, and closes a session that is not used.
+    /// Cancels obsolete statistics, the countdown if nothing is waited for, and requests that are not sent yet and obsolete, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
         let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
             !is_wanted(RequestKind::Statistics, *request)
         };
         drop(self.statistics_guard.take_if(is_obsolete));
+        let is_over = |request| !is_wanted(RequestKind::Countdown, request);
+        if self
+            .countdown_id
+            .take_if(|request| is_over(*request))
+            .is_some()
+        {
+            self.countdown = JoinSet::new();
+        }
         self.requests.retain(|(kind, request, handle)| {
             let wanted = is_wanted(*kind, *request);
             if !wanted {

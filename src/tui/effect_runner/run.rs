@@ -456,10 +456,13 @@ impl<S: EmailApi> EffectRunner<S> {
                 pause,
             } => {
                 let timer = (self.env.timer)(kind, pause);
-                let tasks = if kind == TimerKind::Selection {
-                    &mut self.debounce
-                } else {
-                    &mut self.timers
+                let tasks = match kind {
+                    TimerKind::Selection => &mut self.debounce,
+                    TimerKind::Countdown => {
+                        self.countdown_id = Some(request);
+                        &mut self.countdown
+                    }
+                    _ => &mut self.timers,
                 };
                 tasks.spawn(async move {
                     timer.await;
