@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use crate::text::format::format_timestamp;
 use crate::text::sanitize;
 
 /// Removes all control characters but newlines and tabs.
@@ -68,7 +69,10 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
     let open = json.trim_end();
     let open = open.strip_suffix('}').unwrap_or(open).trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
-    let at = confirmed.map_or_else(|| "null".to_owned(), |at| format!("\"{at}\""));
+    let at = confirmed.map_or_else(
+        || "null".to_owned(),
+        |at| format!("\"{}\"", format_timestamp(at)),
+    );
     format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
 }
 
@@ -112,10 +116,10 @@ mod tests {
 
     #[test]
     fn checked_at_is_the_last_member() {
-        let at = "2026-11-21T20:41:00Z".parse().ok();
+        let at = "2026-11-21T20:41:00.5Z".parse().ok();
         assert_eq!(
             add_checked_at("{\"n\": 1.50 }\n", at),
-            r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#
+            r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00.500000Z"}}"#
         );
         assert_eq!(
             add_checked_at("{}", None),

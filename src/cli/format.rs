@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::archive::Coverage;
 use crate::mail::ApiTime;
+use crate::text::format::format_timestamp;
 
 /// Formats a time for people, as `3 May 2026 09:14`.
 pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
@@ -19,11 +20,6 @@ pub(super) fn format_api_time_long(time: &ApiTime, zone: &TimeZone) -> String {
 /// Formats a time for programs, in UTC.
 pub(super) fn format_utc(time: &ApiTime) -> String {
     format_or_raw(time, format_timestamp)
-}
-
-/// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
-pub(super) fn format_timestamp(at: Timestamp) -> String {
-    strftime(at, &TimeZone::UTC, "%Y-%m-%dT%H:%M:%S%.6fZ")
 }
 
 /// Formats a time, or returns its text if it was not parsed.

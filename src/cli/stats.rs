@@ -1,6 +1,5 @@
 //! `stats`: counts and rates of what matches a query, and groups of it as bars.
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{StatsArgs, StatsBy};
@@ -16,7 +15,7 @@ use crate::archive::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_timestamp, group_digits, plural};
 use crate::text::width::{DisplayWidth as _, align_left};
 
 /// Groups on a terminal without `--limit`, unless they are times or statuses.
@@ -238,7 +237,7 @@ fn print(
             left_out,
             complete: *coverage == Coverage::Complete,
             since: covered_since(coverage),
-            as_of: statistics.as_of.as_ref().map(Timestamp::to_string),
+            as_of: statistics.as_of.map(format_timestamp),
             unconfirmed: statistics.unconfirmed,
             groups: rows,
         };

@@ -15,7 +15,7 @@ use crate::config::HistorySpan;
 use crate::error::Error;
 use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
-use crate::text::format::{format_pause, group_digits, plural};
+use crate::text::format::{format_pause, format_timestamp, group_digits, plural};
 
 /// The plan as JSON.
 #[derive(Serialize)]
@@ -62,10 +62,10 @@ pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     };
     let requests = statuses.div_ceil(u64::from(MAX_LIMIT)) + bodies;
     let plan = SyncPlanJson {
-        refreshed: refreshed.map(|at| at.to_string()),
+        refreshed: refreshed.map(format_timestamp),
         older,
         since: covered_since(&coverage),
-        until: until.map(|at| at.to_string()),
+        until: until.map(format_timestamp),
         statuses,
         bodies,
         requests,

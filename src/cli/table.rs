@@ -9,12 +9,13 @@ use jiff::tz::TimeZone;
 
 use super::ProfileContext;
 use super::args::NO_HELP;
-use super::format::{format_timestamp, format_utc};
+use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
 use crate::export::csv_record;
 use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
+use crate::text::format::format_timestamp;
 use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;

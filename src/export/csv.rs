@@ -1,6 +1,7 @@
 //! CSV: an email as one record, with masked codes and no formulas.
 
 use crate::mail::{Address, ApiTime, Summary};
+use crate::text::format::format_timestamp;
 use crate::text::secrets;
 
 /// The names of the columns of an exported set.
@@ -31,7 +32,7 @@ pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
     };
     let time = |time: &ApiTime| {
         time.parsed
-            .map_or_else(|| time.raw.to_string(), |at| at.to_string())
+            .map_or_else(|| time.raw.to_string(), format_timestamp)
     };
     let subject = if masks_codes {
         secrets::mask_codes(&summary.subject).into_owned()

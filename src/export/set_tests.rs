@@ -305,7 +305,7 @@ fn csv_has_masks_and_words_of_the_api() {
     assert_eq!((progress.written, progress.without_body), (1, 0));
     insta::assert_snapshot!(read(&job.path), @r"
     id,created_at,last_event,to,cc,bcc,from,reply_to,subject,scheduled_at,message_id
-    49a3999c-3,2026-11-20T08:03:00Z,delivery_delayed,ana@example.com,,,Acme <hello@acme.example>,,•••••• is your code,,
+    49a3999c-3,2026-11-20T08:03:00.000000Z,delivery_delayed,ana@example.com,,,Acme <hello@acme.example>,,•••••• is your code,,
     ");
 }
 

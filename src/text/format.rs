@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 /// Writes a number with `separator` between groups of three digits: `48 310`.
 pub(crate) fn group_digits(number: u64, separator: char) -> String {
     let digits = number.to_string();
@@ -42,6 +44,11 @@ pub(crate) fn format_pause(pause: Duration) -> String {
         120..7200 => format!("{} min", seconds.div_ceil(60)),
         _ => format!("{} h", seconds.div_ceil(3600)),
     }
+}
+
+/// Formats a time for programs, in UTC with microseconds, so that texts sort as times.
+pub(crate) fn format_timestamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 /// Returns the known word that differs from `typed` in at most two letters, and in few of a short word.

@@ -189,7 +189,7 @@ fn streams_and_single_files_are_what_was_asked_for() {
     sentbox.run("sync --back all");
     assert_snapshot!(sentbox.transcript("export --to - --as csv"), @r#"
     id,created_at,last_event,to,cc,bcc,from,reply_to,subject,scheduled_at,message_id
-    49a3999c-0ce1-4ea6-ab68-afcd6dc2e794,2026-11-20T08:41:07.42Z,delivered,"Ana López <ana@example.com>, b@example.org",c@example.org,,Acme <billing@example.net>,,Your receipt #4821,,<1@example.net>
+    49a3999c-0ce1-4ea6-ab68-afcd6dc2e794,2026-11-20T08:41:07.420000Z,delivered,"Ana López <ana@example.com>, b@example.org",c@example.org,,Acme <billing@example.net>,,Your receipt #4821,,<1@example.net>
     5b,yesterday,teleported,x@example.com,,,�]0;gotcha�,,red �[31mtext� and tabs,,
     stderr: sentbox: exported 2 emails
     exit code 0

@@ -138,7 +138,7 @@ fn received_mail_is_searched_in_its_own_archive() {
     "#);
     let csv = sentbox.stdout("export --received --as csv --to - from:bo");
     assert!(
-        csv.contains("r2,2026-11-19T09:00:00Z,,help@acme.example"),
+        csv.contains("r2,2026-11-19T09:00:00.000000Z,,help@acme.example"),
         "{csv}"
     );
 }
