@@ -118,7 +118,7 @@ impl RowLayout {
         };
         [
             &*format_utc(&summary.created),
-            summary.status.api_name(),
+            &self.colour_status(summary.status.api_name().to_owned(), &summary.status),
             &join(others, ",", |address| address.email.to_string()),
             &shown_subject(summary, self.reveal),
             &summary.id.to_safe_text(),
@@ -183,7 +183,7 @@ impl RowLayout {
     }
 
     fn colour_status(&self, text: String, status: &Status) -> String {
-        if !self.colour {
+        if !self.colour || text.is_empty() {
             return text;
         }
         let code = match status {

@@ -36,11 +36,23 @@ pub fn sample(emails: u32) -> Service {
 #[test]
 fn piped_rows_are_tab_separated_fields() {
     let service = two_emails();
-    assert_snapshot!(Sentbox::at(&service).with("CLICOLOR_FORCE", "1").transcript("list --color always"), @r"
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(sentbox.transcript("list"), @r"
     2026-11-20T08:41:07.420000Z	delivered	ana@example.com,b@example.org	Your receipt #4821	49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
     yesterday	teleported	x@example.com	red �[31mtext� and tabs	5b
     exit code 0
     ");
+    let coloured = sentbox.stdout("list --color always");
+    assert!(
+        coloured.contains("\t\x1b[32mdelivered\x1b[0m\tana@"),
+        "{coloured}"
+    );
+    assert!(
+        coloured.contains("\tred �[31mtext� and tabs\t"),
+        "{coloured}"
+    );
+    let columns = sentbox.stdout("list --color always --columns status");
+    assert_eq!(columns, "delivered\nteleported\n", "data for scripts");
 }
 
 #[test]
