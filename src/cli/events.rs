@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::mail::{EmailId, Status, Summary};
 use crate::query::Query;
 use crate::sync::SyncReport;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_timestamp, group_digits, plural};
 use crate::text::json::escape_line;
 
 /// Width of the statuses before and after a change.
@@ -96,7 +96,7 @@ impl EventLog {
         if out.format != OutputFormat::Human {
             let page = PageJson {
                 event: "page",
-                at: format!("{now:.3}"),
+                at: format_timestamp(now),
                 new,
                 changes,
                 complete: *coverage == Coverage::Complete,
@@ -113,7 +113,7 @@ impl EventLog {
         let line = if out.columns.is_some() {
             format!("{}  page     {text}\n", self.clock_time(now))
         } else {
-            format!("{now:.3}\tpage\t{text}\n")
+            format!("{}\tpage\t{text}\n", format_timestamp(now))
         };
         out.write_data(&line)?;
         out.flush()
@@ -173,6 +173,7 @@ impl EventLog {
         out.show_progress("");
         let summary = &row.summary;
         let event = if before.is_some() { "changed" } else { "new" };
+        let at = format_timestamp(now);
         if out.format != OutputFormat::Human {
             let json = archive.summary_json(&summary.id)?.unwrap_or_default();
             let email = add_checked_at(&escape_line(&json), row.confirmed_at);
@@ -182,13 +183,12 @@ impl EventLog {
                 format!(",\"from\":{from},\"to\":{to}")
             });
             let line =
-                format!("{{\"event\":\"{event}\",\"at\":\"{now:.3}\"{from},\"email\":{email}}}\n");
+                format!("{{\"event\":\"{event}\",\"at\":\"{at}\"{from},\"email\":{email}}}\n");
             return out.write_data(&line);
         }
         let subject = shown_subject(summary, self.reveal);
         let id = summary.id.to_safe_text();
         if out.columns.is_none() {
-            let at = format!("{now:.3}");
             let from = before.map_or("", Status::api_name);
             let status = summary.status.api_name();
             let to: Vec<&str> = summary.to.iter().map(|address| &*address.email).collect();
