@@ -1,7 +1,7 @@
 //! The attachments of an email: their list, and the download of one.
 //!
-//! The content is behind a signed link to another host. The API key is never sent there, and the link is
-//! never shown: whoever has it can fetch the file.
+//! The content is behind a signed link to another host. The API key is never sent there. The link
+//! gives the file to anyone, so it is only in the service's own JSON, not in text, errors or logs.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -68,7 +68,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the link leads elsewhere than to https, if the content is not as long as the service says or
+    /// If the link is not https, if the content is not as long as the service says or
     /// longer than [`MAX_BYTES`], or if `sink` fails. What was written until then stays in `sink`.
     pub(crate) async fn download_to<W: Write + ?Sized>(
         &self,
@@ -175,7 +175,7 @@ enum LinkError {
     Other(Error),
 }
 
-/// Returns the id, unless it would lead elsewhere as a path segment.
+/// Returns the id, unless it would change the path of the request.
 fn checked_id(id: &str) -> Result<&str> {
     if matches!(id, "" | "." | "..") {
         return Err(no_such_email());

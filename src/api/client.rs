@@ -326,7 +326,7 @@ impl EmailApi for Client {
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
-        // As a path segment, such an id would lead elsewhere, so no email can have it.
+        // Such an id would change the path of the request, so no email can have it.
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(no_such_email());
         }
@@ -345,7 +345,7 @@ impl EmailApi for Client {
     }
 
     async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
-        // As a path segment, such a text would lead elsewhere.
+        // Such a text would change the path of the request.
         if matches!(address, "" | "." | "..") {
             return Ok(None);
         }

@@ -309,11 +309,11 @@ impl HttpError {
         self.status == 429 && self.name.contains("quota")
     }
 
-    /// Whether the message is about one of these things, and not about a path.
-    fn mentions(&self, things: &[&str]) -> bool {
+    /// Whether the message has one of these words outside a path.
+    fn mentions(&self, words: &[&str]) -> bool {
         let message = self.message.to_lowercase();
         let message = message.replace("/emails", "").replace("/suppressions", "");
-        self.is_api_error && things.iter().any(|thing| message.contains(thing))
+        self.is_api_error && words.iter().any(|word| message.contains(word))
     }
 
     /// Whether the suppression list has no such address, and not the service no such list.

@@ -16,6 +16,7 @@ use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
+use super::toml_item::{as_line, as_table, as_text, entries};
 use super::values::{
     DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews,
     VIEW_NUMBER_RULE, parse_duration,
@@ -556,28 +557,6 @@ impl ConfigReader<'_> {
         let line = before.filter(|byte| *byte == b'\n').count() + 1;
         format!("{}:{line}", self.path.display())
     }
-}
-
-fn entries(table: &dyn TableLike) -> Vec<(&Key, &Item)> {
-    let names = table.iter().map(|(name, _)| name);
-    names.filter_map(|name| table.get_key_value(name)).collect()
-}
-
-fn as_text(item: &Item) -> Result<&str, String> {
-    item.as_str().ok_or("expected a text in quotes".to_owned())
-}
-
-/// Returns a trimmed text that is not empty, on one line.
-fn as_line(item: &Item) -> Result<String, String> {
-    let text = as_text(item)?.trim();
-    if text.is_empty() || text.contains(char::is_control) {
-        return Err("a text on one line belongs here".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-fn as_table(item: &Item) -> Result<&dyn TableLike, &'static str> {
-    item.as_table_like().ok_or("expected a table")
 }
 
 fn sort_by_position(mut messages: Vec<(usize, String)>) -> Vec<String> {

@@ -11,6 +11,7 @@ mod line_file;
 mod private_fs;
 mod profiles;
 mod settings;
+mod toml_item;
 mod values;
 
 pub use api_key::ApiKey;

@@ -5,9 +5,11 @@
 mod attachment;
 mod csv;
 mod eml;
+mod job;
 pub(crate) mod resume;
 mod set;
 mod set_format;
+mod target;
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -22,8 +24,9 @@ use attachment::NewFile;
 pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
 pub(crate) use csv::csv_record;
 pub(crate) use eml::{CompleteEmail, fetch_attachments, to_eml};
-pub(crate) use set::{ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED, NextStep};
+pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep};
 pub(crate) use set_format::SetFormat;
+pub(crate) use target::NOT_EXPORTED;
 
 use crate::mail::{Address, Email, Summary};
 use crate::render::{self, BodyView, LayoutOptions};

@@ -218,16 +218,18 @@ impl PartialExport {
             let row = id.map_or(Ok(None), |id| archive.row(&id))?;
             last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
         }
-        let mut progress = ExportProgress::default();
-        progress.has_started = checkpoint.has_started;
-        progress.is_done = checkpoint.is_done;
-        progress.done = checkpoint.done;
-        progress.written = checkpoint.written;
-        progress.without_body = checkpoint.without_body;
-        progress.failed = checkpoint.failed;
-        progress.first_failure.clone_from(&checkpoint.first_failure);
-        progress.requests = checkpoint.requests;
-        progress.last = last;
+        let progress = ExportProgress {
+            has_started: checkpoint.has_started,
+            is_done: checkpoint.is_done,
+            done: checkpoint.done,
+            written: checkpoint.written,
+            without_body: checkpoint.without_body,
+            failed: checkpoint.failed,
+            first_failure: checkpoint.first_failure.clone(),
+            requests: checkpoint.requests,
+            last,
+            ..ExportProgress::default()
+        };
         Ok(progress)
     }
 

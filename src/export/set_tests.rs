@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use super::*;
 use crate::archive::ArchiveLocation;
-use crate::export::ExportFormat;
+use crate::export::{ExportFormat, NOT_EXPORTED};
 use crate::mail::Email;
 use crate::query::{ParseContext, parse};
 

@@ -32,7 +32,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Returns the file name, or what stands for it.
+    /// Returns the file name, or `(no name)`.
     pub(crate) fn label(&self) -> &str {
         if self.name.is_empty() {
             "(no name)"
@@ -59,7 +59,7 @@ impl fmt::Display for Attachment {
     }
 }
 
-/// Leaves out the link: whoever has it can fetch the file.
+/// Leaves out the link, which gives the file to anyone.
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attachment")

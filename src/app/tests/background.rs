@@ -9,6 +9,7 @@ use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
+use crate::app::tests::BUDGET;
 use crate::app::tests::env::{Mailbox, World, session};
 
 /// A mailbox that the service has more of.
@@ -474,14 +475,7 @@ fn countdown_ticks_only_during_pause() {
 #[test]
 fn countdown_is_obsolete_after_the_answer() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
-    world.set_rate_budget(Some(RateBudget {
-        rate: 2.0,
-        background: 0.5,
-        limit: Some(10),
-        remaining: None,
-        paused_for: Duration::ZERO,
-        unanswered_for: Duration::ZERO,
-    }));
+    world.set_rate_budget(Some(BUDGET));
     world.press("r");
     let request = world.pending.iter().find_map(|effect| match effect {
         Effect::Timer {

@@ -20,3 +20,17 @@ mod suppression;
 mod take_along;
 mod watch;
 mod world;
+
+use std::time::Duration;
+
+use crate::api::RateBudget;
+
+/// A limit of the service that makes nothing wait.
+pub const BUDGET: RateBudget = RateBudget {
+    rate: 2.0,
+    background: 0.5,
+    limit: Some(10),
+    remaining: None,
+    paused_for: Duration::ZERO,
+    unanswered_for: Duration::ZERO,
+};

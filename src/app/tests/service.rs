@@ -149,24 +149,6 @@ fn rejected_key_stops_requests() {
 }
 
 #[test]
-fn key_while_offline_retries_after_a_while() {
-    let mut world = World::start((80, 24), session(), Mailbox::of(5));
-    let Effect::Refresh(request, _) = world.pending.remove(1) else {
-        panic!("the second effect is the refresh")
-    };
-    let error = Error::new(ErrorKind::Unreachable, "no route");
-    world.happen(Message::Refreshed(request, Err(error)));
-    let refreshes = |world: &World| world.count(|effect| matches!(effect, Effect::Refresh(..)));
-    let failed = refreshes(&world);
-    world.set_time(&now() + 19.seconds());
-    world.press("j");
-    assert_eq!(refreshes(&world), failed);
-    world.set_time(&now() + 20.seconds());
-    world.press("j k");
-    assert_eq!(refreshes(&world), failed + 1, "once");
-}
-
-#[test]
 fn used_up_quota_delays_next_refresh() {
     let mut world = World::start((80, 24), session(), Mailbox::of(5));
     let Effect::Refresh(request, _) = world.pending[1] else {

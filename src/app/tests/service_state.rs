@@ -2,20 +2,14 @@
 
 use std::time::Duration;
 
+use jiff::ToSpan as _;
+
 use crate::api::RateBudget;
-use crate::app::tests::env::{Mailbox, World, session};
+use crate::app::tests::BUDGET;
+use crate::app::tests::env::{Mailbox, World, now, session};
 use crate::app::{Effect, Message, ServiceState, TimerKind};
 use crate::error::{Error, ErrorKind};
 use crate::view::tests::screen;
-
-const BUDGET: RateBudget = RateBudget {
-    rate: 2.0,
-    background: 0.5,
-    limit: Some(10),
-    remaining: None,
-    paused_for: Duration::ZERO,
-    unanswered_for: Duration::ZERO,
-};
 
 fn title(world: &World) -> String {
     screen(world).lines().next().unwrap().trim().to_owned()
@@ -148,4 +142,22 @@ fn refresh_within_long_pause_is_a_question() {
     world.settle();
     assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
     assert!(title(&world).ends_with("live"), "{}", title(&world));
+}
+
+#[test]
+fn key_while_offline_retries_after_a_while() {
+    let mut world = World::start((80, 24), session(), Mailbox::of(5));
+    let Effect::Refresh(request, _) = world.pending.remove(1) else {
+        panic!("the second effect is the refresh")
+    };
+    let error = Error::new(ErrorKind::Unreachable, "no route");
+    world.happen(Message::Refreshed(request, Err(error)));
+    let refreshes = |world: &World| world.count(|effect| matches!(effect, Effect::Refresh(..)));
+    let failed = refreshes(&world);
+    world.set_time(&now() + 19.seconds());
+    world.press("j");
+    assert_eq!(refreshes(&world), failed);
+    world.set_time(&now() + 20.seconds());
+    world.press("j k");
+    assert_eq!(refreshes(&world), failed + 1, "once");
 }

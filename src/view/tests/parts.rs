@@ -2,6 +2,7 @@
 
 use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_without_service};
 use crate::api::{Priority, RateBudget};
+use crate::app::tests::BUDGET;
 use crate::app::tests::env::{World, session, sync_update};
 use crate::app::{ClickTarget, Command, Effect, LoopEffect, Message, SyncUpdate};
 use crate::archive::{MissingReason, MissingUpstream};
@@ -67,15 +68,7 @@ fn backfill_and_pause_are_shown_in_bar() {
     while !world.model.service.is_backfilling() {
         world.answer(0);
     }
-    let budget = RateBudget {
-        rate: 2.0,
-        background: 0.5,
-        limit: Some(10),
-        remaining: None,
-        paused_for: Duration::ZERO,
-        unanswered_for: Duration::ZERO,
-    };
-    world.set_rate_budget(Some(budget));
+    world.set_rate_budget(Some(BUDGET));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
     assert!(
         bottom(&world).contains("mirrored to 20 Nov, 0.5/s; Ctrl-x stops  Enter read"),
@@ -84,7 +77,7 @@ fn backfill_and_pause_are_shown_in_bar() {
     );
     world.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_millis(11_500),
-        ..budget
+        ..BUDGET
     }));
     assert!(
         bottom(&world).contains("rate limited: retrying in 12 s"),

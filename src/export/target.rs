@@ -1,0 +1,250 @@
+//! What a batch of an export is written to: a folder, a file or a stream.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+
+use super::csv::csv_line;
+use super::job::{ExportJob, ExportProgress};
+use super::set_format::SetFormat;
+use super::{
+    CompleteEmail, create_new_file, describe_write_error, export_email, unique_file_name,
+    write_file,
+};
+use crate::archive::{Archive, EmailRow};
+use crate::error::Error;
+use crate::text::json::escape_line;
+
+/// The file of a folder that lists what was not exported, and why.
+pub(crate) const NOT_EXPORTED: &str = "not-exported.txt";
+
+/// Why an email has no file.
+pub(super) const NO_BODY: &str = "its body is not stored";
+
+/// The end of a JSON document. The next batch replaces it.
+const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
+
+pub(super) fn gone_error() -> String {
+    "it is no longer in the archive".to_owned()
+}
+
+/// What a batch is written to.
+pub(super) struct Target<'a> {
+    job: &'a ExportJob,
+    sink: Sink<'a>,
+    /// Whether no email was written to the one file yet.
+    is_first: bool,
+}
+
+/// The one file, or the list of what was not exported.
+enum Sink<'a> {
+    /// A folder without such a list yet.
+    None,
+    File(BufWriter<File>),
+    /// A stream: what is written stays.
+    Stream(&'a mut Vec<u8>),
+}
+
+impl<'a> Target<'a> {
+    /// Creates the file or the folder, or continues it; the error is a sentence.
+    pub(super) fn open(
+        job: &'a ExportJob,
+        stream: Option<&'a mut Vec<u8>>,
+        progress: &mut ExportProgress,
+    ) -> Result<Self, String> {
+        let has_started = progress.has_started;
+        let open = || -> io::Result<Sink<'a>> {
+            if let Some(buffer) = stream {
+                if !has_started {
+                    buffer.extend_from_slice(job.format.start().as_bytes());
+                }
+                return Ok(Sink::Stream(buffer));
+            }
+            if let SetFormat::Files(_) = job.format {
+                if !has_started {
+                    DirBuilder::new().mode(0o700).create(&job.path)?;
+                }
+                return Ok(Sink::None);
+            }
+            if has_started {
+                let mut file = OpenOptions::new().write(true).open(&job.path)?;
+                let end = if job.format == SetFormat::Json {
+                    DOCUMENT_END.len()
+                } else {
+                    0
+                };
+                file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
+                return Ok(Sink::File(BufWriter::new(file)));
+            }
+            let mut file = BufWriter::new(create_new_file(&job.path)?);
+            file.write_all(job.format.start().as_bytes())?;
+            Ok(Sink::File(file))
+        };
+        let sink = open().map_err(|error| describe_write_error(&job.path, &error))?;
+        progress.has_started = true;
+        Ok(Self {
+            job,
+            sink,
+            is_first: progress.written == 0,
+        })
+    }
+
+    /// Writes an email, and counts it.
+    pub(super) fn write(
+        &mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        email: Option<&CompleteEmail>,
+    ) -> Result<(), String> {
+        let summary = &row.summary;
+        let text = match (self.job.format, email) {
+            (SetFormat::Files(format), Some(email)) => {
+                return match export_email(email, format, &self.job.zone) {
+                    Ok(contents) => {
+                        let name = unique_file_name(summary, &self.job.zone, format);
+                        let path = self.job.path.join(name);
+                        write_file(&path, &contents)
+                            .map_err(|error| describe_write_error(&path, &error))?;
+                        progress.written += 1;
+                        progress.pass(row);
+                        Ok(())
+                    }
+                    Err(reason) => self.fail_row(progress, row, reason),
+                };
+            }
+            (SetFormat::Files(_), None) => {
+                return self.fail_row(progress, row, NO_BODY);
+            }
+            (SetFormat::Csv, _) => csv_line(summary, self.job.masks_codes),
+            (SetFormat::Json | SetFormat::JsonLines, _) => {
+                let stored = match email {
+                    Some(CompleteEmail { email, .. }) => Ok(Some(email.json.to_string())),
+                    None => archive.summary_json(&summary.id),
+                };
+                match stored {
+                    Ok(Some(json)) => self.json_item(&json),
+                    Ok(None) => return self.fail_row(progress, row, &gone_error()),
+                    Err(error) => return self.fail_row(progress, row, &error.message),
+                }
+            }
+        };
+        self.append(&text)?;
+        self.is_first = false;
+        progress.written += 1;
+        progress.pass(row);
+        Ok(())
+    }
+
+    pub(super) fn write_retrieved(
+        mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        retrieved: Result<CompleteEmail, Error>,
+    ) -> Result<(), String> {
+        progress.requests += 1;
+        let goes_on = progress.invalid.record(&retrieved);
+        match retrieved {
+            Ok(email) => self.write(archive, progress, row, Some(&email))?,
+            Err(error) => {
+                if !goes_on {
+                    progress.service_error = Some(error.message.clone());
+                }
+                self.write_without_body(archive, progress, row, &error.message)?;
+            }
+        }
+        self.finish(progress)
+    }
+
+    /// Writes what a file can have of an email without its body, or notes that it has no file.
+    pub(super) fn write_without_body(
+        &mut self,
+        archive: &Archive,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        reason: &str,
+    ) -> Result<(), String> {
+        if let SetFormat::Files(_) = self.job.format {
+            return self.fail_row(progress, row, reason);
+        }
+        let before = progress.written;
+        self.write(archive, progress, row, None)?;
+        progress.without_body += progress.written - before;
+        Ok(())
+    }
+
+    /// Formats an email for the one file.
+    fn json_item(&self, json: &str) -> String {
+        let json = escape_line(json.trim());
+        match self.job.format {
+            SetFormat::Json if self.is_first => format!("\n{json}"),
+            SetFormat::Json => format!(",\n{json}"),
+            SetFormat::Files(_) | SetFormat::JsonLines | SetFormat::Csv => format!("{json}\n"),
+        }
+    }
+
+    pub(super) fn fail_row(
+        &mut self,
+        progress: &mut ExportProgress,
+        row: &EmailRow,
+        reason: &str,
+    ) -> Result<(), String> {
+        progress.last = Some(row.sort_key);
+        self.fail(progress, &row.summary.id.to_safe_text(), reason)
+    }
+
+    /// Counts an email that is not exported, and adds it to the list in the folder.
+    pub(super) fn fail(
+        &mut self,
+        progress: &mut ExportProgress,
+        name: &str,
+        reason: &str,
+    ) -> Result<(), String> {
+        let line = format!("{name}: {reason}");
+        if let SetFormat::Files(_) = self.job.format {
+            if let Sink::None = self.sink {
+                let path = self.job.path.join(NOT_EXPORTED);
+                let list = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .mode(0o600)
+                    .open(&path);
+                let list = list.map_err(|error| describe_write_error(&path, &error))?;
+                self.sink = Sink::File(BufWriter::new(list));
+            }
+            self.append(&format!("{line}\n"))?;
+        }
+        progress.done += 1;
+        progress.note_failure(line);
+        Ok(())
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), String> {
+        match &mut self.sink {
+            Sink::File(file) => file
+                .write_all(text.as_bytes())
+                .map_err(|error| describe_write_error(&self.job.path, &error)),
+            Sink::Stream(buffer) => {
+                buffer.extend_from_slice(text.as_bytes());
+                Ok(())
+            }
+            Sink::None => unreachable!("the file was opened"),
+        }
+    }
+
+    /// Completes the file of the batch. A stream is complete with the last batch only.
+    pub(super) fn finish(mut self, progress: &ExportProgress) -> Result<(), String> {
+        let is_stream = matches!(self.sink, Sink::Stream(_));
+        if self.job.format == SetFormat::Json && (progress.is_done || !is_stream) {
+            self.append(DOCUMENT_END)?;
+        }
+        let path = &self.job.path;
+        match &mut self.sink {
+            Sink::File(file) => file
+                .flush()
+                .map_err(|error| describe_write_error(path, &error)),
+            Sink::None | Sink::Stream(_) => Ok(()),
+        }
+    }
+}
