@@ -40,11 +40,12 @@ pub enum Effect {
         rows: usize,
         with_tags: bool,
     },
-    /// Count the emails of the query, and those before `position`.
+    /// Count at most `most` emails of the query, and of those before `position`.
     CountEmails {
         request: RequestId,
         query: Arc<Query>,
         position: Option<SortKey>,
+        most: u64,
     },
     /// Summarize all emails to an address.
     SummarizeRecipient {
@@ -293,6 +294,8 @@ pub enum TimerKind {
     LoadOlder,
     /// The user rests: a filter with few matches searches older mail.
     AutomaticSearch,
+    /// The user has not typed for long enough to count more matches.
+    Count,
     /// A visible row must be confirmed, or is stale from now on.
     Freshness,
     /// One second of the countdown of a rate limit pause.

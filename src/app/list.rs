@@ -125,7 +125,9 @@ impl List {
             return self.load_first();
         };
         self.jump_target = JumpTarget::Anchor;
-        self.load_around(sort_key)
+        // Each letter of a filter loads rows anew: few of them, and those below the position before those above.
+        let above = FIRST_WINDOW_ROWS / 3;
+        self.load_window(WindowAnchor::Around { sort_key, above }, FIRST_WINDOW_ROWS)
     }
 
     /// The current position.
@@ -309,9 +311,10 @@ impl List {
     }
 
     /// Counts the matching emails, and those above this window.
-    pub fn count_emails(&self, request: RequestId) -> Effect {
+    pub fn count_emails(&self, request: RequestId, most: u64) -> Effect {
         Effect::CountEmails {
             request,
+            most,
             query: self.filter.query().clone(),
             position: self.rows().first().map(|row| row.sort_key),
         }

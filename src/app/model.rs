@@ -5,6 +5,7 @@
 //! From outside, linear mode alone changes a field: it takes `notice` and prints it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
@@ -15,7 +16,9 @@ use super::body_fetch::{BodyFetch, BodyRequests};
 use super::changes::Changes;
 use super::chooser::Chooser;
 use super::commands::{Command, Focus};
-use super::effect::{Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, TimerKind};
+use super::effect::{
+    Effect, Effects, ExitReason, LoopEffect, Pending, PipedCommand, RequestId, TimerKind,
+};
 use super::export::ExportState;
 use super::freshness::{Freshness, is_stale};
 use super::history::NavHistory;
@@ -43,6 +46,15 @@ use crate::archive::{EmailRow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
+
+/// The most matches that are counted: a larger exact number is of no use.
+const MAX_COUNT: u64 = 10_000;
+
+/// The same while the user types: each letter would count thousands of matches.
+const MAX_COUNT_WHILE_TYPING: u64 = 1_000;
+
+/// The pause in typing after which matches are counted up to [`MAX_COUNT`].
+const COUNT_PAUSE: Duration = Duration::from_millis(300);
 
 /// The state of the terminal program.
 #[derive(Debug, Clone, Default)]
@@ -117,6 +129,8 @@ pub struct Model {
     pub(super) suppressions: Suppressions,
     pub(super) metrics: MetricsLookup,
     pub(super) count_request: Pending<()>,
+    /// The pause after which more than the first matches of a typed query are counted.
+    count_pause: Pending<()>,
     pub marks: Marks,
     pub export: ExportState,
     /// The command about whose input the user is asked.
@@ -260,6 +274,7 @@ impl Model {
                         .as_ref()
                         .ok()
                         .map(|counts| self.list.apply_counts(*counts));
+                    self.count_more_after_pause();
                     self.continue_load_older(found.is_some());
                 }
             }
@@ -412,6 +427,7 @@ impl Model {
                     .extend(self.service.refresh_timer_fired(request)),
                 TimerKind::LoadOlder => self.service.older_timer_fired(request),
                 TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
+                TimerKind::Count => self.count_timer_fired(request),
                 TimerKind::Freshness => self.freshness_timer_fired(request),
                 TimerKind::Countdown => _ = self.countdown.finish(request),
             },
@@ -426,9 +442,35 @@ impl Model {
         self.outbox.push(Effect::SaveState(request, records));
     }
 
+    /// Counts the emails of the list; while the user types, few of them.
     pub(super) fn request_counts(&mut self) {
+        let most = match self.prompt {
+            Some(_) => MAX_COUNT_WHILE_TYPING,
+            None => MAX_COUNT,
+        };
+        self.request_counts_up_to(most);
+    }
+
+    fn request_counts_up_to(&mut self, most: u64) {
+        self.count_pause.reset();
         let request = self.count_request.start();
-        self.outbox.push(self.list.count_emails(request));
+        self.outbox.push(self.list.count_emails(request, most));
+    }
+
+    fn count_more_after_pause(&mut self) {
+        if self.list.is_capped && self.list.total < Some(MAX_COUNT) {
+            self.outbox.push(Effect::Timer {
+                request: self.count_pause.start(),
+                kind: TimerKind::Count,
+                pause: COUNT_PAUSE,
+            });
+        }
+    }
+
+    fn count_timer_fired(&mut self, request: RequestId) {
+        if self.count_pause.finish(request) && self.list.is_capped {
+            self.request_counts_up_to(MAX_COUNT);
+        }
     }
 
     /// Reconciles list, reader and requests after a change.

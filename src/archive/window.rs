@@ -311,22 +311,27 @@ fn read_around(
     let back = forward.reverse();
     let edge = back.next_key(key);
     let lead = lead.min(limit.saturating_sub(1));
-    let mut after = source.rows(forward, edge, limit - lead)?;
-    let mut rows = source.rows(back, forward.next_key(edge), limit - after.len())?;
-    rows.reverse();
-    rows.append(&mut after);
-    if rows.len() < limit
-        && let Some(last) = rows.last().map(|row| row.sort_key)
+    // One row more than wanted tells whether there are more: to ask again may cost as much as the rows.
+    let mut before = source.rows(back, forward.next_key(edge), lead + 1)?;
+    let room = limit - before.len().min(lead);
+    let mut after = source.rows(forward, edge, room + 1)?;
+    let more_below = after.len() > room;
+    after.truncate(room);
+    let room = limit - after.len();
+    if let Some(farthest) = before.get(lead)
+        && room > lead
     {
-        rows.extend(source.rows(forward, last, limit - rows.len())?);
+        let from = farthest.sort_key;
+        before.extend(source.rows(back, from, room - lead)?);
     }
-    let has_row = |direction, row: Option<&EmailRow>| {
-        row.map_or(Ok(false), |row| source.has_row(direction, row.sort_key))
-    };
+    let more_above = before.len() > room;
+    before.truncate(room);
+    before.reverse();
+    before.append(&mut after);
     Ok(RowWindow {
-        more_above: has_row(back, rows.first())?,
-        more_below: has_row(forward, rows.last())?,
-        rows,
+        rows: before,
+        more_above,
+        more_below,
     })
 }
 

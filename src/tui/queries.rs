@@ -76,15 +76,14 @@ pub(super) async fn check_listing<S: EmailApi>(
     Ok(opened)
 }
 
-/// Counts the emails of the query, and those before `position`.
+/// Counts at most `most` emails of the query, and of those before `position`.
 pub(super) fn load_counts(
     archive: &Archive,
     query: &Query,
     position: Option<SortKey>,
+    most: u64,
     cancel: &CancellationToken,
 ) -> Result<ListCounts, Error> {
-    /// A larger exact number is of no use.
-    const MOST: u64 = 10_000;
     if query.is_match_all() && query.sort == SortOrder::Newest {
         let before = position
             .map(|position| Ok::<_, Error>((position, archive.rank(position)?)))
@@ -99,7 +98,7 @@ pub(super) fn load_counts(
         });
     }
     let (total, capped) = match archive
-        .count_matches(query, MOST, cancel)?
+        .count_matches(query, most, cancel)?
         .ok_or_else(cancelled_error)?
     {
         MatchCount::Exactly(total) => (total, false),
@@ -108,7 +107,7 @@ pub(super) fn load_counts(
     let before = match position {
         None => None,
         Some(position) => match archive
-            .count_newer_matches(query, position, MOST, cancel)?
+            .count_newer_matches(query, position, most, cancel)?
             .ok_or_else(cancelled_error)?
         {
             MatchCount::MoreThan(_) => None,

@@ -78,6 +78,7 @@ pub fn system_timer() -> TimerFn {
             | TimerKind::PreviousEmail
             | TimerKind::Resize
             | TimerKind::AutomaticSearch
+            | TimerKind::Count
             | TimerKind::Countdown
             | TimerKind::Freshness => pause,
         };

@@ -108,6 +108,7 @@ impl Mailbox {
                 request,
                 query,
                 position,
+                most,
             } => {
                 let found = self.found(query);
                 let is_before = |row: &&EmailRow, position| {
@@ -127,8 +128,8 @@ impl Mailbox {
                 Message::Counted(
                     *request,
                     Ok(ListCounts {
-                        total,
-                        is_capped: false,
+                        total: total.min(*most),
+                        is_capped: total > *most,
                         archive_total: all,
                         bodies_known: Some(0),
                         rows_before: before,

@@ -491,3 +491,24 @@ fn rejected_key_ends_a_search_with_its_reason() {
     assert_eq!(world.model.notice.as_deref(), Some("the key is not valid"));
     assert_eq!(world.model.load_older, None);
 }
+
+#[test]
+fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
+    let counted = |world: &World| (world.model.list.total, world.model.list.is_capped);
+    world.press("/").write("#1").answer_archive();
+    assert_eq!(counted(&world), (Some(1_000), true));
+    world.write("9").answer_archive();
+    assert_eq!(counted(&world), (Some(111), false));
+    world.press("Backspace").answer_archive();
+    assert_eq!(counted(&world), (Some(1_000), true));
+    world.press("Enter").settle();
+    assert_eq!(counted(&world), (Some(1_111), false));
+    world.press("/").write("1").settle();
+    let counts = |most| {
+        world.count(move |effect| matches!(effect, Effect::CountEmails { most: found, .. } if *found == most))
+    };
+    assert_eq!(counted(&world), (Some(111), false));
+    assert_eq!(counts(1_000), 4);
+    assert_eq!(counts(10_000), 2, "the whole list, and after the rest");
+}

@@ -10,6 +10,18 @@ const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
 /// The same where the prefix is the start of a longer word.
 const EXAMINED_FOR_LONG_PREFIX: usize = 64;
 
+/// The prefilter goes on while at least one of so many candidates matches.
+///
+/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that are
+/// counted.
+const DENSE_RATIO: usize = 4;
+
+/// The same where the rows of a window are wanted, which are few.
+const SPARSE_RATIO: usize = 16;
+
+/// To collect the rows of a prefix takes as long as to examine one of so many emails of the archive.
+const EMAILS_FOR_EACH_EXAMINED: usize = 250;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FtsExpr {
     All,
@@ -32,7 +44,18 @@ pub(super) enum FtsExpr {
 pub(super) struct Prefilter {
     pub(super) expr: FtsExpr,
     /// The candidates to examine before the costly expression.
-    pub(super) max_examined: usize,
+    max_examined: usize,
+}
+
+impl Prefilter {
+    /// Whether to examine more candidates after so many, of which `found` match, before the costly expression.
+    ///
+    /// `emails` is the size of the archive for the rows of a window, and 0 for a count.
+    pub(super) const fn goes_on(&self, examined: usize, found: usize, emails: usize) -> bool {
+        examined < self.max_examined
+            || found * DENSE_RATIO >= examined
+            || (found * SPARSE_RATIO >= examined && examined < emails / EMAILS_FOR_EACH_EXAMINED)
+    }
 }
 
 impl FtsExpr {
@@ -233,4 +256,29 @@ fn is_short_prefix(start: &str) -> bool {
 
 fn is_costly_prefix(start: &str) -> bool {
     start.starts_with([prefix::WORD, prefix::COMPOUND]) || is_short_prefix(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefilter_goes_on_while_enough_candidates_match() {
+        let prefilter = FtsExpr::Prefix("hz".to_owned()).prefilter().unwrap();
+        for (examined, found, emails, expected) in [
+            (499, 0, 0, true),
+            (500, 124, 0, false),
+            (500, 125, 0, true),
+            (100_000, 25_000, 0, true),
+            // A window wants few rows: in a large archive, some more candidates cost less than the index.
+            (500, 44, 1_000_000, true),
+            (500, 31, 1_000_000, false),
+            (3_999, 250, 1_000_000, true),
+            (4_000, 250, 1_000_000, false),
+            (500, 44, 100_000, false),
+        ] {
+            let goes_on = prefilter.goes_on(examined, found, emails);
+            assert_eq!(goes_on, expected, "{found} of {examined}, {emails}");
+        }
+    }
 }

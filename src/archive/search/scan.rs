@@ -11,16 +11,10 @@ use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
-use crate::archive::window::{EmailRow, RowSource};
+use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
 use crate::archive::{SortKey, integrity, sql};
 use crate::error::Error;
 use crate::query::Query;
-
-/// The prefilter goes on while at least one of so many candidates matches.
-///
-/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that are
-/// counted.
-const DENSE_RATIO: usize = 4;
 
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
 const MAX_PREFILTERED_COUNT: u64 = 20_000;
@@ -107,6 +101,9 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Error> {
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
+            let emails: i64 = sql::value(self.connection, COUNT_ALL, [])?;
+            let emails = usize::try_from(emails).unwrap_or(0);
+            let prefilter = (prefilter, emails);
             match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
                 Prefiltered::Finished => return Ok(()),
                 Prefiltered::TooFewMatches { last } => from = last,
@@ -121,7 +118,7 @@ impl<'a> Scan<'a> {
     /// Visits the matches of the prefilter while enough of its candidates match.
     fn try_prefilter(
         &self,
-        prefilter: &Prefilter,
+        (prefilter, emails): (&Prefilter, usize),
         matcher: &mut RowMatcher<'_>,
         direction: Direction,
         from: SortKey,
@@ -137,7 +134,7 @@ impl<'a> Scan<'a> {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            if examined < prefilter.max_examined || found * DENSE_RATIO >= examined {
+            if prefilter.goes_on(examined, found, emails) {
                 return Ok(ControlFlow::Continue(()));
             }
             result = Prefiltered::TooFewMatches { last: key };
@@ -206,7 +203,7 @@ impl<'a> Scan<'a> {
                 found += 1;
                 continue_while(found < most)
             };
-            match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
+            match self.try_prefilter((prefilter, 0), &mut matcher, direction, from, &mut visit)? {
                 Prefiltered::Finished => return Ok(found),
                 Prefiltered::TooFewMatches { last } => from = last,
             }

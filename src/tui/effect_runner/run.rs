@@ -71,10 +71,12 @@ impl<S: EmailApi> EffectRunner<S> {
                 request,
                 query,
                 position,
+                most,
             } => {
                 let cancel = renew(&mut self.count_guard);
                 self.spawn_blocking(move || {
-                    Message::Counted(request, load_counts(&archive, &query, position, &cancel))
+                    let counts = load_counts(&archive, &query, position, most, &cancel);
+                    Message::Counted(request, counts)
                 });
             }
             Effect::SummarizeRecipient {

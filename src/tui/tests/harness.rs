@@ -402,7 +402,9 @@ pub fn test_timer(refresh: Arc<Notify>) -> TimerFn {
     Arc::new(move |what, _| {
         let refresh = refresh.clone();
         match what {
-            TimerKind::Selection | TimerKind::Resize => Box::pin(std::future::ready(())),
+            TimerKind::Selection | TimerKind::Resize | TimerKind::Count => {
+                Box::pin(std::future::ready(()))
+            }
             TimerKind::Refresh | TimerKind::LoadOlder => {
                 Box::pin(async move { refresh.notified().await })
             }
