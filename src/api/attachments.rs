@@ -10,7 +10,8 @@ use reqwest::header::ACCEPT_ENCODING;
 use reqwest::{Response, StatusCode};
 use url::{Host, Url};
 
-use super::client::{Client, MAX_REDIRECTS, build_off_loop, display_origin, redirect_target};
+use super::client::{Client, MAX_REDIRECTS, display_origin, redirect_target};
+use super::connect::build_off_loop;
 use super::error::{Endpoint, HttpError, RequestError, no_such_email};
 use super::{MAX_LIMIT, response};
 use crate::config::BaseUrl;

@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, LOCATION};
-use reqwest::redirect::Policy;
-use reqwest::{Certificate, Response, StatusCode};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION,
+};
+use reqwest::{Response, StatusCode};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
+use super::connect::build_off_loop;
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
@@ -24,13 +26,11 @@ use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings}
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
-const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longer than any pause of the service before or within a response.
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const MAX_REDIRECTS: usize = 3;
 /// The shortest wait that is reported.
 const MIN_REPORTED_WAIT: Duration = Duration::from_secs(5);
+/// The most bytes of a page that is kept: several times those of a hundred emails.
+const MAX_KEPT_PAGE: usize = 256 << 10;
 /// The most bytes of an error body that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
@@ -116,6 +116,23 @@ pub(super) struct Inner {
     longest_reported: Mutex<Duration>,
     /// When the requests without a response were sent.
     unanswered: Mutex<Vec<Instant>>,
+    /// The latest newest page, if the service gave it an entity tag.
+    first_page: Mutex<Option<KeptPage>>,
+}
+
+/// The body of a response.
+pub(super) struct ResponseBody {
+    bytes: Arc<[u8]>,
+    /// When a mirror's statuses were confirmed by the service; the service itself does not say it.
+    checked_at: Option<Timestamp>,
+}
+
+/// A page to use again if the service says that it has not changed (RFC 9110, section 13.1.2).
+#[derive(Clone)]
+struct KeptPage {
+    url: Url,
+    etag: HeaderValue,
+    bytes: Arc<[u8]>,
 }
 
 /// A request that was sent; dropping it means that it has its response, or is abandoned.
@@ -149,6 +166,7 @@ impl Client {
                 on_wait: OnceLock::new(),
                 longest_reported: Mutex::default(),
                 unanswered: Mutex::default(),
+                first_page: Mutex::default(),
             }),
             request: RequestHandle::new(Priority::Interactive),
             before_send: None,
@@ -193,6 +211,17 @@ impl Client {
         endpoint: Endpoint,
         parse: impl Fn(&[u8]) -> Result<T, RequestError>,
     ) -> Result<T> {
+        let (response, _) = self.send_dated(url, endpoint, parse).await?;
+        Ok(response)
+    }
+
+    /// The same, with the time at which a mirror's statuses were confirmed by the service.
+    async fn send_dated<T>(
+        &self,
+        url: Url,
+        endpoint: Endpoint,
+        parse: impl Fn(&[u8]) -> Result<T, RequestError>,
+    ) -> Result<(T, Option<Timestamp>)> {
         let Inner {
             config,
             retry_policy,
@@ -225,7 +254,7 @@ impl Client {
             let response = timeout(
                 retry_policy.remaining(elapsed),
                 self.inner
-                    .send_once(http, &url, &authorization, &mut details),
+                    .send_once(http, (&url, endpoint), &authorization, &mut details),
             );
             let response = tokio::select! {
                 response = response => response.unwrap_or(Err(RequestError::Timeout)),
@@ -235,7 +264,7 @@ impl Client {
             if response.is_ok() && self.request.ignores_pause() {
                 self.inner.rate_limiter.lift_pause().await;
             }
-            let result = response.and_then(|body| parse(&body));
+            let result = response.and_then(|body| Ok((parse(&body.bytes)?, body.checked_at)));
             let duration = started.elapsed();
             elapsed.active += duration;
             details.request_id.take_if(|id| id.contains(key.expose()));
@@ -322,7 +351,8 @@ impl EmailApi for Client {
             .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string())
             .extend_pairs(cursor);
         let parse = |body: &[u8]| response::parse_page(body, mailbox);
-        self.send_with_retries(url, endpoint, parse).await
+        let (page, checked_at) = self.send_dated(url, endpoint, parse).await?;
+        Ok(EmailPage { checked_at, ..page })
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
@@ -337,7 +367,11 @@ impl EmailApi for Client {
             url.query_pairs_mut().append_pair("html_format", "cid");
         }
         let parse = |body: &[u8]| response::parse_email(body, id, mailbox);
-        self.send_with_retries(url, Endpoint::Email, parse).await
+        let (email, checked_at) = self.send_dated(url, Endpoint::Email, parse).await?;
+        Ok(RetrievedEmail {
+            checked_at,
+            ..email
+        })
     }
 
     async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
@@ -411,17 +445,27 @@ impl Inner {
     async fn send_once(
         &self,
         http: &reqwest::Client,
-        url: &Url,
+        (url, endpoint): (&Url, Endpoint),
         authorization: &HeaderValue,
         details: &mut RequestDetails,
-    ) -> Result<Vec<u8>, RequestError> {
+    ) -> Result<ResponseBody, RequestError> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let response = http
+            let mut request = http
                 .get(url.clone())
                 .header(AUTHORIZATION, authorization)
                 .header(ACCEPT, "application/json")
-                .header(ACCEPT_ENCODING, "gzip")
+                .header(ACCEPT_ENCODING, "gzip");
+            // The newest page is requested every half minute, and often has not changed.
+            let kept = match endpoint {
+                Endpoint::FirstPage | Endpoint::FirstReceivedPage => lock(&self.first_page).clone(),
+                _ => None,
+            };
+            let kept = kept.filter(|kept| kept.url == url);
+            if let Some(kept) = &kept {
+                request = request.header(IF_NONE_MATCH, &kept.etag);
+            }
+            let response = request
                 .send()
                 .await
                 .map_err(|error| RequestError::from_reqwest(&error))?;
@@ -444,8 +488,22 @@ impl Inner {
             if is_rate_limited {
                 self.rate_limiter.on_rate_limited(retry_after).await;
             }
+            let checked_at = response::parse_checked_at(response.headers());
+            if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {
+                let bytes = kept.bytes;
+                return Ok(ResponseBody { bytes, checked_at });
+            }
             if status == StatusCode::OK {
-                return read_body(response, MAX_BODY).await;
+                let etag = response.headers().get(ETAG).cloned();
+                let bytes: Arc<[u8]> = read_body(response, MAX_BODY).await?.into();
+                if let (Some(etag), Endpoint::FirstPage | Endpoint::FirstReceivedPage) =
+                    (etag, endpoint)
+                    && bytes.len() <= MAX_KEPT_PAGE
+                {
+                    let bytes = Arc::clone(&bytes);
+                    *lock(&self.first_page) = Some(KeptPage { url, etag, bytes });
+                }
+                return Ok(ResponseBody { bytes, checked_at });
             }
             // If the body of an error cannot be read, the status has to do.
             let body = read_body(response, MAX_ERROR_BODY).await;
@@ -461,58 +519,6 @@ impl Inner {
 
 fn cancelled_error() -> Error {
     Error::new(ErrorKind::Internal, "request cancelled")
-}
-
-/// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
-pub(super) async fn build_off_loop(
-    config: ClientConfig,
-    is_plain: bool,
-) -> Result<reqwest::Client> {
-    let built = tokio::task::spawn_blocking(move || build_http_client(&config, is_plain)).await;
-    built.unwrap_or_else(|error| {
-        let message = format!("the HTTP client could not be built: {error}");
-        Err(Error::new(ErrorKind::Internal, message))
-    })
-}
-
-/// Builds an HTTP client: for plain http on this machine, or for https.
-fn build_http_client(config: &ClientConfig, is_plain: bool) -> Result<reqwest::Client> {
-    // It fails if there is one already, which is then the same.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(Policy::none())
-        .referer(false)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT);
-    if is_plain {
-        // Plain http is for this machine only: through a proxy the key would leave it, and the machine may
-        // have no certificates.
-        builder = builder.no_proxy().tls_certs_only([]);
-    }
-    if let Some(path) = &config.ca_file {
-        let unusable = |why: String| {
-            Error::new(
-                ErrorKind::Config,
-                format!(
-                    "the certificates in {} cannot be used: {why}",
-                    path.display()
-                ),
-            )
-        };
-        let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-        let certificates =
-            Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(unusable("the file contains no certificate".to_owned()));
-        }
-        builder = builder.tls_certs_merge(certificates);
-    }
-    builder.build().map_err(|error| {
-        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        Error::new(ErrorKind::Config, format!("no trusted certificates could be loaded: {cause}"))
-            .with_hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
-    })
 }
 
 fn authorization_header(key: &ApiKey) -> Result<HeaderValue> {

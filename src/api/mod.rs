@@ -15,6 +15,7 @@ use crate::mail::{
 
 mod attachments;
 mod client;
+mod connect;
 mod error;
 mod invalid_responses;
 mod rate_limit;
@@ -43,6 +44,9 @@ pub enum Cursor {
 /// The most emails that the service returns in one page.
 pub(crate) const MAX_LIMIT: u8 = 100;
 
+/// The header with which a mirror (`sentbox serve`) says when the service confirmed the oldest status of a response.
+pub(crate) const CHECKED_AT_HEADER: &str = "x-sentbox-checked-at";
+
 /// One page of the list operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailPage {
@@ -52,6 +56,8 @@ pub struct EmailPage {
     pub unreadable: usize,
     /// Whether more emails exist in the requested direction; `None` if the service does not say.
     pub has_more: Option<bool>,
+    /// When a mirror's oldest status was confirmed by the service; `None` from the service itself.
+    pub checked_at: Option<Timestamp>,
 }
 
 /// Parses a response of the list operation; `None` if it is not one.
@@ -136,6 +142,8 @@ pub struct RetrievedEmail {
     pub email: wire::Email,
     /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
+    /// When a mirror's status was confirmed by the service; `None` from the service itself.
+    pub(crate) checked_at: Option<Timestamp>,
 }
 
 impl RetrievedEmail {
@@ -257,7 +265,11 @@ impl From<&wire::Summary> for Summary {
 
 impl From<RetrievedEmail> for Email {
     fn from(retrieved: RetrievedEmail) -> Self {
-        let RetrievedEmail { email, json } = retrieved;
+        let RetrievedEmail {
+            checked_at: _,
+            email,
+            json,
+        } = retrieved;
         let wire::Email {
             summary,
             html,

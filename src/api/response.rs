@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use super::error::RequestError;
 use super::rate_limit::LimitHeaders;
-use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
+use super::{CHECKED_AT_HEADER, EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
@@ -49,6 +49,7 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
         unreadable: count - items.len(),
         items,
         has_more: parse_has_more(has_more),
+        checked_at: None,
     })
 }
 
@@ -120,6 +121,7 @@ pub(super) fn parse_email(
     Ok(RetrievedEmail {
         email,
         json: Arc::from(text.trim()),
+        checked_at: None,
     })
 }
 
@@ -171,6 +173,11 @@ pub(super) async fn read_body(
             message,
         )))
     })
+}
+
+/// Returns when the statuses of a mirror's response were confirmed by the service.
+pub(super) fn parse_checked_at(headers: &HeaderMap) -> Option<Timestamp> {
+    header_text(headers, CHECKED_AT_HEADER)?.parse().ok()
 }
 
 /// Whether a `Content-Encoding` is one that [`gunzip`] decompresses.

@@ -49,7 +49,11 @@ impl Archive {
                 .map_err(damaged_error)?
                 .into()
         };
-        let mut email = Email::from(RetrievedEmail { email, json });
+        let mut email = Email::from(RetrievedEmail {
+            checked_at: None,
+            email,
+            json,
+        });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
     }

@@ -76,6 +76,7 @@ async fn print_pages(
             }
         };
         let EmailPage {
+            checked_at: _,
             mut items,
             unreadable,
             has_more,

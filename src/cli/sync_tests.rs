@@ -67,6 +67,7 @@ impl EmailApi for FakeService {
         };
         let from = (below - i64::from(limit)).max(0);
         Ok(EmailPage {
+            checked_at: None,
             items: (from..below)
                 .rev()
                 .map(|n| item(n, state.bounced == Some(n)))

@@ -36,6 +36,7 @@ impl EmailApi for Scripted {
             ListedEmail::parse(&json).unwrap()
         });
         Ok(EmailPage {
+            checked_at: None,
             items: items.collect(),
             unreadable: 0,
             has_more: Some(false),

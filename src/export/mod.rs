@@ -261,6 +261,7 @@ mod tests {
     pub(super) fn parse(json: &str) -> Email {
         let email = wire::Email::parse(json).unwrap();
         RetrievedEmail {
+            checked_at: None,
             email,
             json: json.into(),
         }

@@ -264,12 +264,15 @@ impl<S: EmailApi> Engine<S> {
     }
 
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
-        let (sent_at, response) = self
+        let (mut sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
         self.report_reachability(&response).await;
         let retrieved = match response {
-            Ok(retrieved) => retrieved,
+            Ok(retrieved) => {
+                sent_at = sent_at.known_by(retrieved.checked_at);
+                retrieved
+            }
             Err(error) => {
                 if error.kind == ErrorKind::NotFound {
                     let id = id.clone();
@@ -399,10 +402,13 @@ impl<S: EmailApi> Engine<S> {
     }
 
     async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage>) {
-        let (sent_at, response) = self
+        let (mut sent_at, response) = self
             .send_stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
             .await;
         self.report_reachability(&response).await;
+        if let Ok(page) = &response {
+            sent_at = sent_at.known_by(page.checked_at);
+        }
         (sent_at, response)
     }
 

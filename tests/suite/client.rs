@@ -148,6 +148,29 @@ async fn request_matches_api_and_page_is_verbatim() {
 }
 
 #[tokio::test]
+async fn unchanged_newest_page_is_not_sent_again() {
+    let first = answer("200 OK", "etag: \"v1\"\r\n", PAGE);
+    let checked = "x-sentbox-checked-at: 2026-11-20T09:42:00.000001Z\r\n";
+    let unchanged = answer("304 Not Modified", checked, "");
+    let service = FakeService::new(vec![first, unchanged, ok(PAGE), ok("{}")]).await;
+    let client = service.client();
+    let page = client.list(100, &Cursor::Start).await.unwrap();
+    let again = client.list(100, &Cursor::Start).await.unwrap();
+    assert_eq!((page.items == again.items, page.checked_at), (true, None));
+    let checked_at = again.checked_at.map(|at| at.to_string());
+    assert_eq!(checked_at.as_deref(), Some("2026-11-20T09:42:00.000001Z"));
+    // Another page, and another number of emails.
+    let other = client.list(100, &Cursor::After(EmailId::new("a"))).await;
+    assert_eq!(other.unwrap().items, page.items);
+    client.list(20, &Cursor::Start).await.unwrap_err();
+    let tags = service.requests().into_iter().map(|request| {
+        let tag = request.to_lowercase();
+        tag.contains("\r\nif-none-match: \"v1\"\r\n")
+    });
+    assert_eq!(tags.collect::<Vec<_>>(), [false, true, false, false]);
+}
+
+#[tokio::test]
 async fn ids_are_one_path_segment() {
     let service = FakeService::new(vec![ok(r#"{"id":"../a b","text":"t"}"#)]).await;
     let client = service.client();

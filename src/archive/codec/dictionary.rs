@@ -276,7 +276,11 @@ mod tests {
             let email = wire::Email::parse(&json).unwrap();
             archive
                 .put_body(
-                    &crate::api::RetrievedEmail { email, json },
+                    &crate::api::RetrievedEmail {
+                        checked_at: None,
+                        email,
+                        json,
+                    },
                     "2026-11-20T00:00:00Z"
                         .parse::<jiff::Timestamp>()
                         .unwrap()

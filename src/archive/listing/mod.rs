@@ -143,6 +143,14 @@ impl From<Timestamp> for RequestTime {
 }
 
 impl RequestTime {
+    /// Returns it with the time at which a mirror had the response from the service.
+    pub(crate) fn known_by(self, mirrored_at: Option<Timestamp>) -> Self {
+        Self {
+            at: mirrored_at.map_or(self.at, |at| at.min(self.at)),
+            ..self
+        }
+    }
+
     pub(crate) fn micros(self) -> i64 {
         self.at.as_microsecond()
     }

@@ -58,6 +58,7 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
     archive
         .put_body(
             &RetrievedEmail {
+                checked_at: None,
                 email: wire::Email::parse(&json).unwrap(),
                 json,
             },

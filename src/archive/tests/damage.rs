@@ -75,6 +75,7 @@ fn filled(path: &Path) {
         archive
             .put_body(
                 &RetrievedEmail {
+                    checked_at: None,
                     email,
                     json: whole.into(),
                 },

@@ -144,6 +144,7 @@ fn page_order_overrides_times() {
     archive
         .put_body(
             &RetrievedEmail {
+                checked_at: None,
                 email: wire::Email::parse(&json).unwrap(),
                 json,
             },

@@ -544,3 +544,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn statuses_of_a_mirror_are_as_old_as_its_own() {
+    let env = RecheckEnv::new(30);
+    let mirrored_at = env.now() - SignedDuration::from_mins(7);
+    env.sim.state().mirrored_at = Some(mirrored_at);
+    env.full_sync();
+    let confirmed_at = || env.rows()[0].confirmed_at;
+    assert_eq!(confirmed_at(), Some(mirrored_at));
+    let id = EmailId::new("mail-29");
+    let read = || env.runtime.block_on(env.engine.fetch_email(&id)).unwrap();
+    let later = mirrored_at + SignedDuration::from_mins(2);
+    env.sim.state().mirrored_at = Some(later);
+    read();
+    assert_eq!(confirmed_at(), Some(later));
+    // The clock of the mirror may be ahead of ours.
+    env.sim.state().mirrored_at = Some(env.now() + SignedDuration::from_mins(1));
+    read();
+    assert_eq!(confirmed_at(), Some(env.now()));
+}

@@ -86,6 +86,8 @@ pub(super) struct State {
     pub(super) forgetful: bool,
     /// It answers a retrieve with a log-in page.
     pub(super) is_log_in_page: bool,
+    /// It is a mirror, which had its statuses from the service then.
+    pub(super) mirrored_at: Option<Timestamp>,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
@@ -113,6 +115,7 @@ impl FakeService {
             unreadable_id: None,
             forgetful: false,
             is_log_in_page: false,
+            mirrored_at: None,
             faults: VecDeque::new(),
             requests: Vec::new(),
             customer: None,
@@ -183,6 +186,7 @@ impl State {
             listing.retain(|mail| key(&mail.id) < key(id.as_str()));
             let to = limit.min(listing.len());
             return Ok(EmailPage {
+                checked_at: None,
                 items: listing[..to].iter().map(|mail| item(mail)).collect(),
                 unreadable: 0,
                 has_more: Some(to < listing.len()),
@@ -198,6 +202,7 @@ impl State {
                 Some(at) => at + 1,
                 None if self.lenient => {
                     return Ok(EmailPage {
+                        checked_at: None,
                         items: Vec::new(),
                         unreadable: 0,
                         has_more: Some(false),
@@ -214,6 +219,7 @@ impl State {
         };
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
         Ok(EmailPage {
+            checked_at: self.mirrored_at,
             items,
             unreadable: 0,
             has_more: Some(to < listing.len()),
@@ -234,6 +240,7 @@ impl State {
             }
             Some(ServiceFault::FirstPage) => self.page(limit, &Cursor::Start)?,
             Some(fault @ (ServiceFault::EmptyMore | ServiceFault::Empty)) => EmailPage {
+                checked_at: None,
                 items: Vec::new(),
                 unreadable: 0,
                 has_more: Some(fault == ServiceFault::EmptyMore),
@@ -314,6 +321,7 @@ impl EmailApi for FakeService {
             mail.event
         );
         Ok(RetrievedEmail {
+            checked_at: state.mirrored_at,
             email: wire::Email::parse(&json).unwrap(),
             json: json.into(),
         })

@@ -76,6 +76,7 @@ fn store_email(archive: &Archive, json: Arc<str>) {
     archive
         .put_body(
             &RetrievedEmail {
+                checked_at: None,
                 email: wire::Email::parse(&json).unwrap(),
                 json,
             },

@@ -1,0 +1,66 @@
+//! Builds the HTTP client of reqwest: TLS, certificates, timeouts.
+
+use std::time::Duration;
+
+use reqwest::Certificate;
+use reqwest::redirect::Policy;
+
+use super::client::ClientConfig;
+use crate::error::{Error, ErrorKind, Result};
+
+const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longer than any pause of the service before or within a response.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
+pub(super) async fn build_off_loop(
+    config: ClientConfig,
+    is_plain: bool,
+) -> Result<reqwest::Client> {
+    let built = tokio::task::spawn_blocking(move || build_http_client(&config, is_plain)).await;
+    built.unwrap_or_else(|error| {
+        let message = format!("the HTTP client could not be built: {error}");
+        Err(Error::new(ErrorKind::Internal, message))
+    })
+}
+
+/// Builds an HTTP client: for plain http on this machine, or for https.
+fn build_http_client(config: &ClientConfig, is_plain: bool) -> Result<reqwest::Client> {
+    // It fails if there is one already, which is then the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(Policy::none())
+        .referer(false)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT);
+    if is_plain {
+        // Plain http is for this machine only: through a proxy the key would leave it, and the machine may
+        // have no certificates.
+        builder = builder.no_proxy().tls_certs_only([]);
+    }
+    if let Some(path) = &config.ca_file {
+        let unusable = |why: String| {
+            Error::new(
+                ErrorKind::Config,
+                format!(
+                    "the certificates in {} cannot be used: {why}",
+                    path.display()
+                ),
+            )
+        };
+        let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        let certificates =
+            Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(unusable("the file contains no certificate".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Error::new(ErrorKind::Config, format!("no trusted certificates could be loaded: {cause}"))
+            .with_hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
+    })
+}
