@@ -43,11 +43,8 @@ pub(super) struct CancellableSource {
 
 impl SuggestionSource for CancellableSource {
     fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
-        if self.cancel.is_cancelled() {
-            Vec::new()
-        } else {
-            self.archive.suggest(source, part, limit)
-        }
+        self.archive
+            .suggest_until(source, part, limit, &self.cancel)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
+use super::CancellationToken;
 use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::Plan;
@@ -29,13 +30,25 @@ pub(super) const COUNT_MATCHES: &str =
     "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
 
 impl SuggestionSource for Archive {
+    fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+        self.suggest_until(field, part, limit, &CancellationToken::new())
+    }
+}
+
+impl Archive {
     /// Suggests addresses and domains of recent mail, and all statuses and tags.
     ///
     /// The counts are those of the index, which may be a few too many. Suggests no value if the archive
-    /// cannot be read.
-    fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+    /// cannot be read, or the search for them was cancelled.
+    pub(crate) fn suggest_until(
+        &self,
+        field: SuggestionField<'_>,
+        part: &str,
+        limit: usize,
+        cancel: &CancellationToken,
+    ) -> Vec<Suggestion> {
         let part = normalize(part);
-        let found = self.connections.read(|connection| {
+        let found = self.connections.read_cancellable(cancel, |connection| {
             let values = match field {
                 SuggestionField::Address(field) => {
                     recent_values(connection, field, &part, limit, |address| &address.email)?
@@ -60,7 +73,7 @@ impl SuggestionSource for Archive {
                 .map(with_count)
                 .collect::<Result<Vec<_>, Error>>()
         });
-        let mut suggestions = found.unwrap_or_default();
+        let mut suggestions = found.ok().flatten().unwrap_or_default();
         suggestions.retain(|value| value.emails > 0);
         suggestions.sort_by(|a, b| (Reverse(a.emails), &a.text).cmp(&(Reverse(b.emails), &b.text)));
         suggestions.truncate(limit);
@@ -122,6 +135,8 @@ fn count_emails_with(
         return Ok(0);
     };
     let term = match field {
+        // One look-up, where the parts of an address are many.
+        SuggestionField::Address(Field::To | Field::Cc | Field::Bcc) => Term::Recipient(text),
         SuggestionField::Address(field) => Term::Text(field, text),
         SuggestionField::Domain => Term::Domain(text),
         SuggestionField::Status => Term::Status(vec![
