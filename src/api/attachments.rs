@@ -155,7 +155,7 @@ impl Client {
         if is_plain == config.base_url.is_plain_http() {
             return self.inner.http_client().await.cloned();
         }
-        build_off_loop(config.clone(), is_plain).await
+        build_off_loop(config.ca_file.clone(), is_plain).await
     }
 }
 

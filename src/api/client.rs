@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
-use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail};
+use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, MIRROR_HEADER, RetrievedEmail};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
@@ -118,6 +119,8 @@ pub(super) struct Inner {
     unanswered: Mutex<Vec<Instant>>,
     /// The latest newest page, if the service gave it an entity tag.
     first_page: Mutex<Option<KeptPage>>,
+    /// Whether a response came from a mirror.
+    is_mirror: AtomicBool,
 }
 
 /// The body of a response.
@@ -167,6 +170,7 @@ impl Client {
                 longest_reported: Mutex::default(),
                 unanswered: Mutex::default(),
                 first_page: Mutex::default(),
+                is_mirror: AtomicBool::new(false),
             }),
             request: RequestHandle::new(Priority::Interactive),
             before_send: None,
@@ -339,6 +343,10 @@ impl EmailApi for Client {
         Some(self.rate_budget())
     }
 
+    fn is_mirror(&self) -> bool {
+        self.inner.is_mirror.load(Ordering::Relaxed)
+    }
+
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
         let mailbox = self.inner.config.mailbox;
         let (endpoint, cursor) = match cursor {
@@ -437,7 +445,7 @@ impl Inner {
     /// Returns the HTTP client, built by the first request.
     pub(super) async fn http_client(&self) -> Result<&reqwest::Client> {
         let is_plain = self.config.base_url.is_plain_http();
-        let build = || build_off_loop(self.config.clone(), is_plain);
+        let build = || build_off_loop(self.config.ca_file.clone(), is_plain);
         self.http.get_or_try_init(build).await
     }
 
@@ -487,6 +495,11 @@ impl Inner {
             self.rate_limiter.update_limits(limits);
             if is_rate_limited {
                 self.rate_limiter.on_rate_limited(retry_after).await;
+            }
+            if response.headers().contains_key(MIRROR_HEADER)
+                && !self.is_mirror.swap(true, Ordering::Relaxed)
+            {
+                self.rate_limiter.on_mirror_response();
             }
             let checked_at = response::parse_checked_at(response.headers());
             if let Some(kept) = kept.filter(|_| status == StatusCode::NOT_MODIFIED) {

@@ -1,11 +1,11 @@
 //! Builds the HTTP client of reqwest: TLS, certificates, timeouts.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::Certificate;
 use reqwest::redirect::Policy;
 
-use super::client::ClientConfig;
 use crate::error::{Error, ErrorKind, Result};
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
@@ -15,10 +15,11 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
 pub(super) async fn build_off_loop(
-    config: ClientConfig,
+    ca_file: Option<PathBuf>,
     is_plain: bool,
 ) -> Result<reqwest::Client> {
-    let built = tokio::task::spawn_blocking(move || build_http_client(&config, is_plain)).await;
+    let built =
+        tokio::task::spawn_blocking(move || build_http_client(ca_file.as_deref(), is_plain)).await;
     built.unwrap_or_else(|error| {
         let message = format!("the HTTP client could not be built: {error}");
         Err(Error::new(ErrorKind::Internal, message))
@@ -26,7 +27,7 @@ pub(super) async fn build_off_loop(
 }
 
 /// Builds an HTTP client: for plain http on this machine, or for https.
-fn build_http_client(config: &ClientConfig, is_plain: bool) -> Result<reqwest::Client> {
+fn build_http_client(ca_file: Option<&Path>, is_plain: bool) -> Result<reqwest::Client> {
     // It fails if there is one already, which is then the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -40,7 +41,7 @@ fn build_http_client(config: &ClientConfig, is_plain: bool) -> Result<reqwest::C
         // have no certificates.
         builder = builder.no_proxy().tls_certs_only([]);
     }
-    if let Some(path) = &config.ca_file {
+    if let Some(path) = ca_file {
         let unusable = |why: String| {
             Error::new(
                 ErrorKind::Config,

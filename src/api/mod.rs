@@ -47,6 +47,9 @@ pub(crate) const MAX_LIMIT: u8 = 100;
 /// The header with which a mirror (`sentbox serve`) says when the service confirmed the oldest status of a response.
 pub(crate) const CHECKED_AT_HEADER: &str = "x-sentbox-checked-at";
 
+/// The header that each response of a mirror has.
+pub(crate) const MIRROR_HEADER: &str = "x-sentbox-mirror";
+
 /// One page of the list operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailPage {
@@ -178,6 +181,11 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     /// Returns the current rate budget, if the service has a rate limit.
     fn rate_budget(&self) -> Option<RateBudget> {
         None
+    }
+
+    /// Whether a response showed that this is a mirror, which has no team's rate limit to share.
+    fn is_mirror(&self) -> bool {
+        false
     }
 
     /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.

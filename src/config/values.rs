@@ -18,6 +18,12 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// For a mirror, which has no team's limit to share: a million emails in ten minutes.
+    pub(crate) const TO_MIRROR: Self = Self {
+        per_second: 20.0,
+        max_share: 0.9,
+    };
+
     /// The allowed rates, for messages.
     pub(crate) const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
 

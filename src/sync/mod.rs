@@ -206,7 +206,11 @@ impl<S: EmailApi> Engine<S> {
         }
         // For one page only: a full sync in another process need not wait for this one.
         let _guard = LockGuard(self.archive.backfill_lock());
-        let limit = self.backfill_limit.saturating_sub(1);
+        let limit = if self.service.is_mirror() {
+            u64::MAX
+        } else {
+            self.backfill_limit.saturating_sub(1)
+        };
         if !self
             .run_blocking(move |archive| archive.count_backfill(now, 0, limit))
             .await?

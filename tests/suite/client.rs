@@ -87,13 +87,17 @@ impl FakeService {
 }
 
 fn client(base: &str) -> Client {
+    client_at(base, Rate::explicit(100.0).unwrap())
+}
+
+fn client_at(base: &str, rate: Rate) -> Client {
     let key = ApiKey::new(KEY, "a test");
     let config = ClientConfig {
         base_url: BaseUrl::parse(base).unwrap(),
         mailbox: Mailbox::Sent,
         key,
         ca_file: None,
-        rate: Rate::explicit(100.0).unwrap(),
+        rate,
         rate_file: None,
     };
     let policy = RetryPolicy {
@@ -347,6 +351,27 @@ async fn retry_after_beyond_budget_fails_with_time() {
             ErrorKind::RateLimited
         );
         assert_eq!(service.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn mirror_is_asked_faster_unless_a_rate_was_chosen() {
+    let page = answer("200 OK", "x-sentbox-mirror: 1\r\n", PAGE);
+    let service = FakeService::new(vec![page]).await;
+    for (rate, before, after) in [
+        (Rate::default(), 2.0, 20.0),
+        (Rate::explicit(5.0).unwrap(), 5.0, 5.0),
+    ] {
+        let client = client_at(&format!("http://{}", service.address), rate);
+        assert_eq!(
+            (client.rate_budget().rate, client.is_mirror()),
+            (before, false)
+        );
+        client.list(1, &Cursor::Start).await.unwrap();
+        assert_eq!(
+            (client.rate_budget().rate, client.is_mirror()),
+            (after, true)
+        );
     }
 }
 

@@ -159,6 +159,12 @@ impl RateLimiter {
         before.is_none_or(|before| at > before)
     }
 
+    /// Goes on faster after a response of a mirror, unless the user chose a rate.
+    pub(crate) fn on_mirror_response(&self) {
+        self.with_state(|state, _| state.rate_to_mirror());
+        self.changed.notify_waiters();
+    }
+
     /// Applies the limits of a response.
     pub(crate) fn update_limits(&self, limits: LimitHeaders) {
         self.with_state(|state, now| state.update_limits(now, limits, fastrand::f64()));

@@ -192,6 +192,13 @@ impl LimiterState {
         pause.max(token).max(quota)
     }
 
+    /// Uses the rate for a mirror, unless the user chose one.
+    fn rate_to_mirror(&mut self) {
+        if self.rate == Rate::default() {
+            self.rate = Rate::TO_MIRROR;
+        }
+    }
+
     /// Applies the limits of a response. `jitter`, a number from 0 to 1, keeps processes that pause until the
     /// same moment from ending the pause together.
     pub(super) fn update_limits(&mut self, now: Duration, limits: LimitHeaders, jitter: f64) {

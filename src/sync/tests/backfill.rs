@@ -22,6 +22,12 @@ fn backfill_sends_no_more_than_the_day_allows() {
     assert_eq!(env.engine.archive().query_count().unwrap(), 400);
     env.load_older();
     assert_eq!(env.engine.archive().query_count().unwrap(), 500, "by hand");
+    env.sim.state().mirrored_at = Some(jiff::Timestamp::UNIX_EPOCH);
+    let step = env.runtime.block_on(env.engine.backfill()).unwrap();
+    assert!(
+        matches!(step, BackfillStep::Loaded(_)),
+        "a mirror has no limit"
+    );
 }
 
 /// A client that repeats each request for a page once.

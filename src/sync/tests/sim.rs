@@ -299,6 +299,10 @@ impl State {
 }
 
 impl EmailApi for FakeService {
+    fn is_mirror(&self) -> bool {
+        self.state().mirrored_at.is_some()
+    }
+
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
         self.state().answer(usize::from(limit), cursor)
     }
