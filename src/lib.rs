@@ -10,7 +10,7 @@
 //!  service <--------> api --> sync --> archive --> app --> view --> tui      terminal UI
 //!                      ^                     \----------> cli               scripts
 //!                      |
-//!                    server <------- the sample mailbox: the same API, served
+//!                    server <------- the sample mailbox or, by a mirror, the archive: the same API, served
 //! ```
 //!
 //! - The list appears before the first byte from the network, and works offline.
@@ -37,6 +37,7 @@
 //! | 4 | [`sync`] | stores pages of the service in the archive; the planner is pure |
 //! | 4 | [`server`] | the service's API over the sample mailbox or an archive |
 //! | 4 | [`export`] | one email or a set as files: eml, html, text, JSON, csv |
+//! | 5 | [`mirror`] | an archive served to a team, with the one poller that keeps it current |
 //! | 5 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
 //! | 6 | [`view`] | draws a model |
 //! | 7 | [`tui`] | event loop, effect runner, terminal guard, linear mode |
@@ -72,6 +73,7 @@ pub mod fuzz_targets;
 mod launch;
 mod logging;
 pub mod mail;
+mod mirror;
 mod panic_hook;
 pub mod query;
 pub mod render;

@@ -128,7 +128,11 @@ fn packages_install_the_same_existing_files() {
 #[test]
 fn packaging_runs_only_existing_commands() {
     let mut lines: Vec<String> = Vec::new();
-    for unit in ["sentbox.service", "sentbox@.service"] {
+    for unit in [
+        "sentbox.service",
+        "sentbox@.service",
+        "sentbox-mirror.service",
+    ] {
         let unit = read(&format!("packaging/systemd/{unit}"));
         let lines_of = unit
             .lines()
@@ -140,7 +144,7 @@ fn packaging_runs_only_existing_commands() {
         let (arguments, _) = line.strip_prefix("\"$sentbox\" ")?.split_once(" > ")?;
         Some(format!("sentbox {arguments}"))
     }));
-    assert_eq!(lines.len(), 6, "{lines:?}");
+    assert_eq!(lines.len(), 7, "{lines:?}");
     for line in lines {
         let parsed = Args::try_parse_from(line.split(' '));
         assert!(parsed.is_ok_and(|args| args.verb.is_some()), "{line}");

@@ -18,6 +18,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("sync", 4),
     ("server", 4),
     ("export", 4),
+    ("mirror", 5),
     ("app", 5),
     ("view", 6),
     ("tui", 7),

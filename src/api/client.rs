@@ -324,6 +324,30 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Requests another read operation, and returns the response as it came.
+    pub(crate) async fn fetch_raw(
+        &self,
+        segments: &[&str],
+        query: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        // Such a segment would change the path of the request.
+        if segments.iter().any(|part| matches!(*part, "" | "." | "..")) {
+            return Err(no_such_email());
+        }
+        let endpoint = match segments {
+            ["suppressions", _] => Endpoint::Suppression,
+            ["emails", "metrics"] => Endpoint::Metrics,
+            [.., "attachments", _] => Endpoint::Attachment,
+            _ => Endpoint::Attachments,
+        };
+        let mut url = self.inner.config.base_url.join_segments(segments);
+        url.set_query(query);
+        let parse = |body: &[u8]| Ok(body.to_vec());
+        self.send_with_retries(url, endpoint, parse).await
+    }
+}
+
 impl EmailApi for Client {
     fn with_priority(&self, request: &RequestHandle) -> Self {
         Self {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rusqlite::params;
 
 use super::codec::body::CompressedBody;
 use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
-use super::listing::{confirmations, deletions, position};
+use super::listing::confirmations::{self, confirmed_at};
+use super::listing::{deletions, position};
 use super::storage::error::damaged_error;
 use super::storage::sql;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
@@ -18,6 +20,25 @@ use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status
 
 pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
+
+const STORED_BY_ID: &str = concat!(
+    "SELECT json, dictionary_id, last_event, missing_since IS NOT NULL, ",
+    confirmed_at!(),
+    ", mail.sort_key FROM mail LEFT JOIN body USING (sort_key) WHERE id = ?1"
+);
+
+/// An email as a server of the archive needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredEmail {
+    /// The response of the retrieve operation; `None` if the bodies are not stored.
+    pub(crate) json: Option<Arc<str>>,
+    /// Whether the service was found not to have it.
+    pub(crate) is_missing: bool,
+    /// When the service confirmed its status.
+    pub(crate) checked_at: Option<Timestamp>,
+    /// Whether its status is not final.
+    pub(crate) may_change: bool,
+}
 
 impl Archive {
     /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
@@ -30,25 +51,13 @@ impl Archive {
             let Some((Some(compressed), last_event)) = found else {
                 return Ok(None);
             };
-            let json: Arc<str> = compressed.to_json(conn)?.into();
-            Ok(Some((
-                wire::Email::parse(&json).map_err(damaged_error)?,
-                json,
-                last_event,
-            )))
+            Ok(Some((compressed.to_json(conn)?, last_event)))
         })?;
-        let Some((email, json, last_event)) = found else {
+        let Some((json, last_event)) = found else {
             return Ok(None);
         };
         let last_event: Option<String> = last_event;
-        let is_same = email.summary.last_event == last_event;
-        let json = if is_same || last_event.as_deref() == Some(RECEIVED_EVENT) {
-            json
-        } else {
-            replace_last_event(&json, last_event.as_deref())
-                .map_err(damaged_error)?
-                .into()
-        };
+        let (email, json) = update_status(&json, last_event.as_deref())?;
         let mut email = Email::from(RetrievedEmail {
             checked_at: None,
             email,
@@ -56,6 +65,35 @@ impl Archive {
         });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
+    }
+
+    /// Loads the JSON of an email as the service would send it, with the latest status; `None` if no row has the id.
+    pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
+        let found = self.read(|conn| {
+            let found = sql::optional(conn, STORED_BY_ID, [id], |row| {
+                let last_event: Option<String> = row.get(2)?;
+                let stored = StoredEmail {
+                    json: None,
+                    is_missing: row.get(3)?,
+                    checked_at: confirmations::to_timestamp(row.get(4)?),
+                    may_change: confirmations::may_change(last_event.as_deref(), row.get(5)?, now),
+                };
+                Ok((CompressedBody::from_row(row, 0)?, last_event, stored))
+            })?;
+            let Some((compressed, last_event, stored)) = found else {
+                return Ok(None);
+            };
+            let json = compressed.map(|body| body.to_json(conn)).transpose()?;
+            Ok(Some((json, last_event, stored)))
+        })?;
+        let Some((json, last_event, stored)) = found else {
+            return Ok(None);
+        };
+        let json = match json {
+            Some(json) => Some(update_status(&json, last_event.as_deref())?.1),
+            None => None,
+        };
+        Ok(Some(StoredEmail { json, ..stored }))
     }
 
     /// Loads what no list has, the tags and the reason of a bounce, for the rows whose bodies are stored; it stays
@@ -106,6 +144,19 @@ impl Archive {
             Ok(changed)
         })
     }
+}
+
+/// Parses the JSON of an email, and gives it the latest status.
+fn update_status(json: &str, last_event: Option<&str>) -> Result<(wire::Email, Arc<str>)> {
+    let email = wire::Email::parse(json).map_err(damaged_error)?;
+    let is_same = email.summary.last_event.as_deref() == last_event;
+    let json = if is_same || last_event == Some(RECEIVED_EVENT) {
+        json.into()
+    } else {
+        let json = replace_last_event(json, last_event).map_err(damaged_error)?;
+        json.into()
+    };
+    Ok((email, json))
 }
 
 /// Replaces the status in the JSON of an email.

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
+pub(crate) use bodies::StoredEmail;
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
 pub(crate) use integrity::{is_damage_error, is_unusable};
@@ -40,6 +41,7 @@ pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::deletions::MissingReason;
 pub(crate) use listing::deletions::MissingUpstream;
 pub(crate) use listing::merge::MergeResult;
+pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;

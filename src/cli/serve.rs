@@ -1,16 +1,24 @@
-//! `serve`: the service's API over the sample mailbox, until a signal ends it.
+//! `serve`: the service's API over the archive of a profile or the sample mailbox, until a signal ends it.
+
+use std::path::Path;
 
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::args::ServeArgs;
+use super::args::{Listen, ServeArgs};
 use super::output::CommandExit;
-use super::{CommandContext, listen_for_signals};
+use super::{CommandContext, ProfileContext, listen_for_signals, open_archive};
+use crate::api::RetryPolicy;
+use crate::archive::{Archive, OnMismatch, OpenResult};
 use crate::error::{Error, ErrorKind};
+use crate::mail::Mailbox;
+use crate::mirror::{
+    AccessLog, KeyFile, Listener, Listing, Mirror, MirrorConfig, UnixSocket, load_tls,
+};
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
 
-/// Requests a second.
+/// Requests a second to the sample mailbox.
 ///
 /// One user needs no limit like the real one, but a program without any pace still gets 429.
 const RATE: u32 = 1000;
@@ -18,19 +26,52 @@ const RATE: u32 = 1000;
 /// Listens, prints the address, and serves.
 pub(super) async fn run(
     args: &ServeArgs,
+    mut context: CommandContext<'_>,
+) -> Result<(), CommandExit> {
+    match &args.key_file {
+        Some(key_file) => {
+            let settings = context.resolve_settings()?;
+            let CommandContext { clock, out, .. } = context;
+            let mut profile = ProfileContext {
+                settings,
+                mailbox: Mailbox::Sent,
+                clock,
+                out,
+            };
+            serve_mirror(args, key_file, &mut profile).await
+        }
+        None if args.demo => serve_sample(args, context).await,
+        None => {
+            let error = Error::new(ErrorKind::Usage, "serve needs --key-file FILE, or --demo");
+            let hint = "with a file of keys the archive is served; see sentbox serve --help";
+            Err(error.with_hint(hint).into())
+        }
+    }
+}
+
+fn cannot_listen(listen: &Listen, error: &std::io::Error) -> Error {
+    Error::cannot("listened on", ErrorKind::Io, listen, error)
+        .with_hint("--listen 127.0.0.1:0 takes a free port")
+}
+
+async fn serve_sample(
+    args: &ServeArgs,
     CommandContext { clock, out, .. }: CommandContext<'_>,
 ) -> Result<(), CommandExit> {
     let ServeArgs {
         listen,
         allow_host,
-        demo: _,
         sample,
+        ..
     } = args;
-    let failed = |error: std::io::Error| {
-        Error::cannot("listened on", ErrorKind::Io, listen, &error)
+    let Listen::Tcp(wanted) = listen else {
+        let error = Error::new(ErrorKind::Usage, "the sample mailbox has no Unix socket");
+        return Err(error
             .with_hint("--listen 127.0.0.1:0 takes a free port")
+            .into());
     };
-    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let failed = |error| cannot_listen(listen, &error);
+    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let mut signals = listen_for_signals()?;
     let url = format!("http://{address}");
@@ -41,14 +82,9 @@ pub(super) async fn run(
         server::DEMO_KEY
     ));
     if !address.ip().is_loopback() {
-        let names: Vec<String> = allow_host.iter().map(ToString::to_string).collect();
-        let names = if names.is_empty() {
-            "no name, so they are refused (--allow-host NAME)".to_owned()
-        } else {
-            names.join(", ")
-        };
         out.note(&format!(
-            "warning: {address} is open to other machines, unencrypted, and the key is public; they are answered under {names}"
+            "warning: {address} is open to other machines, unencrypted, and the key is public; they are answered under {}",
+            list_names(args)
         ));
     }
     let mailbox = SampleMailbox::new(sample.seed, sample.emails, clock(), clock.clone());
@@ -62,4 +98,109 @@ pub(super) async fn run(
         .await
         .map_err(failed)?;
     Err(CommandExit::Signal(signal))
+}
+
+/// Names the hosts under which other machines are answered.
+fn list_names(args: &ServeArgs) -> String {
+    let names: Vec<String> = args.allow_host.iter().map(ToString::to_string).collect();
+    if names.is_empty() {
+        "no name, so they are refused (--allow-host NAME)".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+async fn serve_mirror(
+    args: &ServeArgs,
+    key_file: &Path,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
+    let ServeArgs {
+        listen,
+        allow_host,
+        tls_cert,
+        tls_key,
+        allow_plain_http,
+        access_log,
+        ..
+    } = args;
+    ctx.settings.credentials.key.clone()?;
+    let tls = match tls_cert.as_ref().zip(tls_key.as_ref()) {
+        Some((certificates, key)) => Some(load_tls(certificates, key)?),
+        None => None,
+    };
+    if let Listen::Tcp(address) = listen
+        && !(address.ip().is_loopback() || tls.is_some() || *allow_plain_http)
+    {
+        let message = format!("{address} is open to other machines, and http is not encrypted");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint(
+                "use --tls-cert and --tls-key, or --allow-plain-http behind a proxy that encrypts",
+            )
+            .into());
+    }
+    let (keys, is_new) = KeyFile::open_or_create(key_file)?;
+    let sent = open_archive::open_for_writing(ctx)?;
+    let received = open_received(ctx)?;
+    let access_log = match access_log {
+        Some(path) => Some(AccessLog::open(path).map_err(|error| {
+            let name = format!("the access log {}", path.display());
+            Error::cannot("written", ErrorKind::Io, name, &error)
+        })?),
+        None => None,
+    };
+    let failed = |error| cannot_listen(listen, &error);
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let (listener, url) = match listen {
+        Listen::Tcp(address) => {
+            let listener = TcpListener::bind(address).await.map_err(failed)?;
+            let address = listener.local_addr().map_err(failed)?;
+            (Listener::Tcp(listener), format!("{scheme}://{address}"))
+        }
+        Listen::Unix(path) => {
+            let socket = UnixSocket::bind(path).map_err(failed)?;
+            (Listener::Unix(socket), listen.to_string())
+        }
+    };
+    let mut signals = listen_for_signals()?;
+    ctx.out.report(&json!({ "base_url": url }), url.as_str())?;
+    if is_new {
+        ctx.out.note(&format!(
+            "a key was created; it is in {}",
+            key_file.display()
+        ));
+    }
+    if matches!(listen, Listen::Tcp(address) if !address.ip().is_loopback()) {
+        ctx.out.note(&format!(
+            "other machines are answered under {}",
+            list_names(args)
+        ));
+    }
+    let mut listing = |mailbox, archive| {
+        ctx.mailbox = mailbox;
+        let client = ctx.client_with_notes(RetryPolicy::TUI);
+        Listing { client, archive }
+    };
+    let mirror = Mirror::new(MirrorConfig {
+        sent: listing(Mailbox::Sent, sent),
+        received: listing(Mailbox::Received, received),
+        keys,
+        hosts: allow_host.clone(),
+        access_log,
+        backfill: ctx.settings.backfill,
+        clock: ctx.clock.clone(),
+    });
+    let mut signal = 0;
+    let shutdown = async { signal = signals.recv().await };
+    mirror.run(listener, tls, shutdown).await;
+    Err(CommandExit::Signal(signal))
+}
+
+/// Opens the archive of received mail, beside that of sent mail.
+fn open_received(ctx: &ProfileContext<'_>) -> Result<Archive, Error> {
+    let opened = Archive::open_for(&ctx.settings, Mailbox::Received, OnMismatch::Ask)?;
+    match opened {
+        OpenResult::Opened(archive) => archive.with_retention(ctx.settings.retention, ctx.now()),
+        OpenResult::Mismatch(mismatch) => Err(mismatch.into()),
+    }
 }

@@ -14,20 +14,19 @@ use super::progress::{RecheckTotals, RunCounts, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, listen_for_signals, open_archive, sync_plan, until_signal};
 use crate::api::{EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, Coverage, ProcessLock};
+use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
-use crate::sync::{BackfillStep, Engine, RecheckScope, StopReason, SyncDepth, SyncReport};
+use crate::sync::{
+    BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth,
+    SyncReport,
+};
 use crate::text::format::{group_digits, plural};
 
-/// Time between two refreshes of the newest emails.
-const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
 const RECENT_AGE: HistorySpan = HistorySpan::Last(SignedDuration::from_hours(72));
-/// Pages of due statuses between two refreshes.
-const RECHECK_PAGES: u32 = 10;
 /// Requests for due statuses after the sync run, unless a flag says otherwise.
 pub(super) const MAX_DUE_REQUESTS: u32 = 100;
 /// Time between two attempts to get the lock of another process.
@@ -449,14 +448,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Whether coverage reaches as far back as the profile's `backfill`.
     fn is_backfilled(&self) -> Result<bool, Error> {
-        let Some(start) = self.backfill.start((self.clock)()) else {
-            return Ok(true);
-        };
-        Ok(match self.engine.archive().coverage()? {
-            Coverage::Complete => true,
-            Coverage::Since(oldest) => oldest.parsed.is_none_or(|at| at <= start),
-            Coverage::Unknown => false,
-        })
+        let start = self.backfill.start((self.clock)());
+        self.engine.is_loaded_back_to(start)
     }
 
     fn has_gap(&self) -> Result<bool, Error> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
+use crate::archive::Coverage;
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, parse};
 

@@ -21,6 +21,17 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
+/// Creates a file with a secret that only its owner may read; fails if there is one. Its folder stays as it is.
+pub(crate) fn create_secret(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
 /// Writes a secret as [`replace_file`]; only its owner may read it and its folder.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().expect("a secret lies in a folder");

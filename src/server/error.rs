@@ -11,11 +11,13 @@ use crate::api::wire::ErrorBody;
 
 /// The reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ErrorResponse {
+pub(crate) enum ErrorResponse {
     UnknownHost,
     MissingKey,
     InvalidKey,
-    RateLimited { rate: u32 },
+    RateLimited {
+        rate: u32,
+    },
     NoSuchPath,
     MethodNotAllowed,
     InvalidLimit,
@@ -35,7 +37,20 @@ pub(super) enum ErrorResponse {
     InvalidLink,
     AboveQuota,
     Internal,
+    /// Too many requests are open.
+    Busy,
+    /// The service behind a mirror limits its requests.
+    UpstreamLimit {
+        seconds: u64,
+    },
+    /// The service behind a mirror cannot be reached.
+    UpstreamUnreachable,
+    /// The service behind a mirror does not give what its API says.
+    UpstreamFailed,
 }
+
+/// Time until a client may try again if the service behind a mirror, or the mirror, cannot answer.
+const UNAVAILABLE_SECONDS: u64 = 5;
 
 impl ErrorResponse {
     /// Converts the error of a request for a page.
@@ -148,6 +163,22 @@ impl ErrorResponse {
                 (StatusCode::FORBIDDEN, "email_above_quota"),
                 "The content of this email is above the quota of your team",
             ),
+            Self::Busy => (
+                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
+                "Too many requests are open",
+            ),
+            Self::UpstreamLimit { .. } => (
+                (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
+                "The service behind this mirror limits requests; this is not stored here yet",
+            ),
+            Self::UpstreamUnreachable => (
+                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
+                "The service behind this mirror cannot be reached, and this is not stored here",
+            ),
+            Self::UpstreamFailed => (
+                (StatusCode::BAD_GATEWAY, "bad_gateway"),
+                "The service behind this mirror failed, and this is not stored here",
+            ),
             Self::Internal => (
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"),
                 "Something went wrong on our side",
@@ -172,6 +203,12 @@ impl IntoResponse for ErrorResponse {
             Self::MethodNotAllowed => Some((header::ALLOW, HeaderValue::from_static("GET"))),
             Self::RateLimited { .. } => {
                 Some((header::RETRY_AFTER, HeaderValue::from(RATE_WINDOW_SECONDS)))
+            }
+            Self::UpstreamLimit { seconds } => {
+                Some((header::RETRY_AFTER, HeaderValue::from(seconds)))
+            }
+            Self::Busy | Self::UpstreamUnreachable => {
+                Some((header::RETRY_AFTER, HeaderValue::from(UNAVAILABLE_SECONDS)))
             }
             _ => None,
         };

@@ -25,6 +25,10 @@ mod metrics;
 mod request;
 pub mod sample;
 
+pub(crate) use error::ErrorResponse;
+pub(crate) use http::{bearer_key, check_host};
+pub(crate) use request::ListParams;
+
 /// The API key of a demonstration server.
 pub const DEMO_KEY: &str = "re_demo";
 

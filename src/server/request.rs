@@ -67,16 +67,16 @@ pub(super) async fn run_blocking<T: Send + 'static>(
 
 /// The query parameters of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ListParams {
-    pub(super) cursor: Cursor,
-    pub(super) limit: u8,
+pub(crate) struct ListParams {
+    pub(crate) cursor: Cursor,
+    pub(crate) limit: u8,
 }
 
 impl ListParams {
     /// Parses a query string as strictly as the service does.
     ///
     /// Unknown parameters are ignored.
-    pub(super) fn parse(query: &str) -> Result<Self, ErrorResponse> {
+    pub(crate) fn parse(query: &str) -> Result<Self, ErrorResponse> {
         let (mut limit, mut after, mut before) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let (slot, name) = match &*name {

@@ -11,6 +11,7 @@ mod tests;
 
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::info;
@@ -28,8 +29,8 @@ use crate::api::{
     BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RateBudget, RequestHandle,
 };
 use crate::archive::{
-    Archive, CandidateRows, EmailRow, ListingPage, MergeResult, PagePosition, ProcessLock,
-    RequestTime, SortKey,
+    Archive, CandidateRows, Coverage, EmailRow, ListingPage, MergeResult, PagePosition,
+    ProcessLock, RequestTime, SortKey,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result, lock};
@@ -66,6 +67,12 @@ struct RetrieveResult {
     email: Email,
     stored: Result<()>,
 }
+
+/// Time between two refreshes of the newest emails by a process that keeps an archive current.
+pub(crate) const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The most pages of due statuses that it reads between two refreshes.
+pub(crate) const RECHECK_PAGES: u32 = 10;
 
 /// Emails per query of the archive.
 const BATCH_SIZE: u32 = 100;
@@ -224,6 +231,16 @@ impl<S: EmailApi> Engine<S> {
         Ok(BackfillStep::Loaded(Box::new(engine.load_older().await?)))
     }
 
+    /// Whether all mail since `start` is stored; `None` needs none.
+    pub(crate) fn is_loaded_back_to(&self, start: Option<Timestamp>) -> Result<bool> {
+        let Some(start) = start else { return Ok(true) };
+        Ok(match self.archive.coverage()? {
+            Coverage::Complete => true,
+            Coverage::Since(oldest) => oldest.parsed.is_none_or(|at| at <= start),
+            Coverage::Unknown => false,
+        })
+    }
+
     /// Fetches everything new, then everything older down to `depth`, then confirms deletions.
     ///
     /// `progress` is called after each page. Dropping the future cancels the sync; the next one
@@ -265,6 +282,11 @@ impl<S: EmailApi> Engine<S> {
     pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email> {
         // An email that cannot be stored, on a full disk for example, can still be shown.
         Ok(self.fetch_and_store(id).await?.email)
+    }
+
+    /// Fetches one email and stores it, or fails.
+    pub(crate) async fn store_email(&self, id: &EmailId) -> Result<()> {
+        self.fetch_and_store(id).await?.stored
     }
 
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {

@@ -485,7 +485,7 @@ fn generated_documents_name_all_commands() {
       import       Take emails from JSON into the archive
       export       Write what matches to files, or as one stream
       archive      Say what the archive holds, or keep less in it
-      serve        Serve the service's API over a sample mailbox
+      serve        Serve the service's API from the archive, to a team, or over a sample mailbox
       login        Ask for an API key, check it, and store it in a profile
       profile      List, choose or remove profiles
       config       Find, check or edit the configuration file

@@ -43,8 +43,8 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("serve"), @r"
-    stderr: sentbox: the following required arguments were not provided: --demo
-    stderr:    hint: usage: sentbox serve --demo; see sentbox serve --help
+    stderr: sentbox: serve needs --key-file FILE, or --demo
+    stderr:    hint: with a file of keys the archive is served; see sentbox serve --help
     exit code 2
     ");
 }

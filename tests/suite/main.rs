@@ -18,6 +18,7 @@ mod jq;
 mod linear;
 mod list_show;
 mod metrics;
+mod mirror;
 mod named_archive;
 mod pager;
 mod profiles;

@@ -7,6 +7,7 @@ pub(crate) mod coverage;
 pub(crate) mod coverage_update;
 pub(crate) mod deletions;
 pub(crate) mod merge;
+pub(crate) mod page;
 pub(crate) mod position;
 
 use jiff::Timestamp;

@@ -12,7 +12,7 @@ use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
 pub use verbs::{
-    ArchiveVerb, AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs,
+    ArchiveVerb, AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, Listen,
     MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,
     ShowForm, StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
 };
@@ -171,7 +171,7 @@ pub enum CliCommand {
         #[command(subcommand)]
         verb: ArchiveVerb,
     },
-    /// Serve the service's API over a sample mailbox
+    /// Serve the service's API from the archive, to a team, or over a sample mailbox
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
     /// Ask for an API key, check it, and store it in a profile
@@ -348,9 +348,17 @@ Examples:
   sentbox archive purge --to ana@example.com";
 
 const SERVE_HELP: &str = "\
+Without --demo it is a mirror: it keeps the archive of a profile current and serves it to a team, so that all \
+together send the service the requests of one. Every client needs a key of --key-file; to delete its line \
+revokes it. New statuses are confirmed on behalf of whoever reads; the header x-sentbox-checked-at has the time. \
+GET /healthz needs no key, GET /metrics is for Prometheus.
+
 The first line of output is the base URL.
 
 Examples:
+  sentbox serve --profile acme --key-file ~/.config/sentbox/mirror.keys
+  sentbox serve --key-file keys --listen 0.0.0.0:443 --allow-host mail.example.com \
+    --tls-cert cert.pem --tls-key key.pem --access-log reads.jsonl
   sentbox serve --demo --listen 127.0.0.1:0
   SENTBOX_BASE_URL=http://127.0.0.1:8025 SENTBOX_API_KEY=re_demo sentbox list";
 

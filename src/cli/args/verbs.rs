@@ -1,5 +1,6 @@
 //! The arguments of each verb.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -475,27 +476,68 @@ fn parse_recheck(text: &str) -> Result<HistorySpan, String> {
 /// `serve`.
 #[derive(Debug, Group)]
 pub struct ServeArgs {
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen: an address, whose port 0 takes a free one, or unix:PATH for a mirror
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025", value_parser = parse_listen)]
-    pub listen: SocketAddr,
+    pub listen: Listen,
     /// A name that other machines may use for this server, beside localhost; may be repeated
     #[arg(long, value_name = "NAME", value_parser = parse_host)]
     pub allow_host: Vec<Host>,
     /// Serve the sample mailbox; its key is `re_demo`
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub demo: bool,
     /// The mailbox.
     #[command(flatten)]
     pub sample: SampleArgs,
+    /// The keys of a mirror, a line NAME = KEY each; if it is missing, it is created with one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["demo", "SampleArgs"])]
+    pub key_file: Option<PathBuf>,
+    /// A mirror's certificate and the chain to its authority, PEM
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "demo"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of that certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Let other machines send a mirror's keys and read its mail unencrypted
+    #[arg(long, conflicts_with_all = ["demo", "tls_cert"])]
+    pub allow_plain_http: bool,
+    /// Log who read which email, when, as JSON lines
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    pub access_log: Option<PathBuf>,
 }
 
-/// Parses an address with its port; `localhost` is the loopback address.
-fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Parses an address with its port, or a path; `localhost` is the loopback address.
+fn parse_listen(text: &str) -> Result<Listen, String> {
+    if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+        return Ok(Listen::Unix(PathBuf::from(path)));
+    }
     let address = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}").parse(),
         None => text.parse(),
     };
-    address.map_err(|_| "an address has a port, as in 127.0.0.1:8025 or localhost:0".to_owned())
+    address
+        .map(Listen::Tcp)
+        .map_err(|_| "an address has a port, as in 127.0.0.1:8025 or localhost:0".to_owned())
 }
 
 /// Parses a name or an address without its port.

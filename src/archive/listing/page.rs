@@ -1,0 +1,190 @@
+//! Pages of the service's listing from the rows, as far as they are covered, for a server of the archive.
+//!
+//! A page has listed rows of one covered range only, so it never leaves out an email that the service lists. Where it
+//! reaches the end of its range, it says what has to be requested to go on.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::confirmations::{self, confirmed_at};
+use super::coverage::{self, CoveredRange};
+use super::{Direction, SortKey, TOP};
+use crate::api::Cursor;
+use crate::archive::Archive;
+use crate::archive::codec::row::{self, row_columns, summary_columns};
+use crate::archive::storage::sql;
+use crate::error::Result;
+use crate::mail::EmailId;
+
+/// A page of the listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredPage {
+    /// The summaries as the service sent them, newest first, each with its id.
+    pub(crate) items: Vec<(EmailId, String)>,
+    /// Time of the oldest confirmation of their statuses; `None` if one is unknown.
+    pub(crate) checked_at: Option<Timestamp>,
+    /// What follows in the direction of the cursor.
+    pub(crate) next: NextRows,
+}
+
+/// What follows a [`StoredPage`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NextRows {
+    /// More rows of the range.
+    More,
+    /// Nothing: the listing ends here.
+    End,
+    /// Emails that the archive may not have.
+    Gap(Gap),
+}
+
+/// A part of the listing that is not covered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Gap {
+    /// Above the newest range.
+    Top,
+    /// Below a range.
+    Below {
+        /// Its oldest row.
+        bottom: SortKey,
+        /// Its oldest email that the service has; `None` for the newest range, which sync extends by itself.
+        cursor: Option<EmailId>,
+    },
+}
+
+/// The rows of a range on one side of a key, nearest first, for each [`Direction`].
+pub(crate) const LISTED_PAGE: [&str; 2] = [
+    concat!(
+        "SELECT ",
+        row_columns!(),
+        ", ",
+        confirmed_at!(),
+        " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
+         AND listed AND missing_since IS NULL ORDER BY mail.sort_key LIMIT ?3"
+    ),
+    concat!(
+        "SELECT ",
+        row_columns!(),
+        ", ",
+        confirmed_at!(),
+        " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
+         AND listed AND missing_since IS NULL ORDER BY mail.sort_key DESC LIMIT ?3"
+    ),
+];
+const LIVE_KEY: &str =
+    "SELECT sort_key FROM mail WHERE id = ?1 AND listed AND missing_since IS NULL";
+const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
+
+impl Archive {
+    /// Loads at most `limit` summaries at `cursor`; `None` if no listed email is the cursor's.
+    pub(crate) fn stored_page(&self, cursor: &Cursor, limit: u8) -> Result<Option<StoredPage>> {
+        self.read(|conn| {
+            let ranges = coverage::load_ranges(conn)?;
+            let (key, direction, at) = match cursor {
+                Cursor::Start => (TOP, Direction::Older, 0),
+                Cursor::After(id) | Cursor::Before(id) => {
+                    let Some(key) = sql::optional_value(conn, LIVE_KEY, [id])? else {
+                        return Ok(None);
+                    };
+                    let Some(at) = ranges.iter().position(|range| range.contains(key)) else {
+                        return Ok(None);
+                    };
+                    match cursor {
+                        Cursor::Before(_) => (key, Direction::Newer, at),
+                        _ => (key, Direction::Older, at),
+                    }
+                }
+            };
+            let Some(range) = ranges.get(at) else {
+                return empty_page(conn).map(Some);
+            };
+            if *cursor == Cursor::Start && !range.reaches_top {
+                return Ok(Some(StoredPage {
+                    items: Vec::new(),
+                    checked_at: None,
+                    next: NextRows::Gap(Gap::Top),
+                }));
+            }
+            let (items, checked_at, has_more) = read_page(conn, direction, key, range, limit)?;
+            let next = match direction {
+                _ if has_more => NextRows::More,
+                Direction::Older if range.reaches_end => NextRows::End,
+                Direction::Newer if range.reaches_top => NextRows::End,
+                Direction::Older => NextRows::Gap(gap_below(conn, &ranges, at)?),
+                Direction::Newer if at == 0 => NextRows::Gap(Gap::Top),
+                Direction::Newer => NextRows::Gap(gap_below(conn, &ranges, at - 1)?),
+            };
+            Ok(Some(StoredPage {
+                items,
+                checked_at,
+                next,
+            }))
+        })
+    }
+
+    /// Whether old mail is not stored: by the retention, or because it was purged by its age.
+    pub(crate) fn has_cutoff(&self) -> Result<bool> {
+        let query = "SELECT cutoff IS NOT NULL FROM listing";
+        Ok(self.retention.is_some() || self.read(|conn| sql::value(conn, query, []))?)
+    }
+}
+
+/// Returns the page of a listing without a covered range.
+fn empty_page(conn: &Connection) -> Result<StoredPage> {
+    let query = "SELECT is_empty, head_requested_at FROM listing";
+    let (is_empty, at): (bool, Option<i64>) =
+        sql::one(conn, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(StoredPage {
+        items: Vec::new(),
+        checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
+        next: if is_empty {
+            NextRows::End
+        } else {
+            NextRows::Gap(Gap::Top)
+        },
+    })
+}
+
+/// Reads the rows of `range` past `key`; also the oldest confirmation, and whether there are more.
+fn read_page(
+    conn: &Connection,
+    direction: Direction,
+    key: SortKey,
+    range: &CoveredRange,
+    limit: u8,
+) -> Result<(Vec<(EmailId, String)>, Option<Timestamp>, bool)> {
+    let end = match direction {
+        Direction::Older => range.bottom,
+        Direction::Newer => range.top,
+    };
+    let limit = usize::from(limit);
+    let params = params![key, end, u32::try_from(limit).unwrap_or(u32::MAX) + 1];
+    let mut rows = sql::all(conn, LISTED_PAGE[direction as usize], params, |row| {
+        let fields = row::read_fields(row, 0)?;
+        let confirmed: Option<i64> = row.get(13)?;
+        let item = (EmailId::new(&fields.summary.id), fields.to_json());
+        Ok((item, confirmed.unwrap_or_default()))
+    })?;
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    if direction == Direction::Newer {
+        rows.reverse();
+    }
+    let oldest = rows.iter().map(|(_, at)| *at).min().filter(|at| *at > 0);
+    let items = rows.into_iter().map(|(item, _)| item).collect();
+    Ok((items, confirmations::to_timestamp(oldest), has_more))
+}
+
+/// Returns the gap below the range at this index.
+fn gap_below(conn: &Connection, ranges: &[CoveredRange], at: usize) -> Result<Gap> {
+    let range = &ranges[at];
+    let cursor = if at == 0 {
+        None
+    } else {
+        sql::optional_value(conn, OLDEST_LIVE, [range.top, range.bottom])?
+    };
+    Ok(Gap::Below {
+        bottom: range.bottom,
+        cursor,
+    })
+}

@@ -1,0 +1,358 @@
+//! Accepts connections, over TCP, TLS or a Unix socket, and gives none of them for ever to a client that stands still.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
+
+/// How long a client may take for the head of a request, or for a TLS handshake; also how long an idle connection
+/// is kept.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client may take no byte of a response.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most connections; a further client waits until one ends.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// The pause after the system refused a connection, for lack of descriptors for example.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Time for open requests to finish after the shutdown signal.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+
+/// Where a mirror listens.
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixSocket),
+}
+
+/// A Unix socket whose file is removed in the end.
+pub(crate) struct UnixSocket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl UnixSocket {
+    /// Listens on a path, in place of a socket that no process listens on any more; only this user may connect.
+    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+        let is_socket =
+            std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+        if is_socket {
+            match std::os::unix::net::UnixStream::connect(path) {
+                Ok(_) => return Err(io::ErrorKind::AddrInUse.into()),
+                Err(_) => std::fs::remove_file(path)?,
+            }
+        }
+        let listener = UnixListener::bind(path)?;
+        let socket = Self {
+            listener,
+            path: path.to_owned(),
+        };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(socket)
+    }
+}
+
+impl Drop for UnixSocket {
+    fn drop(&mut self) {
+        // Another process may have removed it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The address of a client.
+#[derive(Debug, Clone)]
+pub(super) enum ClientAddress {
+    Ip(SocketAddr),
+    Unix,
+}
+
+impl fmt::Display for ClientAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => address.ip().fmt(f),
+            Self::Unix => f.write_str("unix"),
+        }
+    }
+}
+
+/// A stream of bytes to a client.
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
+
+/// Serves connections until `shutdown` completes, then lets open requests finish.
+pub(super) async fn serve(
+    listener: Listener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (stop, limit) = (
+        CancellationToken::new(),
+        Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+    );
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = async {
+            let permit = limit.clone().acquire_owned().await;
+            (accept(&listener).await, permit)
+        };
+        let (accepted, permit) = tokio::select! {
+            accepted = accepted => accepted,
+            () = &mut shutdown => break,
+        };
+        while connections.try_join_next().is_some() {}
+        let (stream, client) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let (tls, router, stop) = (tls.clone(), router.clone(), stop.clone());
+        connections.spawn(async move {
+            let _permit = permit;
+            let Some(tls) = tls else {
+                return serve_stream(stream, client, router, stop).await;
+            };
+            // A client that speaks no TLS, or stands still, is no error of this program.
+            if let Ok(Ok(stream)) = timeout(READ_TIMEOUT, tls.accept(stream)).await {
+                serve_stream(stream, client, router, stop).await;
+            }
+        });
+    }
+    drop(listener);
+    stop.cancel();
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(SHUTDOWN_GRACE, all_ended).await;
+}
+
+async fn accept(listener: &Listener) -> io::Result<(Box<dyn ByteStream>, ClientAddress)> {
+    match listener {
+        Listener::Tcp(listener) => {
+            let (stream, address) = listener.accept().await?;
+            // A response is written at once, so that nothing is won by waiting for more.
+            stream.set_nodelay(true)?;
+            Ok((Box::new(stream), ClientAddress::Ip(address)))
+        }
+        Listener::Unix(socket) => {
+            let (stream, _) = socket.listener.accept().await?;
+            Ok((Box::new(stream), ClientAddress::Unix))
+        }
+    }
+}
+
+/// Serves the requests of one connection.
+async fn serve_stream(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin,
+    client: ClientAddress,
+    router: Router,
+    stop: CancellationToken,
+) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(client.clone());
+        router.clone().call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(READ_TIMEOUT)
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
+    let mut connection = pin!(connection);
+    let result = tokio::select! {
+        result = connection.as_mut() => result,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+/// A stream that fails when its client takes no byte for [`WRITE_TIMEOUT`].
+struct WriteTimeout<S> {
+    stream: S,
+    /// Runs while a write waits.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S: AsyncWrite + Unpin> WriteTimeout<S> {
+    const fn new(stream: S) -> Self {
+        Self {
+            stream,
+            deadline: None,
+        }
+    }
+
+    fn poll_timed<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let result = poll(Pin::new(&mut self.stream), cx);
+        if result.is_ready() {
+            self.deadline = None;
+            return result;
+        }
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(sleep(WRITE_TIMEOUT)));
+        match deadline.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_timed(cx, |stream, cx| stream.poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_timed(cx, |stream, cx| stream.poll_write_vectored(cx, buffers))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_timed(cx, AsyncWrite::poll_flush)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_timed(cx, AsyncWrite::poll_shutdown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Serves one connection that the test holds the other end of.
+    fn connect(body_len: usize) -> (DuplexStream, CancellationToken, JoinSet<()>) {
+        let body = "x".repeat(body_len);
+        let router = Router::new().route("/", get(async move || body.clone()));
+        let (client, server) = duplex(1024);
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve_stream(
+            server,
+            ClientAddress::Unix,
+            router,
+            stop.clone(),
+        ));
+        (client, stop, tasks)
+    }
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_sends_nothing_is_disconnected() {
+        for start in ["", "GET / HTTP/1.1\r\nhost: local"] {
+            let (mut client, _stop, mut tasks) = connect(10);
+            client.write_all(start.as_bytes()).await.unwrap();
+            let started = Instant::now();
+            tasks.join_next().await.unwrap().unwrap();
+            assert!((29..32).contains(&started.elapsed().as_secs()), "{start}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_reads_nothing_is_disconnected() {
+        let (mut client, _stop, mut tasks) = connect(100_000);
+        client.write_all(REQUEST).await.unwrap();
+        let started = Instant::now();
+        tasks.join_next().await.unwrap().unwrap();
+        assert!((29..32).contains(&started.elapsed().as_secs()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_client_that_reads_gets_all() {
+        let (mut client, _stop, _tasks) = connect(20_000);
+        client.write_all(REQUEST).await.unwrap();
+        let (mut read, mut buffer) = (0, [0; 1000]);
+        while read < 20_000 {
+            sleep(Duration::from_secs(20)).await;
+            read += client.read(&mut buffer).await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connection_ends_at_shutdown() {
+        let (mut client, stop, mut tasks) = connect(10);
+        client.write_all(REQUEST).await.unwrap();
+        let mut buffer = [0; 1000];
+        assert!(client.read(&mut buffer).await.unwrap() > 0);
+        let started = Instant::now();
+        stop.cancel();
+        tasks.join_next().await.unwrap().unwrap();
+        assert!(started.elapsed().is_zero());
+    }
+
+    #[tokio::test]
+    async fn stale_unix_socket_is_replaced_and_removed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "a killed process leaves it");
+        let socket = UnixSocket::bind(&path).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let error = UnixSocket::bind(&path).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        drop(socket);
+        assert!(!path.exists());
+        std::fs::write(&path, "a file").unwrap();
+        assert!(UnixSocket::bind(&path).is_err(), "no socket");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a file");
+    }
+}

@@ -1,0 +1,338 @@
+//! The operations of a mirror over HTTP: the service's API over an archive, behind keys of the mirror's own.
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use jiff::Timestamp;
+use ring::digest;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use url::Host;
+
+use super::access_log::{Access, AccessLog};
+use super::connections::ClientAddress;
+use super::keys::KeyFile;
+use super::source::{MirrorEmail, MirrorPage, MirrorSource};
+use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
+use super::upstream::UpstreamStats;
+use crate::config::clock::Clock;
+use crate::error::lock;
+use crate::mail::{EmailId, Mailbox};
+use crate::server::{ErrorResponse, ListParams, bearer_key, check_host};
+use crate::text::format::format_timestamp;
+
+/// The most requests that are open at once; a further one is refused, and may come again soon.
+const MAX_OPEN_REQUESTS: usize = 512;
+
+/// Whether a response is a mirror's.
+const MIRROR: HeaderName = HeaderName::from_static("x-sentbox-mirror");
+
+/// When the oldest status in a response was confirmed by the service.
+const CHECKED_AT: HeaderName = HeaderName::from_static("x-sentbox-checked-at");
+
+/// What the operations of a mirror share.
+pub(super) struct MirrorState {
+    pub(super) sent: MirrorSource,
+    pub(super) received: MirrorSource,
+    pub(super) keys: KeyFile,
+    pub(super) hosts: Vec<Host>,
+    pub(super) clock: Clock,
+    pub(super) upstream: Arc<UpstreamStats>,
+    pub(super) access_log: Option<AccessLog>,
+    /// Why the poller has stopped.
+    pub(super) stopped: Mutex<Option<String>>,
+    pub(super) statistics: RequestStatistics,
+    pub(super) open_requests: Semaphore,
+}
+
+impl MirrorState {
+    pub(super) fn open_requests() -> Semaphore {
+        Semaphore::new(MAX_OPEN_REQUESTS)
+    }
+
+    const fn source(&self, mailbox: Mailbox) -> &MirrorSource {
+        match mailbox {
+            Mailbox::Sent => &self.sent,
+            Mailbox::Received => &self.received,
+        }
+    }
+}
+
+type Shared = State<Arc<MirrorState>>;
+type Id = Result<Path<String>, PathRejection>;
+type TwoIds = Result<Path<(String, String)>, PathRejection>;
+
+/// The name of the key of a request, in its response.
+#[derive(Clone)]
+struct KeyName(Arc<str>);
+
+/// The emails in a response.
+#[derive(Clone)]
+struct ReadIds(Vec<EmailId>);
+
+/// Creates the router of a mirror.
+pub(super) fn routes(state: Arc<MirrorState>) -> Router {
+    let look_up = get(look_up).head(method_not_allowed);
+    Router::new()
+        .merge(listing(Mailbox::Sent))
+        .merge(listing(Mailbox::Received))
+        .route("/emails/metrics", look_up.clone())
+        .route("/suppressions/{address}", look_up)
+        .layer(middleware::from_fn_with_state(state.clone(), limit_open))
+        .route("/metrics", get(metrics))
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(async || ErrorResponse::NoSuchPath)
+        .layer(middleware::from_fn_with_state(state.clone(), check_request))
+        .route("/healthz", get(health))
+        .layer(middleware::from_fn_with_state(state.clone(), record))
+        .with_state(state)
+}
+
+/// The operations of one listing.
+fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
+    let path = format!("/{}", mailbox.path().join("/"));
+    let list = move |state: Shared, query: RawQuery, headers: HeaderMap| async move {
+        list(state, mailbox, query, headers).await
+    };
+    let retrieve = move |state: Shared, id: Id, query: RawQuery, headers: HeaderMap| async move {
+        retrieve(state, mailbox, id, query, headers).await
+    };
+    let attachments = async move |state: Shared, id: Id, query: RawQuery, request: Request| {
+        let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
+        look_up_email(state, id, query, request).await
+    };
+    let attachment = async move |state: Shared, ids: TwoIds, query: RawQuery, request: Request| {
+        let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
+        look_up_email(state, id, query, request).await
+    };
+    Router::new()
+        .route(&path, get(list).head(method_not_allowed))
+        .route(
+            &format!("{path}/{{id}}"),
+            get(retrieve).head(method_not_allowed),
+        )
+        .route(
+            &format!("{path}/{{id}}/attachments"),
+            get(attachments).head(method_not_allowed),
+        )
+        .route(
+            &format!("{path}/{{id}}/attachments/{{attachment}}"),
+            get(attachment).head(method_not_allowed),
+        )
+}
+
+async fn list(
+    State(state): Shared,
+    mailbox: Mailbox,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ErrorResponse> {
+    let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
+    let MirrorPage {
+        items,
+        has_more,
+        checked_at,
+    } = state.source(mailbox).page(cursor, limit).await?;
+    let (ids, items): (Vec<EmailId>, Vec<String>) = items.into_iter().unzip();
+    let items = items.join(",");
+    let body = format!(r#"{{"object":"list","has_more":{has_more},"data":[{items}]}}"#);
+    Ok(respond(body.into(), checked_at, ids, &headers))
+}
+
+async fn retrieve(
+    State(state): Shared,
+    mailbox: Mailbox,
+    id: Id,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ErrorResponse> {
+    let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
+    let id = EmailId::new(id);
+    // The archive has received emails with references to their pictures only.
+    if query.is_some_and(|query| query.contains("html_format=data_uri")) {
+        return Err(ErrorResponse::UnsupportedParameter("html_format"));
+    }
+    let MirrorEmail { json, checked_at } = state.source(mailbox).email(id.clone()).await?;
+    Ok(respond((*json).into(), checked_at, vec![id], &headers))
+}
+
+/// Passes on an operation about an email.
+async fn look_up_email(
+    state: Shared,
+    id: String,
+    query: RawQuery,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let mut response = look_up(state, query, request).await?;
+    let ids = vec![EmailId::new(id)];
+    response.extensions_mut().insert(ReadIds(ids));
+    Ok(response)
+}
+
+/// Passes on an operation that the archive has nothing for.
+async fn look_up(
+    State(state): Shared,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let segments = decode_segments(request.uri().path()).ok_or(ErrorResponse::MalformedId)?;
+    let body = state.sent.look_up(segments, query).await?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(respond(body, None, Vec::new(), request.headers()))
+}
+
+/// Returns the decoded segments of a path; `None` if one is not UTF-8.
+fn decode_segments(path: &str) -> Option<Vec<String>> {
+    let decode = |segment: &str| {
+        let text = percent_encoding::percent_decode_str(segment).decode_utf8();
+        Some(text.ok()?.into_owned())
+    };
+    path.trim_start_matches('/')
+        .split('/')
+        .map(decode)
+        .collect()
+}
+
+/// Creates the response with a body, or the one that says that the client has it.
+fn respond(
+    body: String,
+    checked_at: Option<Timestamp>,
+    ids: Vec<EmailId>,
+    request: &HeaderMap,
+) -> Response {
+    let etag = etag(body.as_bytes());
+    let given = request.get_all(header::IF_NONE_MATCH);
+    let is_known = given
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|tags| {
+            tags.split(',')
+                .map(|tag| tag.trim().trim_start_matches("W/"))
+                .any(|tag| tag == "*" || tag == etag)
+        });
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    };
+    let text = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, text(etag));
+    // Mail is personal: no cache but the client's own, which asks each time.
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("private, no-cache"),
+    );
+    if let Some(at) = checked_at {
+        headers.insert(CHECKED_AT, text(format_timestamp(at)));
+    }
+    response.extensions_mut().insert(ReadIds(ids));
+    response
+}
+
+/// Returns half of the hash of a body, in quotes.
+fn etag(body: &[u8]) -> String {
+    let digest = digest::digest(&digest::SHA256, body);
+    let half = digest.as_ref().first_chunk().expect("a SHA-256 is longer");
+    format!("\"{:032x}\"", u128::from_be_bytes(*half))
+}
+
+async fn method_not_allowed() -> ErrorResponse {
+    ErrorResponse::MethodNotAllowed
+}
+
+/// Refuses a request beyond those that may be open.
+async fn limit_open(State(state): Shared, request: Request, next: Next) -> Response {
+    match state.open_requests.try_acquire() {
+        Ok(_permit) => next.run(request).await,
+        Err(_) => ErrorResponse::Busy.into_response(),
+    }
+}
+
+/// Checks host and key, in this order, before any path is looked up.
+async fn check_request(State(state): Shared, request: Request, next: Next) -> Response {
+    let name = check_host(&request, &state.hosts)
+        .and_then(|()| bearer_key(request.headers()))
+        .and_then(|key| state.keys.find(key).ok_or(ErrorResponse::InvalidKey));
+    match name {
+        Ok(name) => {
+            let mut response = next.run(request).await;
+            response.extensions_mut().insert(KeyName(name));
+            response
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+/// Counts a request, and logs who read what before the response is sent.
+async fn record(State(state): Shared, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let operation = Operation::parse(request.uri().path());
+    let client = request.extensions().get::<ClientAddress>().cloned();
+    let mut response = next.run(request).await;
+    let duration = started.elapsed();
+    if let Some(log) = &state.access_log
+        && operation != Operation::Health
+    {
+        let extensions = response.extensions();
+        let access = Access {
+            time: format_timestamp((state.clock)()),
+            key: extensions.get::<KeyName>().map(|KeyName(name)| &**name),
+            client: client.map(|client| client.to_string()),
+            operation: operation.as_str(),
+            emails: extensions
+                .get::<ReadIds>()
+                .map_or(&[], |ReadIds(ids)| ids.as_slice()),
+            status: response.status().as_u16(),
+            seconds: duration.as_secs_f64(),
+        };
+        if let Err(error) = log.write(&access) {
+            tracing::error!(%error, "the access log cannot be written: the request is refused");
+            response = ErrorResponse::Internal.into_response();
+        }
+    }
+    state
+        .statistics
+        .record(operation, response.status().as_u16(), duration);
+    let headers = response.headers_mut();
+    headers.insert(MIRROR, HeaderValue::from_static("1"));
+    response
+}
+
+/// Says whether the mirror is kept current.
+async fn health(State(state): Shared) -> impl IntoResponse {
+    let error = lock(&state.stopped).clone();
+    let status = match error {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let answered = state.upstream.answered_at().map(format_timestamp);
+    let poller = if error.is_none() {
+        "running"
+    } else {
+        "stopped"
+    };
+    let body = json!({ "poller": poller, "error": error, "service_answered_at": answered });
+    (status, Json(body))
+}
+
+async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorResponse> {
+    let (checked_at, emails) = state.sent.state().await?;
+    let text = write_metrics(
+        &state.statistics,
+        &Sample {
+            upstream_requests: state.upstream.requests(),
+            emails,
+            check_age: checked_at.map(|at| (state.clock)().duration_since(at)),
+        },
+    );
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, content_type)], text))
+}

@@ -1,0 +1,272 @@
+//! The keys of a mirror: a private file of `name = key` lines, read again when it changes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use ring::digest;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+use crate::config::create_secret;
+use crate::error::{Error, ErrorKind, Result, lock};
+
+/// The shortest key that is accepted: a shorter one could be guessed.
+const MIN_KEY_LEN: usize = 20;
+
+/// The name of the key in a new file.
+const FIRST_NAME: &str = "default";
+
+/// The keys of a file. Only their hashes are in memory.
+pub(crate) struct KeyFile {
+    path: PathBuf,
+    loaded: Mutex<Loaded>,
+}
+
+#[derive(Default)]
+struct Loaded {
+    version: Option<FileVersion>,
+    keys: Vec<Key>,
+}
+
+struct Key {
+    name: Arc<str>,
+    hash: [u8; 32],
+}
+
+/// What differs when a file was changed: device and inode, length, time of change.
+type FileVersion = [i64; 5];
+
+impl KeyFile {
+    /// Opens the file, and creates it with one key if there is none; true if it did.
+    pub(crate) fn open_or_create(path: &Path) -> Result<(Self, bool)> {
+        let is_new = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = format!("{FIRST_NAME} = {}\n", random_key());
+                create_secret(path, &text)
+                    .map_err(|error| Error::cannot("created", ErrorKind::Io, name(path), &error))?;
+                true
+            }
+            _ => false,
+        };
+        let file = Self {
+            path: path.to_owned(),
+            loaded: Mutex::default(),
+        };
+        file.reload(&mut lock(&file.loaded))?;
+        Ok((file, is_new))
+    }
+
+    /// Returns the name of a key; `None` if the file does not have it.
+    ///
+    /// A file that cannot be used has no keys: a deleted line must not come back.
+    pub(super) fn find(&self, key: &str) -> Option<Arc<str>> {
+        let mut loaded = lock(&self.loaded);
+        if let Err(error) = self.reload(&mut loaded) {
+            tracing::error!(%error, "no key is accepted");
+            *loaded = Loaded::default();
+        }
+        let hash = hash(key);
+        // All keys are compared, so that the time tells nothing about the place of the right one.
+        let (mut found, mut index) = (u64::MAX, 0);
+        for key in &loaded.keys {
+            found.conditional_assign(&index, key.hash.ct_eq(&hash));
+            index += 1;
+        }
+        let key = loaded.keys.get(usize::try_from(found).ok()?)?;
+        Some(Arc::clone(&key.name))
+    }
+
+    /// Reads the file if it has changed.
+    fn reload(&self, loaded: &mut Loaded) -> Result<()> {
+        let unreadable =
+            |error: io::Error| Error::cannot("read", ErrorKind::Config, name(&self.path), &error);
+        let metadata = fs::metadata(&self.path).map_err(unreadable)?;
+        let version = [
+            metadata.dev().cast_signed(),
+            metadata.ino().cast_signed(),
+            metadata.size().cast_signed(),
+            metadata.mtime(),
+            metadata.ctime() ^ metadata.ctime_nsec().rotate_left(32),
+        ];
+        if loaded.version == Some(version) {
+            return Ok(());
+        }
+        if metadata.mode() & 0o077 != 0 {
+            let message = format!("{} may be read by other people", name(&self.path));
+            return Err(Error::new(ErrorKind::Config, message)
+                .with_hint(format!("chmod 600 {}", self.path.display())));
+        }
+        let text = fs::read_to_string(&self.path).map_err(unreadable)?;
+        let keys = parse_keys(&text).map_err(|error| {
+            let message = format!("{}: {}", name(&self.path), error.message);
+            Error { message, ..error }
+        })?;
+        *loaded = Loaded {
+            version: Some(version),
+            keys,
+        };
+        Ok(())
+    }
+}
+
+fn name(path: &Path) -> String {
+    format!("the key file {}", path.display())
+}
+
+/// Parses the lines. No error quotes a line: it may have a key.
+fn parse_keys(text: &str) -> Result<Vec<Key>> {
+    let mut keys: Vec<Key> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let wrong = |why: &str| {
+            Error::new(ErrorKind::Config, format!("line {number}: {why}"))
+                .with_hint("a line is NAME = KEY; # begins a comment")
+        };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let Some((name, key)) = line.split_once('=') else {
+            return Err(wrong("there is no = in it"));
+        };
+        let (name, key) = (name.trim(), key.trim());
+        let is_word = |c: char| c.is_alphanumeric() || "._-@".contains(c);
+        if name.is_empty() || !name.chars().all(is_word) {
+            return Err(wrong("a name has letters, digits and ._-@ only"));
+        }
+        if key.len() < MIN_KEY_LEN {
+            return Err(wrong(&format!(
+                "the key is shorter than {MIN_KEY_LEN} characters"
+            )));
+        }
+        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(wrong("the key is not one word of ASCII characters"));
+        }
+        let hash = hash(key);
+        if keys.iter().any(|other| *other.name == *name) {
+            return Err(wrong("an earlier line has the same name"));
+        }
+        if keys.iter().any(|other| other.hash == hash) {
+            return Err(wrong("an earlier line has the same key"));
+        }
+        let name = name.into();
+        keys.push(Key { name, hash });
+    }
+    if keys.is_empty() {
+        return Err(Error::new(ErrorKind::Config, "there is no key in it")
+            .with_hint("add a line NAME = KEY; without a file, one with a new key is created"));
+    }
+    Ok(keys)
+}
+
+fn hash(key: &str) -> [u8; 32] {
+    let digest = digest::digest(&digest::SHA256, key.as_bytes());
+    digest.as_ref().try_into().expect("a SHA-256 has 32 bytes")
+}
+
+/// Returns a new key. It begins as the service's do: some clients refuse others.
+fn random_key() -> String {
+    let mut bytes = [0; 24];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.expect("the system has random numbers");
+    bytes.iter().fold("re_".to_owned(), |mut key, byte| {
+        let _ = write!(key, "{byte:02x}");
+        key
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    const ONE: &str = "re_0123456789abcdef0123";
+    const TWO: &str = "re_fedcba98765432100123";
+
+    fn write(path: &Path, text: &str) {
+        let _ = fs::remove_file(path);
+        create_secret(path, text).unwrap();
+    }
+
+    fn find(file: &KeyFile, key: &str) -> Option<String> {
+        file.find(key).map(|name| name.to_string())
+    }
+
+    #[test]
+    fn new_file_is_private_with_one_random_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        let (file, is_new) = KeyFile::open_or_create(&path).unwrap();
+        assert!(is_new);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(&path).unwrap();
+        let key = text.trim().strip_prefix("default = ").unwrap();
+        assert_eq!((key.len(), find(&file, key)), (51, Some("default".into())));
+        assert!(!KeyFile::open_or_create(&path).unwrap().1, "it is kept");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        let other = folder.path().join("other");
+        KeyFile::open_or_create(&other).unwrap();
+        assert_ne!(fs::read_to_string(other).unwrap(), text);
+    }
+
+    #[test]
+    fn deleted_line_revokes_its_key_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        write(&path, &format!("# team\n\nana = {ONE}\n b.o-b = {TWO}  \n"));
+        let (file, _) = KeyFile::open_or_create(&path).unwrap();
+        assert_eq!(find(&file, ONE).as_deref(), Some("ana"));
+        assert_eq!(find(&file, TWO).as_deref(), Some("b.o-b"));
+        assert_eq!(find(&file, &ONE[..22]), None);
+        write(&path, &format!("b.o-b = {TWO}\n"));
+        assert_eq!(find(&file, ONE), None);
+        assert_eq!(find(&file, TWO).as_deref(), Some("b.o-b"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(find(&file, TWO), None, "others may read it");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(find(&file, TWO), None);
+        write(&path, &format!("ana = {ONE}"));
+        assert_eq!(find(&file, ONE).as_deref(), Some("ana"));
+    }
+
+    #[test]
+    fn wrong_line_is_named_without_its_key() {
+        for (text, expected) in [
+            (ONE.to_owned(), "line 1: there is no ="),
+            (format!("#\n= {ONE}"), "line 2: a name has"),
+            (format!("a b = {ONE}"), "line 1: a name has"),
+            ("a = short".to_owned(), "line 1: the key is shorter than 20"),
+            (
+                format!("a = {ONE} {TWO}"),
+                "line 1: the key is not one word",
+            ),
+            (
+                format!("a = {ONE}\na = {TWO}"),
+                "line 2: an earlier line has the same name",
+            ),
+            (
+                format!("a = {ONE}\nb = {ONE}"),
+                "line 2: an earlier line has the same key",
+            ),
+            ("# nothing\n".to_owned(), "there is no key"),
+        ] {
+            let error = parse_keys(&text).err().expect(expected);
+            assert!(error.message.contains(expected), "{}", error.message);
+            assert!(!format!("{error:?}").contains("0123"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn file_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        write(&path, &format!("ana = {ONE}"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = KeyFile::open_or_create(&path).err().unwrap();
+        assert!(error.hint.starts_with("chmod 600 "), "{error:?}");
+    }
+}

@@ -1,0 +1,130 @@
+//! A mirror: the archive of a profile, served to a team by the service's API, and the one poller that keeps it current.
+//!
+//! A response is never older than [`source::FRESH_FOR`] while the service answers, and without the service it is what
+//! the archive has, with the time of its confirmation in a header.
+
+mod access_log;
+mod connections;
+mod http;
+mod keys;
+mod poller;
+mod single_flight;
+mod source;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod upstream;
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use url::Host;
+
+pub(crate) use access_log::AccessLog;
+pub(crate) use connections::{Listener, UnixSocket};
+pub(crate) use keys::KeyFile;
+pub(crate) use tls::load_tls;
+
+use crate::api::Client;
+use crate::archive::Archive;
+use crate::config::HistorySpan;
+use crate::config::clock::Clock;
+use crate::error::lock;
+use crate::sync::Engine;
+use http::MirrorState;
+use source::{MAX_READS, MirrorSource};
+use statistics::RequestStatistics;
+use upstream::{Upstream, UpstreamStats};
+
+/// One listing of the service, and its archive.
+pub(crate) struct Listing {
+    pub(crate) client: Client,
+    pub(crate) archive: Archive,
+}
+
+/// What a mirror serves, and to whom.
+pub(crate) struct MirrorConfig {
+    pub(crate) sent: Listing,
+    pub(crate) received: Listing,
+    pub(crate) keys: KeyFile,
+    /// Its names, beside those of the loopback interface.
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) access_log: Option<AccessLog>,
+    /// How far back mail is fetched whether a client asks or not.
+    pub(crate) backfill: HistorySpan,
+    pub(crate) clock: Clock,
+}
+
+/// A mirror that does not listen yet.
+pub(crate) struct Mirror {
+    state: Arc<MirrorState>,
+    poller: Engine<Upstream>,
+    backfill: HistorySpan,
+}
+
+impl Mirror {
+    pub(crate) fn new(config: MirrorConfig) -> Self {
+        let MirrorConfig {
+            sent,
+            received,
+            keys,
+            hosts,
+            access_log,
+            backfill,
+            clock,
+        } = config;
+        let stats = Arc::<UpstreamStats>::default();
+        let engine = |listing: Listing| {
+            let upstream = Upstream::new(listing.client, clock.clone(), Arc::clone(&stats));
+            Engine::new(upstream, listing.archive, clock.clone())
+        };
+        let (sent, received) = (engine(sent), engine(received));
+        let reads = Arc::new(Semaphore::new(MAX_READS));
+        let source = |engine: &Engine<Upstream>| {
+            MirrorSource::new(engine.clone(), clock.clone(), Arc::clone(&reads))
+        };
+        let state = MirrorState {
+            sent: source(&sent),
+            received: source(&received),
+            keys,
+            hosts,
+            clock: clock.clone(),
+            upstream: stats,
+            access_log,
+            stopped: Mutex::default(),
+            statistics: RequestStatistics::default(),
+            open_requests: MirrorState::open_requests(),
+        };
+        Self {
+            state: Arc::new(state),
+            poller: sent,
+            backfill,
+        }
+    }
+
+    /// Polls the service and serves clients until `shutdown` completes.
+    ///
+    /// If the archive fails, the poller stops, which `/healthz` says; what can be read is served. Received mail is
+    /// fetched when a client asks for it: its status never changes, and not every team has any.
+    pub(crate) async fn run(
+        self,
+        listener: Listener,
+        tls: Option<TlsAcceptor>,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        let (state, clock) = (Arc::clone(&self.state), self.state.clock.clone());
+        let poll = async {
+            let error = poller::poll(self.poller, self.backfill, clock).await;
+            tracing::error!(%error, "the poller has stopped");
+            *lock(&state.stopped) = Some(error.message);
+            std::future::pending().await
+        };
+        let routes = http::routes(self.state);
+        tokio::select! {
+            () = connections::serve(listener, tls, routes, shutdown) => {}
+            () = poll => {}
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The one poller of a team: keeps the archive current, whether a client asks or not.
+
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep_until};
+
+use super::upstream::Upstream;
+use crate::api::{Priority, RequestHandle};
+use crate::config::HistorySpan;
+use crate::config::clock::Clock;
+use crate::error::{Error, Result};
+use crate::sync::{BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason};
+
+/// Refreshes, rechecks and loads older mail until the archive fails, which it returns.
+///
+/// While the service fails, it is asked less often.
+pub(super) async fn poll(engine: Engine<Upstream>, backfill: HistorySpan, clock: Clock) -> Error {
+    let mut failures = 0;
+    loop {
+        let result = poll_once(&engine).await;
+        let cooldown = match &result {
+            Ok(()) => {
+                failures = 0;
+                std::time::Duration::ZERO
+            }
+            Err(error) if !(error.kind.is_service_error() || error.kind.is_key_error()) => {
+                return error.clone();
+            }
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(%error, failures, "the service failed");
+                error.cooldown()
+            }
+        };
+        let pause = REFRESH_INTERVAL
+            .saturating_mul(1 << failures.min(2))
+            .max(cooldown)
+            .mul_f64(1.0 + fastrand::f64() / 4.0);
+        let until = Instant::now() + pause;
+        if failures == 0
+            && let Err(error) = load_older(&engine, backfill.start(clock()), until).await
+        {
+            tracing::warn!(%error, "older mail was not loaded");
+        }
+        sleep_until(until).await;
+    }
+}
+
+/// Fetches new mail, and statuses that are due.
+async fn poll_once(engine: &Engine<Upstream>) -> Result<()> {
+    let with = |priority| engine.with_priority(&RequestHandle::new(priority));
+    if let StopReason::Failed(error) = with(Priority::Refresh).refresh().await?.stop_reason {
+        return Err(error);
+    }
+    let engine = with(Priority::Recheck);
+    for _ in 0..RECHECK_PAGES {
+        if engine.recheck_background().await?.0.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Loads older mail down to `start` until the next refresh.
+async fn load_older(
+    engine: &Engine<Upstream>,
+    start: Option<Timestamp>,
+    until: Instant,
+) -> Result<()> {
+    let engine = engine.with_priority(&RequestHandle::new(Priority::Backfill));
+    while Instant::now() < until && !engine.is_loaded_back_to(start)? {
+        let before = engine.archive().coverage()?;
+        let BackfillStep::Loaded(report) = engine.backfill().await? else {
+            break;
+        };
+        if report.new == 0 && before == report.coverage {
+            break;
+        }
+    }
+    Ok(())
+}

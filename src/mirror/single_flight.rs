@@ -1,0 +1,165 @@
+//! One request to the service for all clients that need the same at the same time.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::Hash;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::error::{Error, ErrorKind, Result, lock};
+
+/// The most requests that are open at once; more would wait for the rate limit for minutes.
+const MAX_FLIGHTS: usize = 100;
+
+/// The requests that are open, and those that ended within `fresh_for`.
+pub(super) struct SingleFlight<K, T> {
+    fresh_for: Duration,
+    inner: Mutex<Inner<K, T>>,
+}
+
+struct Inner<K, T> {
+    flights: HashMap<K, watch::Receiver<Option<Ended<T>>>>,
+    tasks: JoinSet<()>,
+}
+
+/// A request that has ended.
+struct Ended<T> {
+    at: Instant,
+    result: Result<T>,
+}
+
+impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> {
+    pub(super) fn new(fresh_for: Duration) -> Self {
+        Self {
+            fresh_for,
+            inner: Mutex::new(Inner {
+                flights: HashMap::new(),
+                tasks: JoinSet::new(),
+            }),
+        }
+    }
+
+    /// Runs `request`, or waits for the same one of another caller, or returns its recent result.
+    ///
+    /// It runs to its end although callers are dropped.
+    pub(super) async fn run<F>(&self, key: &K, request: impl FnOnce() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let mut flight = self.join_or_start(key, request)?;
+        let ended = flight.wait_for(Option::is_some).await;
+        match ended.as_deref() {
+            Ok(Some(ended)) => ended.result.clone(),
+            // It panicked, or the program ends.
+            _ => Err(Error::new(ErrorKind::Internal, "the request was dropped")),
+        }
+    }
+
+    fn join_or_start<F>(
+        &self,
+        key: &K,
+        request: impl FnOnce() -> F,
+    ) -> Result<watch::Receiver<Option<Ended<T>>>>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        let mut inner = lock(&self.inner);
+        let Inner { flights, tasks } = &mut *inner;
+        while tasks.try_join_next().is_some() {}
+        flights.retain(|_, flight| match &*flight.borrow() {
+            Some(ended) => ended.at.elapsed() < self.fresh_for,
+            None => flight.has_changed().is_ok(),
+        });
+        if let Some(flight) = flights.get(key) {
+            return Ok(flight.clone());
+        }
+        if tasks.len() >= MAX_FLIGHTS {
+            let message = "too many requests to the service are open";
+            return Err(Error::new(ErrorKind::RateLimited, message));
+        }
+        let (sender, flight) = watch::channel(None);
+        let request = request();
+        tasks.spawn(async move {
+            let result = request.await;
+            sender.send_replace(Some(Ended {
+                at: Instant::now(),
+                result,
+            }));
+        });
+        flights.insert(key.clone(), flight.clone());
+        Ok(flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn same_requests_run_once_until_stale() {
+        let runs = Arc::new(AtomicU32::new(0));
+        let flights = SingleFlight::new(Duration::from_secs(10));
+        let run = |key: &'static str| {
+            let runs = runs.clone();
+            flights.run_counted(key, runs)
+        };
+        let results = futures_util::future::join_all(["a", "a", "b", "a"].map(run)).await;
+        assert_eq!(results, [Ok("a"), Ok("a"), Ok("b"), Ok("a")]);
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        advance(Duration::from_secs(9)).await;
+        run("a").await.unwrap();
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        advance(Duration::from_secs(1)).await;
+        run("a").await.unwrap();
+        assert_eq!(runs.load(Ordering::Relaxed), 3);
+    }
+
+    impl SingleFlight<&'static str, &'static str> {
+        async fn run_counted(
+            &self,
+            key: &'static str,
+            runs: Arc<AtomicU32>,
+        ) -> Result<&'static str> {
+            let request = async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                sleep(Duration::from_secs(1)).await;
+                Ok(key)
+            };
+            self.run(&key, || request).await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_goes_on_without_its_caller() {
+        let flights = SingleFlight::new(Duration::from_secs(10));
+        let request = async {
+            sleep(Duration::from_secs(5)).await;
+            Ok(1)
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(1), flights.run(&"a", || request));
+        assert!(waited.await.is_err());
+        let second = flights.run(&"a", || async { unreachable!("the first one goes on") });
+        assert_eq!(second.await, Ok(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn too_many_open_requests_are_refused() {
+        let flights: SingleFlight<usize, ()> = SingleFlight::new(Duration::from_secs(10));
+        let waits = (0..=MAX_FLIGHTS).map(|key| {
+            let never = flights.run(Box::leak(Box::new(key)), std::future::pending);
+            tokio::time::timeout(Duration::from_secs(1), never)
+        });
+        let results = futures_util::future::join_all(waits).await;
+        let refused = results.iter().filter(|result| result.is_ok()).count();
+        assert_eq!(refused, 1);
+    }
+}

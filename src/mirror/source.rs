@@ -1,0 +1,299 @@
+//! The emails that a mirror serves: from the archive, confirmed by the service as far as that answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::single_flight::SingleFlight;
+use super::upstream::Upstream;
+use crate::api::{Cursor, Priority, RequestHandle};
+use crate::archive::{Archive, Gap, NextRows, StoredEmail, StoredPage};
+use crate::config::clock::Clock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mail::EmailId;
+use crate::server::ErrorResponse;
+use crate::sync::{Engine, StopReason};
+
+/// The age from which a status is confirmed before it is served: as old as a person may find it who presses a key
+/// for the current state, and long enough that two hundred people cost a request each ten seconds and not two hundred.
+pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
+
+/// How long a client waits for the service if the archive has a response, too.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The most pages that are requested to fill a gap for one response.
+const MAX_GAP_PAGES: u32 = 5;
+
+/// How many connections read the archive for clients at once: those that it keeps open.
+pub(super) const MAX_READS: usize = 3;
+
+/// One listing of a mirror.
+pub(super) struct MirrorSource {
+    engine: Engine<Upstream>,
+    clock: Clock,
+    reads: Arc<Semaphore>,
+    flights: SingleFlight<Request, ()>,
+    lookups: SingleFlight<String, Arc<[u8]>>,
+}
+
+/// A request to the service.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Request {
+    /// What a gap hides.
+    Page(Gap),
+    Email(EmailId),
+}
+
+/// A page to serve.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MirrorPage {
+    pub(super) items: Vec<(EmailId, String)>,
+    pub(super) has_more: bool,
+    pub(super) checked_at: Option<Timestamp>,
+}
+
+/// An email to serve.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MirrorEmail {
+    pub(super) json: Arc<str>,
+    pub(super) checked_at: Option<Timestamp>,
+}
+
+impl MirrorSource {
+    pub(super) fn new(engine: Engine<Upstream>, clock: Clock, reads: Arc<Semaphore>) -> Self {
+        Self {
+            engine,
+            clock,
+            reads,
+            flights: SingleFlight::new(FRESH_FOR),
+            lookups: SingleFlight::new(FRESH_FOR),
+        }
+    }
+
+    /// Returns a page. The newest one is confirmed first, and gaps are filled.
+    ///
+    /// Where a gap stays, the page ends at it and says that there is more.
+    pub(super) async fn page(
+        &self,
+        cursor: Cursor,
+        limit: u8,
+    ) -> Result<MirrorPage, ErrorResponse> {
+        let mut error = None;
+        if !matches!(cursor, Cursor::After(_)) {
+            error = self.confirm_newest().await.err();
+        }
+        let (mut filled, mut pages) = (None, 0);
+        loop {
+            let wanted = cursor.clone();
+            let StoredPage {
+                items,
+                checked_at,
+                next,
+            } = self
+                .read(move |archive| archive.stored_page(&wanted, limit))
+                .await?
+                .ok_or(ErrorResponse::UnknownCursor)?;
+            let gap = match next {
+                NextRows::Gap(gap) => gap,
+                next => {
+                    return Ok(MirrorPage {
+                        items,
+                        has_more: next == NextRows::More,
+                        checked_at,
+                    });
+                }
+            };
+            let progress = (gap.clone(), items.len());
+            let is_stuck = filled.as_ref() == Some(&progress) || pages == MAX_GAP_PAGES;
+            if error.is_none() && !is_stuck {
+                error = self.request(Request::Page(gap)).await.err();
+                (filled, pages) = (Some(progress), pages + 1);
+                continue;
+            }
+            // Below the oldest email that is kept, the service may list more, but this mirror does not.
+            let is_end = error.is_none()
+                && matches!(gap, Gap::Below { cursor: None, .. })
+                && self.read(|archive| archive.has_cutoff()).await?;
+            if items.is_empty() && !is_end {
+                let error = error.unwrap_or_else(|| {
+                    Error::new(ErrorKind::NotTheApi, "the listing has a gap here")
+                });
+                return Err(error_response(&error));
+            }
+            return Ok(MirrorPage {
+                items,
+                has_more: !is_end,
+                checked_at,
+            });
+        }
+    }
+
+    /// Returns an email, confirmed or fetched first if it can be.
+    pub(super) async fn email(&self, id: EmailId) -> Result<MirrorEmail, ErrorResponse> {
+        let stored = self.load(&id).await?;
+        if let Some(email) = stored.as_ref().and_then(|stored| self.fresh(stored)) {
+            return Ok(email);
+        }
+        let request = self.request(Request::Email(id.clone()));
+        let result = if stored.and_then(servable).is_some() {
+            timeout(CONFIRM_TIMEOUT, request).await.unwrap_or(Ok(()))
+        } else {
+            request.await
+        };
+        match result {
+            Err(error) if error.kind == ErrorKind::NotFound => Err(error_response(&error)),
+            result => match self.load(&id).await?.and_then(servable) {
+                Some(email) => Ok(email),
+                // It was purged here, or is too old to be kept.
+                None => Err(result.map_or_else(
+                    |error| error_response(&error),
+                    |()| ErrorResponse::UnknownId,
+                )),
+            },
+        }
+    }
+
+    /// Returns the response to an operation that the archive has nothing for.
+    pub(super) async fn look_up(
+        &self,
+        segments: Vec<String>,
+        query: Option<String>,
+    ) -> Result<Arc<[u8]>, ErrorResponse> {
+        let service = self.interactive().service().clone();
+        let key = format!("{}?{}", segments.join("/"), query.as_deref().unwrap_or(""));
+        let is_suppression = segments.len() == 2 && segments[0] == "suppressions";
+        let request = || async move {
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            service.fetch_raw(&segments, query.as_deref()).await
+        };
+        let response = self.lookups.run(&key, request).await;
+        response.map_err(|error| match error_response(&error) {
+            ErrorResponse::UnknownId if is_suppression => ErrorResponse::UnknownSuppression,
+            response => response,
+        })
+    }
+
+    /// Returns when the newest page was last confirmed, and the number of emails.
+    pub(super) async fn state(&self) -> Result<(Option<Timestamp>, u64), ErrorResponse> {
+        self.read(|archive| Ok((archive.head_at()?, archive.query_count()?)))
+            .await
+    }
+
+    async fn confirm_newest(&self) -> Result<()> {
+        let head_at = self.read_archive(|archive| archive.head_at()).await?;
+        if head_at.is_some_and(|at| self.is_fresh(at)) {
+            return Ok(());
+        }
+        let request = self.request(Request::Page(Gap::Top));
+        if head_at.is_none() {
+            return request.await;
+        }
+        timeout(CONFIRM_TIMEOUT, request).await.unwrap_or(Ok(()))
+    }
+
+    /// Sends a request as a user's, once for all who wait for it.
+    async fn request(&self, request: Request) -> Result<()> {
+        let engine = self.interactive();
+        let run = || {
+            let request = request.clone();
+            async move {
+                let report = match request {
+                    Request::Page(Gap::Top) => engine.refresh_now().await?,
+                    Request::Page(Gap::Below { cursor: None, .. }) => engine.load_older().await?,
+                    Request::Page(Gap::Below {
+                        cursor: Some(id), ..
+                    }) => engine.reread_page(&id).await?,
+                    Request::Email(id) => return engine.store_email(&id).await,
+                };
+                match report.stop_reason {
+                    StopReason::Failed(error) => Err(error),
+                    _ => Ok(()),
+                }
+            }
+        };
+        self.flights.run(&request, run).await
+    }
+
+    fn interactive(&self) -> Engine<Upstream> {
+        let handle = RequestHandle::new(Priority::Interactive);
+        self.engine.with_priority(&handle)
+    }
+
+    fn is_fresh(&self, at: Timestamp) -> bool {
+        let age = (self.clock)().duration_since(at);
+        !age.is_negative() && age < SignedDuration::try_from(FRESH_FOR).unwrap_or_default()
+    }
+
+    /// Returns an email that need not be confirmed.
+    fn fresh(&self, stored: &StoredEmail) -> Option<MirrorEmail> {
+        let is_confirmed = stored.checked_at.is_some_and(|at| self.is_fresh(at));
+        (is_confirmed || !stored.may_change)
+            .then(|| servable(stored.clone()))
+            .flatten()
+    }
+
+    async fn load(&self, id: &EmailId) -> Result<Option<StoredEmail>, ErrorResponse> {
+        let (id, now) = (id.clone(), (self.clock)());
+        self.read(move |archive| archive.stored_email(&id, now))
+            .await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
+    ) -> Result<T, ErrorResponse> {
+        self.read_archive(read).await.map_err(|error| {
+            tracing::error!(%error, "the archive cannot be read");
+            ErrorResponse::Internal
+        })
+    }
+
+    /// Reads the archive on a blocking thread, with few others at once.
+    async fn read_archive<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.reads.clone().acquire_owned().await;
+        let archive = self.engine.archive().clone();
+        let result = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            read(&archive)
+        });
+        result.await.unwrap_or_else(|error| {
+            let message = format!("reading the archive failed: {error}");
+            Err(Error::new(ErrorKind::Internal, message))
+        })
+    }
+}
+
+/// Returns an email with its bodies that the service has.
+fn servable(stored: StoredEmail) -> Option<MirrorEmail> {
+    let checked_at = stored.checked_at;
+    let json = stored.json.filter(|_| !stored.is_missing)?;
+    Some(MirrorEmail { json, checked_at })
+}
+
+/// Returns the response to a client for an error of the service: its status, or why there is none.
+///
+/// That the service refuses the mirror's own key is no error of the client.
+fn error_response(error: &Error) -> ErrorResponse {
+    let status = error.details.as_ref().and_then(|details| details.status);
+    match error.kind {
+        ErrorKind::NotFound | ErrorKind::InvalidRequest if status == Some(422) => {
+            ErrorResponse::MalformedId
+        }
+        ErrorKind::NotFound => ErrorResponse::UnknownId,
+        ErrorKind::NoSuchPart if status == Some(403) => ErrorResponse::AboveQuota,
+        ErrorKind::NoSuchPart => ErrorResponse::UnknownAttachment,
+        ErrorKind::Unsupported => ErrorResponse::NoSuchPath,
+        ErrorKind::RateLimited | ErrorKind::Quota => ErrorResponse::UpstreamLimit {
+            seconds: error.retry_after.map_or(1, |wait| wait.as_secs().max(1)),
+        },
+        ErrorKind::Unreachable => ErrorResponse::UpstreamUnreachable,
+        ErrorKind::Archive | ErrorKind::Io | ErrorKind::Internal => ErrorResponse::Internal,
+        _ => ErrorResponse::UpstreamFailed,
+    }
+}

@@ -1,0 +1,199 @@
+//! Counts of requests, and their text for Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::error::lock;
+
+/// What a client requests, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Operation {
+    List,
+    Retrieve,
+    ListReceived,
+    RetrieveReceived,
+    Attachments,
+    Suppression,
+    Counts,
+    Metrics,
+    Health,
+    Unknown,
+}
+
+impl Operation {
+    pub(super) fn parse(path: &str) -> Self {
+        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        match segments.as_slice() {
+            ["emails"] => Self::List,
+            ["emails", "receiving"] => Self::ListReceived,
+            ["emails", "metrics"] => Self::Counts,
+            ["emails", "receiving", _] => Self::RetrieveReceived,
+            ["emails", _] => Self::Retrieve,
+            ["emails", .., "attachments"] | ["emails", .., "attachments", _] => Self::Attachments,
+            ["suppressions", _] => Self::Suppression,
+            ["metrics"] => Self::Metrics,
+            ["healthz"] => Self::Health,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Retrieve => "retrieve",
+            Self::ListReceived => "list_received",
+            Self::RetrieveReceived => "retrieve_received",
+            Self::Attachments => "attachments",
+            Self::Suppression => "suppression",
+            Self::Counts => "counts",
+            Self::Metrics => "metrics",
+            Self::Health => "health",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The upper limits of the histogram's buckets, in seconds.
+const BUCKETS: [f64; 7] = [0.005, 0.01, 0.025, 0.05, 0.1, 1.0, 5.0];
+
+/// The requests since the start.
+#[derive(Debug, Default)]
+pub(super) struct RequestStatistics(Mutex<BTreeMap<Operation, Requests>>);
+
+#[derive(Debug, Default)]
+struct Requests {
+    by_status: BTreeMap<u16, u64>,
+    /// By the first bucket that they fit in; the last is for all slower ones.
+    by_duration: [u64; BUCKETS.len() + 1],
+    seconds: f64,
+}
+
+impl RequestStatistics {
+    pub(super) fn record(&self, operation: Operation, status: u16, duration: Duration) {
+        let mut all = lock(&self.0);
+        let requests = all.entry(operation).or_default();
+        *requests.by_status.entry(status).or_default() += 1;
+        let seconds = duration.as_secs_f64();
+        let bucket = BUCKETS.iter().position(|limit| seconds <= *limit);
+        requests.by_duration[bucket.unwrap_or(BUCKETS.len())] += 1;
+        requests.seconds += seconds;
+    }
+}
+
+/// What is measured when the metrics are read.
+#[derive(Debug)]
+pub(super) struct Sample {
+    pub(super) upstream_requests: u64,
+    pub(super) emails: u64,
+    /// Age of the newest confirmed page; `None` before the first.
+    pub(super) check_age: Option<SignedDuration>,
+}
+
+/// Writes the text format of Prometheus, version 0.0.4.
+pub(super) fn write_metrics(statistics: &RequestStatistics, sample: &Sample) -> String {
+    let mut text = String::new();
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{line}");
+    };
+    let all = lock(&statistics.0);
+    line(format_args!("# TYPE sentbox_requests_total counter"));
+    for (operation, requests) in all.iter() {
+        for (status, count) in &requests.by_status {
+            line(format_args!(
+                r#"sentbox_requests_total{{operation="{}",status="{status}"}} {count}"#,
+                operation.as_str()
+            ));
+        }
+    }
+    line(format_args!("# TYPE sentbox_request_seconds histogram"));
+    for (operation, requests) in all.iter() {
+        let (operation, mut sum) = (operation.as_str(), 0);
+        let limits = BUCKETS.iter().map(ToString::to_string);
+        let limits = limits.chain(std::iter::once("+Inf".to_owned()));
+        for (limit, count) in limits.zip(&requests.by_duration) {
+            sum += count;
+            line(format_args!(
+                r#"sentbox_request_seconds_bucket{{operation="{operation}",le="{limit}"}} {sum}"#
+            ));
+        }
+        line(format_args!(
+            r#"sentbox_request_seconds_sum{{operation="{operation}"}} {:.6}"#,
+            requests.seconds
+        ));
+        line(format_args!(
+            r#"sentbox_request_seconds_count{{operation="{operation}"}} {sum}"#
+        ));
+    }
+    line(format_args!(
+        "# TYPE sentbox_upstream_requests_total counter"
+    ));
+    line(format_args!(
+        "sentbox_upstream_requests_total {}",
+        sample.upstream_requests
+    ));
+    line(format_args!("# TYPE sentbox_emails gauge"));
+    line(format_args!("sentbox_emails {}", sample.emails));
+    if let Some(age) = sample.check_age {
+        line(format_args!("# TYPE sentbox_check_age_seconds gauge"));
+        line(format_args!(
+            "sentbox_check_age_seconds {:.3}",
+            age.as_secs_f64()
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_operations() {
+        for (path, expected) in [
+            ("/emails", Operation::List),
+            ("/emails/receiving", Operation::ListReceived),
+            ("/emails/receiving/7", Operation::RetrieveReceived),
+            ("/emails/7", Operation::Retrieve),
+            ("/emails/7/attachments/8", Operation::Attachments),
+            ("/emails/receiving/7/attachments", Operation::Attachments),
+            ("/emails/metrics", Operation::Counts),
+            ("/suppressions/a@example.com", Operation::Suppression),
+            ("/other", Operation::Unknown),
+        ] {
+            assert_eq!(Operation::parse(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn buckets_add_up_to_count() {
+        let statistics = RequestStatistics::default();
+        for millis in [4, 30, 9_000] {
+            statistics.record(Operation::List, 200, Duration::from_millis(millis));
+        }
+        statistics.record(Operation::List, 404, Duration::from_millis(1));
+        let sample = Sample {
+            upstream_requests: 3,
+            emails: 12,
+            check_age: Some(SignedDuration::from_millis(1500)),
+        };
+        let text = write_metrics(&statistics, &sample);
+        for line in [
+            r#"sentbox_requests_total{operation="list",status="200"} 3"#,
+            r#"sentbox_requests_total{operation="list",status="404"} 1"#,
+            r#"sentbox_request_seconds_bucket{operation="list",le="0.005"} 2"#,
+            r#"sentbox_request_seconds_bucket{operation="list",le="0.05"} 3"#,
+            r#"sentbox_request_seconds_bucket{operation="list",le="+Inf"} 4"#,
+            r#"sentbox_request_seconds_sum{operation="list"} 9.035000"#,
+            r#"sentbox_request_seconds_count{operation="list"} 4"#,
+            "sentbox_upstream_requests_total 3",
+            "sentbox_emails 12",
+            "sentbox_check_age_seconds 1.500",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+    }
+}

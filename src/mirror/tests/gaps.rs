@@ -1,0 +1,82 @@
+//! Pages at the ends of what the archive covers.
+
+use super::*;
+use crate::archive::PurgeTarget;
+use crate::mail::EmailId;
+use crate::query::{ParseContext, parse};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gap_between_ranges_is_filled_before_it_is_served() {
+    let hand = Hand::default();
+    let service = Running::sample(900, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    mirror.get("/emails?limit=100").await;
+    // So much has arrived meanwhile that a refresh does not reach the known mail.
+    hand.advance(5 * 3600);
+    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    later.get("/emails").await;
+    let ranges = mirror.archive.coverage_state().unwrap().ranges;
+    assert_eq!(ranges.len(), 2, "{ranges:?}");
+    let (bodies, ids) = read_all(&service, "/emails", 70).await;
+    assert_eq!(read_all(&later.running, "/emails", 70).await.0, bodies);
+    assert!(ids.len() > 1400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleted_and_purged_emails_are_not_served() {
+    let hand = Hand::default();
+    let service = Running::sample(120, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
+    let deleted = EmailId::new(&ids[3]);
+    mirror.get(&format!("/emails/{}", ids[5])).await;
+    mirror
+        .archive
+        .mark_missing(
+            &deleted,
+            mirror.archive.stamp_request(Hand::start()).unwrap(),
+        )
+        .unwrap();
+    let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
+    let query = parse(&format!("id:{}", ids[5]), &context).query;
+    mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
+    let (_, left) = read_all(&mirror.running, "/emails", 50).await;
+    assert!(!left.contains(&ids[3]) && !left.contains(&ids[5]));
+    assert_eq!(left.len(), 118);
+    let got = mirror.get(&format!("/emails/{}", ids[5])).await;
+    assert_eq!(got.status, 404, "the service has it, this mirror does not");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listing_ends_where_old_mail_is_not_kept() {
+    let hand = Hand::default();
+    let service = Running::sample(600, &hand).await;
+    let day = SignedDuration::from_hours(24);
+    let mirror = TestMirror::start_with(&service, &hand, false, |archive| {
+        archive
+            .with_retention(Some(day * 20), Hand::start())
+            .unwrap()
+    })
+    .await;
+    let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
+    let (_, all) = read_all(&service, "/emails", 100).await;
+    assert!((20..500).contains(&ids.len()), "{}", ids.len());
+    assert_eq!(ids, all[..ids.len()]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn poller_loads_all_and_serves_without_requests() {
+    let hand = Hand::default();
+    let service = Running::sample(450, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, true).await;
+    while !matches!(
+        mirror.archive.coverage().unwrap(),
+        crate::archive::Coverage::Complete
+    ) {
+        tokio::task::yield_now().await;
+    }
+    let requests = mirror.requests();
+    let (bodies, _) = read_all(&service, "/emails", 100).await;
+    assert_eq!(read_all(&mirror.running, "/emails", 100).await.0, bodies);
+    assert_eq!(mirror.requests(), requests);
+}

@@ -1,0 +1,503 @@
+//! Mirrors of the sample mailbox over real HTTP.
+
+mod gaps;
+mod service_down;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::api::{ClientConfig, RetryPolicy};
+use crate::archive::ArchiveLocation;
+use crate::config::{ApiKey, BaseUrl, Rate};
+use crate::mail::Mailbox;
+use crate::server::sample::SampleMailbox;
+use crate::server::{self, ServerConfig};
+
+const KEY: &str = "re_0123456789abcdef0123";
+
+/// A clock that a test sets; it starts at a fixed time.
+#[derive(Clone, Default)]
+struct Hand(Arc<AtomicI64>);
+
+impl Hand {
+    fn start() -> Timestamp {
+        "2026-11-20T09:41:07Z".parse().unwrap()
+    }
+
+    fn clock(&self) -> Clock {
+        let hand = Arc::clone(&self.0);
+        Arc::new(move || Self::start() + SignedDuration::from_millis(hand.load(Ordering::Relaxed)))
+    }
+
+    fn advance(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1000, Ordering::Relaxed);
+    }
+}
+
+/// A server with its base URL; it stops when this is dropped.
+struct Running {
+    base: String,
+    key: &'static str,
+    http: reqwest::Client,
+    _stop: tokio_util::sync::DropGuard,
+    tasks: JoinSet<()>,
+}
+
+/// A response.
+#[derive(Debug)]
+struct Got {
+    status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Got {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let json = self.json();
+        let ids = json["data"].as_array().unwrap().iter();
+        ids.map(|item| item["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+async fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    (listener, base)
+}
+
+impl Running {
+    fn new(base: String, key: &'static str, stop: CancellationToken, tasks: JoinSet<()>) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .tls_certs_only([])
+            .build()
+            .unwrap();
+        Self {
+            base,
+            key,
+            http,
+            _stop: stop.drop_guard(),
+            tasks,
+        }
+    }
+
+    /// Serves the sample mailbox as a service does.
+    async fn sample(emails: u32, hand: &Hand) -> Self {
+        let (listener, base) = listen().await;
+        let mailbox = SampleMailbox::new(7, emails, Hand::start(), hand.clock());
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        let until = stop.clone().cancelled_owned();
+        let clock = hand.clock();
+        tasks.spawn(async move {
+            server::serve(listener, mailbox, ServerConfig::demo(10_000), clock, until)
+                .await
+                .unwrap();
+        });
+        Self::new(base, server::DEMO_KEY, stop, tasks)
+    }
+
+    async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Got {
+        let mut request = self.http.get(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        Got {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: response.text().await.unwrap(),
+        }
+    }
+
+    async fn get(&self, path: &str) -> Got {
+        let key = format!("Bearer {}", self.key);
+        self.get_with(path, &[("authorization", &key)]).await
+    }
+}
+
+/// A mirror, and what a test looks at behind it.
+struct TestMirror {
+    running: Running,
+    archive: Archive,
+    state: Arc<MirrorState>,
+    folder: tempfile::TempDir,
+}
+
+impl TestMirror {
+    /// Starts a mirror of a service, which polls it if `polls`.
+    async fn start(service: &Running, hand: &Hand, polls: bool) -> Self {
+        Self::start_with(service, hand, polls, |archive| archive).await
+    }
+
+    async fn start_with(
+        service: &Running,
+        hand: &Hand,
+        polls: bool,
+        change: impl FnOnce(Archive) -> Archive,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        crate::config::create_secret(&keys, &format!("ana = {KEY}\n")).unwrap();
+        let client = |mailbox| {
+            let config = ClientConfig {
+                base_url: BaseUrl::parse(&service.base).unwrap(),
+                mailbox,
+                key: ApiKey::new(service.key, "the test"),
+                ca_file: None,
+                rate: Rate::explicit(10_000.0).unwrap(),
+                rate_file: None,
+            };
+            Client::new(config, RetryPolicy::TUI, hand.clock())
+        };
+        let open = || Archive::open(&ArchiveLocation::Memory).unwrap();
+        let archive = change(open());
+        let mirror = Mirror::new(MirrorConfig {
+            sent: Listing {
+                client: client(Mailbox::Sent),
+                archive: archive.clone(),
+            },
+            received: Listing {
+                client: client(Mailbox::Received),
+                archive: open(),
+            },
+            keys: KeyFile::open_or_create(&keys).unwrap().0,
+            hosts: Vec::new(),
+            access_log: Some(AccessLog::open(&folder.path().join("reads")).unwrap()),
+            backfill: HistorySpan::All,
+            clock: hand.clock(),
+        });
+        let state = Arc::clone(&mirror.state);
+        let (listener, base) = listen().await;
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        let until = stop.clone().cancelled_owned();
+        tasks.spawn(async move {
+            if polls {
+                mirror.run(Listener::Tcp(listener), None, until).await;
+            } else {
+                let routes = http::routes(mirror.state);
+                connections::serve(Listener::Tcp(listener), None, routes, until).await;
+            }
+        });
+        Self {
+            running: Running::new(base, KEY, stop, tasks),
+            archive,
+            state,
+            folder,
+        }
+    }
+
+    async fn get(&self, path: &str) -> Got {
+        self.running.get(path).await
+    }
+
+    /// How many requests it has sent.
+    fn requests(&self) -> u64 {
+        self.state.upstream.requests()
+    }
+
+    fn access_log(&self) -> Vec<Value> {
+        let path: PathBuf = self.folder.path().join("reads");
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect()
+    }
+}
+
+/// Reads a listing to its end; returns its bodies and ids.
+async fn read_all(server: &Running, path: &str, limit: u32) -> (Vec<String>, Vec<String>) {
+    let (mut bodies, mut ids) = (Vec::new(), Vec::<String>::new());
+    loop {
+        let after = ids
+            .last()
+            .map_or_else(String::new, |id| format!("&after={id}"));
+        let page = server.get(&format!("{path}?limit={limit}{after}")).await;
+        assert_eq!(page.status, 200, "{}", page.body);
+        ids.extend(page.ids());
+        let has_more = page.json()["has_more"].as_bool().unwrap();
+        bodies.push(page.body);
+        if !has_more {
+            return (bodies, ids);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_mirrors_in_a_row_equal_the_service() {
+    let hand = Hand::default();
+    let service = Running::sample(250, &hand).await;
+    let first = TestMirror::start(&service, &hand, false).await;
+    let second = TestMirror::start(&first.running, &hand, false).await;
+    for (path, limit) in [("/emails", 40), ("/emails", 100), ("/emails/receiving", 3)] {
+        let (bodies, ids) = read_all(&service, path, limit).await;
+        for mirror in [&first.running, &second.running] {
+            assert_eq!(read_all(mirror, path, limit).await.0, bodies, "{path}");
+        }
+        // One page for all directions, and each email.
+        let before = format!("{path}?limit=2&before={}", ids[4]);
+        let expected = service.get(&before).await.body;
+        for mirror in [&first.running, &second.running] {
+            assert_eq!(mirror.get(&before).await.body, expected);
+            for id in ids.iter().take(30) {
+                let path = format!("{path}/{id}");
+                let (here, there) = (mirror.get(&path).await, service.get(&path).await);
+                assert_eq!(
+                    (here.status, here.body),
+                    (there.status, there.body),
+                    "{path}"
+                );
+            }
+        }
+    }
+    for path in [
+        "/emails?after=00000000-0000-4000-8000-000000000000",
+        "/emails/00000000-0000-4000-8000-000000000000",
+        "/emails/nonsense",
+        "/emails?limit=0",
+        "/emails/a/b/c",
+        "/suppressions/nobody@example.com",
+    ] {
+        let there = service.get(path).await;
+        for mirror in [&first.running, &second.running] {
+            let here = mirror.get(path).await;
+            assert_eq!(
+                (here.status, &here.body),
+                (there.status, &there.body),
+                "{path}"
+            );
+        }
+    }
+    let ids = service.get("/emails?limit=60").await.ids();
+    for id in &ids {
+        let path = format!("/emails/{id}/attachments");
+        let names = |got: Got| {
+            let json = got.json();
+            let items = json["data"].as_array().unwrap();
+            items
+                .iter()
+                .map(|item| item["filename"].clone())
+                .collect::<Vec<_>>()
+        };
+        let there = names(service.get(&path).await);
+        assert_eq!(names(second.get(&path).await), there, "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_clients_cost_the_requests_of_one() {
+    let hand = Hand::default();
+    let service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let pages = (0..50).map(|_| mirror.get("/emails?limit=50"));
+    let pages = futures_util::future::join_all(pages).await;
+    assert_eq!(mirror.requests(), 1);
+    let id = &pages[0].ids()[0];
+    assert!(pages.iter().all(|page| page.body == pages[0].body));
+    let path = format!("/emails/{id}");
+    let emails = (0..50).map(|_| mirror.get(&path));
+    let emails = futures_util::future::join_all(emails).await;
+    assert!(emails.iter().all(|email| email.status == 200));
+    assert_eq!(mirror.requests(), 2);
+    mirror.get("/emails").await;
+    assert_eq!(mirror.requests(), 2, "it is known for a while");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn status_is_confirmed_before_it_is_served() {
+    let hand = Hand::default();
+    let service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let ids = mirror.get("/emails").await.ids();
+    let paths: Vec<String> = ids.iter().map(|id| format!("/emails/{id}")).collect();
+    let mut first = Vec::new();
+    for path in &paths {
+        let got = mirror.get(path).await;
+        let at = got.header("x-sentbox-checked-at");
+        assert_eq!(at, Some("2026-11-20T09:41:07.000000Z"));
+        first.push(got.body);
+    }
+    // The memory of the requests has a clock of its own: another mirror shows what a later request gets.
+    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    hand.advance(3600);
+    let (mut changed, page) = (0, later.get("/emails").await);
+    assert_eq!(page.body, service.get("/emails").await.body);
+    let mut all = vec![page];
+    for (path, before) in paths.iter().zip(first) {
+        let got = later.get(path).await;
+        assert_eq!(got.body, service.get(path).await.body);
+        changed += u32::from(got.body != before);
+        all.push(got);
+    }
+    assert!(changed > 0, "statuses change within the hour");
+    for got in all {
+        let at = got.header("x-sentbox-checked-at");
+        assert_eq!(at, Some("2026-11-20T10:41:07.000000Z"));
+        assert_eq!(got.header("x-sentbox-mirror"), Some("1"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn known_etag_is_answered_without_body() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let page = mirror.get("/emails").await;
+    let (etag, key) = (page.header("etag").unwrap(), format!("Bearer {KEY}"));
+    for (tags, status) in [
+        (etag.to_owned(), 304),
+        (format!("\"other\", W/{etag}"), 304),
+        ("\"other\"".to_owned(), 200),
+    ] {
+        let headers = [("authorization", &*key), ("if-none-match", &*tags)];
+        let got = mirror.running.get_with("/emails", &headers).await;
+        assert_eq!((got.status, got.body.is_empty()), (status, status == 304));
+        assert_eq!(got.header("etag"), Some(etag));
+        assert!(got.header("x-sentbox-checked-at").is_some());
+    }
+    let other = mirror.get("/emails?limit=1").await;
+    assert_ne!(other.header("etag"), Some(etag));
+    assert_eq!(other.header("ratelimit-limit"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_but_health_is_answered_without_key() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, true).await;
+    let without = async |path: &str| mirror.running.get_with(path, &[]).await.status;
+    for path in ["/emails", "/metrics", "/other", "/emails/receiving"] {
+        assert_eq!(without(path).await, 401, "{path}");
+    }
+    assert_eq!(without("/healthz").await, 200);
+    for wrong in ["Bearer re_demo", "Bearer re_0123456789abcdef0124"] {
+        let headers = [("authorization", wrong)];
+        let got = mirror.running.get_with("/emails", &headers).await;
+        assert_eq!(got.status, 400);
+    }
+    let key = format!("Bearer {KEY}");
+    let headers = [("authorization", &*key), ("host", "mail.example.com")];
+    assert_eq!(
+        mirror.running.get_with("/emails", &headers).await.status,
+        421
+    );
+    assert_eq!(mirror.get("/metrics").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn access_log_names_key_and_emails_only() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let ids = mirror.get("/emails?limit=2&q=secret").await.ids();
+    mirror.get(&format!("/emails/{}", ids[1])).await;
+    mirror
+        .running
+        .get_with("/emails", &[("authorization", "Bearer re_wrong")])
+        .await;
+    mirror.running.get_with("/healthz", &[]).await;
+    let log = mirror.access_log();
+    let line = |n: usize| {
+        let line = &log[n];
+        (
+            line["key"].clone(),
+            line["operation"].clone(),
+            line["emails"].clone(),
+            line["status"].clone(),
+            line["client"].clone(),
+        )
+    };
+    let row = |key: Value, operation: &str, emails: &[String], status: u16| {
+        (
+            key,
+            operation.into(),
+            emails.into(),
+            status.into(),
+            "127.0.0.1".into(),
+        )
+    };
+    assert_eq!(line(0), row("ana".into(), "list", &ids, 200));
+    assert_eq!(line(1), row("ana".into(), "retrieve", &ids[1..], 200));
+    assert_eq!(line(2), row(Value::Null, "list", &[], 400));
+    assert_eq!(log.len(), 3, "{log:?}");
+    assert!(!format!("{log:?}").contains("secret") && !format!("{log:?}").contains("re_"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_open_requests_are_refused() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let open = &mirror.state.open_requests;
+    let all = open.acquire_many(u32::try_from(open.available_permits()).unwrap());
+    let all = all.await.unwrap();
+    let refused = mirror.get("/emails").await;
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert_eq!(mirror.get("/metrics").await.status, 200, "that says why");
+    drop(all);
+    assert_eq!(mirror.get("/emails").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_count_requests_here_and_upstream() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    for _ in 0..3 {
+        mirror.get("/emails").await;
+    }
+    hand.advance(7);
+    let text = mirror.get("/metrics").await.body;
+    for line in [
+        r#"sentbox_requests_total{operation="list",status="200"} 3"#,
+        "sentbox_upstream_requests_total 1",
+        "sentbox_emails 30",
+        "sentbox_check_age_seconds 7.000",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopped_poller_is_unhealthy() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    mirror.get("/emails").await;
+    let health = async || mirror.running.get_with("/healthz", &[]).await;
+    let got = health().await;
+    assert_eq!(
+        (got.status, &got.json()["poller"]),
+        (200, &"running".into())
+    );
+    assert_eq!(
+        got.json()["service_answered_at"],
+        "2026-11-20T09:41:07.000000Z"
+    );
+    *lock(&mirror.state.stopped) = Some("the disk is full".to_owned());
+    let got = health().await;
+    assert_eq!(
+        (got.status, &got.json()["poller"]),
+        (503, &"stopped".into())
+    );
+}

@@ -1,0 +1,54 @@
+//! What a mirror answers while its service does not.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stored_mail_is_served_with_its_time() {
+    let hand = Hand::default();
+    let mut service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let page = mirror.get("/emails?limit=90").await;
+    let path = format!("/emails/{}", page.ids()[0]);
+    let email = mirror.get(&path).await;
+    service.tasks.shutdown().await;
+    hand.advance(600);
+    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    for (path, before) in [("/emails?limit=90", &page), (&*path, &email)] {
+        let got = later.get(path).await;
+        assert_eq!((got.status, &got.body), (200, &before.body), "{path}");
+        let at = got.header("x-sentbox-checked-at");
+        assert_eq!(at, Some("2026-11-20T09:41:07.000000Z"));
+    }
+    let ids = page.ids();
+    let got = later.get(&format!("/emails/{}", ids[1])).await;
+    assert_eq!(got.status, 503, "its body was never fetched");
+    assert!(got.header("retry-after").is_some());
+    assert_eq!(got.json()["name"], "service_unavailable");
+    // The end of what is stored is not the end of the listing.
+    let part = later
+        .get(&format!("/emails?limit=20&after={}", ids[85]))
+        .await;
+    assert_eq!(part.ids().len(), 14, "a hundred are stored");
+    assert_eq!(part.ids()[..4], ids[86..]);
+    assert_eq!(part.json()["has_more"], true);
+    let last = &part.ids()[13];
+    assert_eq!(
+        later.get(&format!("/emails?after={last}")).await.status,
+        503
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn error_of_service_is_not_the_clients() {
+    let hand = Hand::default();
+    let mut service = Running::sample(30, &hand).await;
+    service.key = "re_revoked";
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    for path in [
+        "/emails",
+        "/emails/receiving",
+        "/suppressions/a@example.com",
+    ] {
+        assert_eq!(mirror.get(path).await.status, 502, "{path}");
+    }
+}
