@@ -21,7 +21,7 @@ use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status
 pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
-const STORED_BY_ID: &str = concat!(
+pub(crate) const STORED_BY_ID: &str = concat!(
     "SELECT json, dictionary_id, last_event, missing_since IS NOT NULL, ",
     confirmed_at!(),
     ", mail.sort_key FROM mail LEFT JOIN body USING (sort_key) WHERE id = ?1"

@@ -143,7 +143,7 @@ async fn list(
     let (ids, items): (Vec<EmailId>, Vec<String>) = items.into_iter().unzip();
     let items = items.join(",");
     let body = format!(r#"{{"object":"list","has_more":{has_more},"data":[{items}]}}"#);
-    Ok(respond(body.into(), checked_at, ids, &headers))
+    Ok(respond(body, checked_at, ids, &headers))
 }
 
 async fn retrieve(

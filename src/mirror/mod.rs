@@ -18,7 +18,6 @@ mod upstream;
 
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use url::Host;
 
@@ -34,7 +33,7 @@ use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::sync::Engine;
 use http::MirrorState;
-use source::{MAX_READS, MirrorSource};
+use source::{MirrorSource, Slots};
 use statistics::RequestStatistics;
 use upstream::{Upstream, UpstreamStats};
 
@@ -81,9 +80,9 @@ impl Mirror {
             Engine::new(upstream, listing.archive, clock.clone())
         };
         let (sent, received) = (engine(sent), engine(received));
-        let reads = Arc::new(Semaphore::new(MAX_READS));
+        let slots = Slots::default();
         let source = |engine: &Engine<Upstream>| {
-            MirrorSource::new(engine.clone(), clock.clone(), Arc::clone(&reads))
+            MirrorSource::new(engine.clone(), clock.clone(), slots.clone())
         };
         let state = MirrorState {
             sent: source(&sent),
@@ -119,7 +118,7 @@ impl Mirror {
             let error = poller::poll(self.poller, self.backfill, clock).await;
             tracing::error!(%error, "the poller has stopped");
             *lock(&state.stopped) = Some(error.message);
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let routes = http::routes(self.state);
         tokio::select! {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, ErrorKind, Result, lock};
 
@@ -22,8 +22,14 @@ pub(super) struct SingleFlight<K, T> {
 }
 
 struct Inner<K, T> {
-    flights: HashMap<K, watch::Receiver<Option<Ended<T>>>>,
+    flights: HashMap<K, Flight<T>>,
     tasks: JoinSet<()>,
+}
+
+#[derive(Clone)]
+struct Flight<T> {
+    started: Instant,
+    ended: watch::Receiver<Option<Ended<T>>>,
 }
 
 /// A request that has ended.
@@ -50,29 +56,38 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let mut flight = self.join_or_start(key, request)?;
-        let ended = flight.wait_for(Option::is_some).await;
-        match ended.as_deref() {
-            Ok(Some(ended)) => ended.result.clone(),
-            // It panicked, or the program ends.
-            _ => Err(Error::new(ErrorKind::Internal, "the request was dropped")),
+        self.join_or_start(key, request)?.wait().await
+    }
+
+    /// Runs `request` like [`run`](Self::run), but waits no longer than until `patience` after its start: then it
+    /// returns `None`.
+    pub(super) async fn run_within<F>(
+        &self,
+        patience: Duration,
+        key: &K,
+        request: impl FnOnce() -> F,
+    ) -> Option<Result<T>>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        match self.join_or_start(key, request) {
+            Ok(flight) => timeout_at(flight.started + patience, flight.wait())
+                .await
+                .ok(),
+            Err(error) => Some(Err(error)),
         }
     }
 
-    fn join_or_start<F>(
-        &self,
-        key: &K,
-        request: impl FnOnce() -> F,
-    ) -> Result<watch::Receiver<Option<Ended<T>>>>
+    fn join_or_start<F>(&self, key: &K, request: impl FnOnce() -> F) -> Result<Flight<T>>
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let mut inner = lock(&self.inner);
         let Inner { flights, tasks } = &mut *inner;
         while tasks.try_join_next().is_some() {}
-        flights.retain(|_, flight| match &*flight.borrow() {
+        flights.retain(|_, flight| match &*flight.ended.borrow() {
             Some(ended) => ended.at.elapsed() < self.fresh_for,
-            None => flight.has_changed().is_ok(),
+            None => flight.ended.has_changed().is_ok(),
         });
         if let Some(flight) = flights.get(key) {
             return Ok(flight.clone());
@@ -81,7 +96,11 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
             let message = "too many requests to the service are open";
             return Err(Error::new(ErrorKind::RateLimited, message));
         }
-        let (sender, flight) = watch::channel(None);
+        let (sender, ended) = watch::channel(None);
+        let flight = Flight {
+            started: Instant::now(),
+            ended,
+        };
         let request = request();
         tasks.spawn(async move {
             let result = request.await;
@@ -92,6 +111,17 @@ impl<K: Clone + Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlight<K, T> 
         });
         flights.insert(key.clone(), flight.clone());
         Ok(flight)
+    }
+}
+
+impl<T: Clone> Flight<T> {
+    async fn wait(mut self) -> Result<T> {
+        let ended = self.ended.wait_for(Option::is_some).await;
+        match ended.as_deref() {
+            Ok(Some(ended)) => ended.result.clone(),
+            // It panicked, or the program ends.
+            _ => Err(Error::new(ErrorKind::Internal, "the request was dropped")),
+        }
     }
 }
 
@@ -141,14 +171,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn request_goes_on_without_its_caller() {
         let flights = SingleFlight::new(Duration::from_secs(10));
-        let request = async {
+        let slow = || async {
             sleep(Duration::from_secs(5)).await;
             Ok(1)
         };
-        let waited = tokio::time::timeout(Duration::from_secs(1), flights.run(&"a", || request));
-        assert!(waited.await.is_err());
-        let second = flights.run(&"a", || async { unreachable!("the first one goes on") });
-        assert_eq!(second.await, Ok(1));
+        let patience = Duration::from_secs(3);
+        let started = Instant::now();
+        assert_eq!(flights.run_within(patience, &"a", slow).await, None);
+        assert_eq!(started.elapsed().as_secs(), 3);
+        assert_eq!(flights.run_within(patience, &"a", slow).await, None);
+        assert_eq!(started.elapsed().as_secs(), 3, "it is known to be slow");
+        assert_eq!(flights.run(&"a", slow).await, Ok(1));
+        assert_eq!(started.elapsed().as_secs(), 5);
     }
 
     #[tokio::test(start_paused = true)]

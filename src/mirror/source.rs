@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use super::single_flight::SingleFlight;
 use super::upstream::Upstream;
@@ -21,6 +20,10 @@ use crate::sync::{Engine, StopReason};
 /// for the current state, and long enough that two hundred people cost a request each ten seconds and not two hundred.
 pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 
+/// The age from which the newest page is confirmed while a client already has it: so those who read it all the time
+/// never wait for the service.
+const REFRESH_AFTER: Duration = Duration::from_secs(5);
+
 /// How long a client waits for the service if the archive has a response, too.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -28,13 +31,32 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_GAP_PAGES: u32 = 5;
 
 /// How many connections read the archive for clients at once: those that it keeps open.
-pub(super) const MAX_READS: usize = 3;
+const MAX_READS: usize = 3;
+
+/// How many requests for single emails wait for the rate limit at once: pages wait behind them, and the others here.
+const MAX_EMAIL_REQUESTS: usize = 4;
+
+/// What the listings of a mirror share.
+#[derive(Clone)]
+pub(super) struct Slots {
+    reads: Arc<Semaphore>,
+    email_requests: Arc<Semaphore>,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self {
+            reads: Arc::new(Semaphore::new(MAX_READS)),
+            email_requests: Arc::new(Semaphore::new(MAX_EMAIL_REQUESTS)),
+        }
+    }
+}
 
 /// One listing of a mirror.
 pub(super) struct MirrorSource {
     engine: Engine<Upstream>,
     clock: Clock,
-    reads: Arc<Semaphore>,
+    slots: Slots,
     flights: SingleFlight<Request, ()>,
     lookups: SingleFlight<String, Arc<[u8]>>,
 }
@@ -63,12 +85,12 @@ pub(super) struct MirrorEmail {
 }
 
 impl MirrorSource {
-    pub(super) fn new(engine: Engine<Upstream>, clock: Clock, reads: Arc<Semaphore>) -> Self {
+    pub(super) fn new(engine: Engine<Upstream>, clock: Clock, slots: Slots) -> Self {
         Self {
             engine,
             clock,
-            reads,
-            flights: SingleFlight::new(FRESH_FOR),
+            slots,
+            flights: SingleFlight::new(REFRESH_AFTER),
             lookups: SingleFlight::new(FRESH_FOR),
         }
     }
@@ -116,7 +138,7 @@ impl MirrorSource {
             // Below the oldest email that is kept, the service may list more, but this mirror does not.
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
-                && self.read(|archive| archive.has_cutoff()).await?;
+                && self.read(Archive::has_cutoff).await?;
             if items.is_empty() && !is_end {
                 let error = error.unwrap_or_else(|| {
                     Error::new(ErrorKind::NotTheApi, "the listing has a gap here")
@@ -137,11 +159,12 @@ impl MirrorSource {
         if let Some(email) = stored.as_ref().and_then(|stored| self.fresh(stored)) {
             return Ok(email);
         }
-        let request = self.request(Request::Email(id.clone()));
+        let request = Request::Email(id.clone());
         let result = if stored.and_then(servable).is_some() {
-            timeout(CONFIRM_TIMEOUT, request).await.unwrap_or(Ok(()))
+            let patience = CONFIRM_TIMEOUT;
+            self.request_within(patience, request).await
         } else {
-            request.await
+            self.request(request).await
         };
         match result {
             Err(error) if error.kind == ErrorKind::NotFound => Err(error_response(&error)),
@@ -165,7 +188,9 @@ impl MirrorSource {
         let service = self.interactive().service().clone();
         let key = format!("{}?{}", segments.join("/"), query.as_deref().unwrap_or(""));
         let is_suppression = segments.len() == 2 && segments[0] == "suppressions";
+        let slots = self.slots.email_requests.clone();
         let request = || async move {
+            let _slot = slots.acquire_owned().await;
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
             service.fetch_raw(&segments, query.as_deref()).await
         };
@@ -183,38 +208,48 @@ impl MirrorSource {
     }
 
     async fn confirm_newest(&self) -> Result<()> {
-        let head_at = self.read_archive(|archive| archive.head_at()).await?;
-        if head_at.is_some_and(|at| self.is_fresh(at)) {
-            return Ok(());
-        }
-        let request = self.request(Request::Page(Gap::Top));
-        if head_at.is_none() {
-            return request.await;
-        }
-        timeout(CONFIRM_TIMEOUT, request).await.unwrap_or(Ok(()))
+        let head_at = self.read_archive(Archive::head_at).await?;
+        let patience = match head_at.map(|at| self.age(at)) {
+            Some(age) if age < REFRESH_AFTER => return Ok(()),
+            Some(age) if age < FRESH_FOR => Duration::ZERO,
+            Some(_) => CONFIRM_TIMEOUT,
+            None => return self.request(Request::Page(Gap::Top)).await,
+        };
+        self.request_within(patience, Request::Page(Gap::Top)).await
     }
 
     /// Sends a request as a user's, once for all who wait for it.
     async fn request(&self, request: Request) -> Result<()> {
-        let engine = self.interactive();
-        let run = || {
-            let request = request.clone();
-            async move {
-                let report = match request {
-                    Request::Page(Gap::Top) => engine.refresh_now().await?,
-                    Request::Page(Gap::Below { cursor: None, .. }) => engine.load_older().await?,
-                    Request::Page(Gap::Below {
-                        cursor: Some(id), ..
-                    }) => engine.reread_page(&id).await?,
-                    Request::Email(id) => return engine.store_email(&id).await,
-                };
-                match report.stop_reason {
-                    StopReason::Failed(error) => Err(error),
-                    _ => Ok(()),
+        self.flights.run(&request, || self.send(&request)).await
+    }
+
+    /// Sends a request, and waits until `patience` after its start for its result.
+    async fn request_within(&self, patience: Duration, request: Request) -> Result<()> {
+        let send = || self.send(&request);
+        let result = self.flights.run_within(patience, &request, send).await;
+        result.unwrap_or(Ok(()))
+    }
+
+    fn send(&self, request: &Request) -> impl Future<Output = Result<()>> + Send + 'static {
+        let (engine, request) = (self.interactive(), request.clone());
+        let slots = self.slots.email_requests.clone();
+        async move {
+            let report = match request {
+                Request::Page(Gap::Top) => engine.refresh_now().await?,
+                Request::Page(Gap::Below { cursor: None, .. }) => engine.load_older().await?,
+                Request::Page(Gap::Below {
+                    cursor: Some(id), ..
+                }) => engine.reread_page(&id).await?,
+                Request::Email(id) => {
+                    let _slot = slots.acquire_owned().await;
+                    return engine.store_email(&id).await;
                 }
+            };
+            match report.stop_reason {
+                StopReason::Failed(error) => Err(error),
+                _ => Ok(()),
             }
-        };
-        self.flights.run(&request, run).await
+        }
     }
 
     fn interactive(&self) -> Engine<Upstream> {
@@ -222,14 +257,15 @@ impl MirrorSource {
         self.engine.with_priority(&handle)
     }
 
-    fn is_fresh(&self, at: Timestamp) -> bool {
+    /// Returns the time since then; very long for a time in the future: the clock was set.
+    fn age(&self, at: Timestamp) -> Duration {
         let age = (self.clock)().duration_since(at);
-        !age.is_negative() && age < SignedDuration::try_from(FRESH_FOR).unwrap_or_default()
+        Duration::try_from(age).unwrap_or(Duration::MAX)
     }
 
     /// Returns an email that need not be confirmed.
     fn fresh(&self, stored: &StoredEmail) -> Option<MirrorEmail> {
-        let is_confirmed = stored.checked_at.is_some_and(|at| self.is_fresh(at));
+        let is_confirmed = stored.checked_at.is_some_and(|at| self.age(at) < FRESH_FOR);
         (is_confirmed || !stored.may_change)
             .then(|| servable(stored.clone()))
             .flatten()
@@ -256,7 +292,7 @@ impl MirrorSource {
         &self,
         read: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = self.reads.clone().acquire_owned().await;
+        let permit = self.slots.reads.clone().acquire_owned().await;
         let archive = self.engine.archive().clone();
         let result = tokio::task::spawn_blocking(move || {
             let _permit = permit;

@@ -105,20 +105,17 @@ impl Archive {
                     next: NextRows::Gap(Gap::Top),
                 }));
             }
-            let (items, checked_at, has_more) = read_page(conn, direction, key, range, limit)?;
-            let next = match direction {
-                _ if has_more => NextRows::More,
-                Direction::Older if range.reaches_end => NextRows::End,
-                Direction::Newer if range.reaches_top => NextRows::End,
-                Direction::Older => NextRows::Gap(gap_below(conn, &ranges, at)?),
-                Direction::Newer if at == 0 => NextRows::Gap(Gap::Top),
-                Direction::Newer => NextRows::Gap(gap_below(conn, &ranges, at - 1)?),
-            };
-            Ok(Some(StoredPage {
-                items,
-                checked_at,
-                next,
-            }))
+            let mut page = read_page(conn, direction, key, range, limit)?;
+            if page.next == NextRows::End {
+                page.next = match direction {
+                    Direction::Older if range.reaches_end => NextRows::End,
+                    Direction::Newer if range.reaches_top => NextRows::End,
+                    Direction::Older => NextRows::Gap(gap_below(conn, &ranges, at)?),
+                    Direction::Newer if at == 0 => NextRows::Gap(Gap::Top),
+                    Direction::Newer => NextRows::Gap(gap_below(conn, &ranges, at - 1)?),
+                };
+            }
+            Ok(Some(page))
         })
     }
 
@@ -145,14 +142,14 @@ fn empty_page(conn: &Connection) -> Result<StoredPage> {
     })
 }
 
-/// Reads the rows of `range` past `key`; also the oldest confirmation, and whether there are more.
+/// Reads the rows of `range` past `key`, as if the listing ended with the range.
 fn read_page(
     conn: &Connection,
     direction: Direction,
     key: SortKey,
     range: &CoveredRange,
     limit: u8,
-) -> Result<(Vec<(EmailId, String)>, Option<Timestamp>, bool)> {
+) -> Result<StoredPage> {
     let end = match direction {
         Direction::Older => range.bottom,
         Direction::Newer => range.top,
@@ -171,8 +168,15 @@ fn read_page(
         rows.reverse();
     }
     let oldest = rows.iter().map(|(_, at)| *at).min().filter(|at| *at > 0);
-    let items = rows.into_iter().map(|(item, _)| item).collect();
-    Ok((items, confirmations::to_timestamp(oldest), has_more))
+    Ok(StoredPage {
+        items: rows.into_iter().map(|(item, _)| item).collect(),
+        checked_at: confirmations::to_timestamp(oldest),
+        next: if has_more {
+            NextRows::More
+        } else {
+            NextRows::End
+        },
+    })
 }
 
 /// Returns the gap below the range at this index.

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::archive::listing::{confirmations, coverage, deletions, position};
+use crate::archive::listing::{confirmations, coverage, deletions, page, position};
 use crate::archive::{bodies, incoming, storage, window};
 
 #[test]
@@ -20,6 +20,9 @@ fn hot_queries_use_an_index() {
         incoming::EXISTING,
         incoming::FIELDS_BY_KEY,
         bodies::BODY_BY_ID,
+        bodies::STORED_BY_ID,
+        page::LISTED_PAGE[0],
+        page::LISTED_PAGE[1],
         position::KEY_EXISTS,
         position::KEYS_BELOW,
         coverage::COUNT_LISTED,

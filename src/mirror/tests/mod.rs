@@ -501,3 +501,26 @@ async fn stopped_poller_is_unhealthy() {
         (503, &"stopped".into())
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn newest_page_is_refreshed_before_a_client_waits() {
+    let hand = Hand::default();
+    let service = Running::sample(300, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    mirror.get("/emails").await;
+    let later = TestMirror::start_with(&service, &hand, false, |_| mirror.archive.clone()).await;
+    hand.advance(4);
+    later.get("/emails").await;
+    assert_eq!(later.requests(), 0);
+    hand.advance(3);
+    let got = later.get("/emails").await;
+    assert_eq!(
+        got.header("x-sentbox-checked-at"),
+        Some("2026-11-20T09:41:07.000000Z"),
+        "what is stored"
+    );
+    while later.archive.head_at().unwrap() == Some(Hand::start()) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(later.requests(), 1);
+}
