@@ -11,17 +11,21 @@ use axum::routing::get;
 use axum::{Json, Router};
 use jiff::Timestamp;
 use ring::digest;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::time::Instant;
 use url::Host;
 
 use super::access_log::{Access, AccessLog};
 use super::connections::ClientAddress;
+use super::events::stream_changes;
 use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
 use super::upstream::UpstreamStats;
+use crate::api::CHECKED_AT_HEADER;
+use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
@@ -33,9 +37,6 @@ const MAX_OPEN_REQUESTS: usize = 512;
 
 /// Whether a response is a mirror's.
 const MIRROR: HeaderName = HeaderName::from_static("x-sentbox-mirror");
-
-/// When the oldest status in a response was confirmed by the service.
-const CHECKED_AT: HeaderName = HeaderName::from_static("x-sentbox-checked-at");
 
 /// What the operations of a mirror share.
 pub(super) struct MirrorState {
@@ -50,6 +51,8 @@ pub(super) struct MirrorState {
     pub(super) stopped: Mutex<Option<String>>,
     pub(super) statistics: RequestStatistics,
     pub(super) open_requests: Semaphore,
+    /// What is sent to those who follow.
+    pub(super) changes: broadcast::Sender<ArchiveChange>,
 }
 
 impl MirrorState {
@@ -87,6 +90,7 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
         .route("/suppressions/{address}", look_up)
         .layer(middleware::from_fn_with_state(state.clone(), limit_open))
         .route("/metrics", get(metrics))
+        .route("/sentbox/events", get(events))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .layer(middleware::from_fn_with_state(state.clone(), check_request))
@@ -231,9 +235,11 @@ fn respond(
         HeaderValue::from_static("private, no-cache"),
     );
     if let Some(at) = checked_at {
-        headers.insert(CHECKED_AT, text(format_timestamp(at)));
+        headers.insert(CHECKED_AT_HEADER, text(format_timestamp(at)));
     }
-    response.extensions_mut().insert(ReadIds(ids));
+    if !is_known {
+        response.extensions_mut().insert(ReadIds(ids));
+    }
     response
 }
 
@@ -321,6 +327,17 @@ async fn health(State(state): Shared) -> impl IntoResponse {
     };
     let body = json!({ "poller": poller, "error": error, "service_answered_at": answered });
     (status, Json(body))
+}
+
+/// Streams what changes in the archive of sent mail.
+async fn events(
+    State(state): Shared,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, ErrorResponse> {
+    let key = SecretString::from(bearer_key(&headers)?);
+    let receiver = state.changes.subscribe();
+    let is_allowed = move || state.keys.find(key.expose_secret()).is_some();
+    Ok(stream_changes(receiver, is_allowed))
 }
 
 async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorResponse> {

@@ -5,6 +5,7 @@
 
 mod access_log;
 mod connections;
+mod events;
 mod http;
 mod keys;
 mod poller;
@@ -18,6 +19,7 @@ mod upstream;
 
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::broadcast;
 use tokio_rustls::TlsAcceptor;
 use url::Host;
 
@@ -95,6 +97,7 @@ impl Mirror {
             stopped: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: MirrorState::open_requests(),
+            changes: broadcast::Sender::new(events::MAX_BEHIND),
         };
         Self {
             state: Arc::new(state),
@@ -114,8 +117,13 @@ impl Mirror {
         shutdown: impl Future<Output = ()>,
     ) {
         let (state, clock) = (Arc::clone(&self.state), self.state.clock.clone());
+        let archive = self.poller.archive().clone();
+        let watch = async {
+            events::watch(archive, clock.clone(), state.changes.clone()).await;
+            std::future::pending::<()>().await;
+        };
         let poll = async {
-            let error = poller::poll(self.poller, self.backfill, clock).await;
+            let error = poller::poll(self.poller, self.backfill, clock.clone()).await;
             tracing::error!(%error, "the poller has stopped");
             *lock(&state.stopped) = Some(error.message);
             std::future::pending::<()>().await;
@@ -124,6 +132,7 @@ impl Mirror {
         tokio::select! {
             () = connections::serve(listener, tls, routes, shutdown) => {}
             () = poll => {}
+            () = watch => {}
         }
     }
 }

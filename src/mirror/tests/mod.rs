@@ -524,3 +524,27 @@ async fn newest_page_is_refreshed_before_a_client_waits() {
     }
     assert_eq!(later.requests(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_are_streamed_until_key_is_revoked() {
+    let hand = Hand::default();
+    let service = Running::sample(30, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let url = format!("{}/sentbox/events", mirror.running.base);
+    let request = mirror.running.http.get(url).bearer_auth(KEY);
+    let mut stream = request.send().await.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    let changes = &mirror.state.changes;
+    let id = crate::mail::EmailId::new("7");
+    let removed = || crate::archive::ArchiveChange::Removed(id.clone());
+    changes.send(removed()).unwrap();
+    let mut text = String::new();
+    while !text.ends_with("\n\n") {
+        text += std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap();
+    }
+    assert_eq!(text, "event: removed\ndata: {\"id\":\"7\"}\n\n");
+    let keys = mirror.folder.path().join("keys");
+    std::fs::write(keys, "bob = re_fedcba98765432100123\n").unwrap();
+    changes.send(removed()).unwrap();
+    assert_eq!(stream.chunk().await.unwrap(), None, "the stream has ended");
+}

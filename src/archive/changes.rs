@@ -1,0 +1,154 @@
+//! What has changed in the archive since an earlier look, by whatever process: for clients that follow it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::listing::SortKey;
+use super::listing::confirmations::to_timestamp;
+use super::storage::sql;
+use super::{Archive, Result};
+use crate::mail::EmailId;
+
+/// The newest rows that are compared: more than a refresh reads.
+const WATCHED_ROWS: u32 = 1000;
+
+/// Changed statuses are compared for this long: their times are those of the requests, which may be read later.
+const STATUS_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// Missing emails that are older are not compared: the service has expired them, and there may be many.
+const REMOVED_WINDOW: SignedDuration = SignedDuration::from_hours(24 * 28);
+
+const NEWEST: &str =
+    "SELECT id, last_event FROM mail WHERE missing_since IS NULL ORDER BY sort_key LIMIT ?1";
+const CHANGED: &str = "SELECT id, last_event FROM mail WHERE status_changes > 0 AND status_seen_at > ?1 AND missing_since IS NULL";
+const REMOVED: &str = "SELECT id FROM mail WHERE missing_since IS NOT NULL AND sort_key < ?1";
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ArchiveChange {
+    /// A new email, or one with another status.
+    Changed {
+        id: EmailId,
+        last_event: Option<String>,
+    },
+    /// The service no longer has it.
+    Removed(EmailId),
+    /// It was purged; the hash of its id in hexadecimal digits is all that is left of it.
+    Purged { id_hash: String },
+    /// All mail before this time was purged.
+    PurgedBefore(Timestamp),
+}
+
+/// What is compared.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeSnapshot {
+    statuses: HashMap<EmailId, Option<String>>,
+    removed: HashSet<EmailId>,
+    purged: HashSet<Vec<u8>>,
+    purged_before: Option<i64>,
+}
+
+impl Archive {
+    /// Takes a snapshot of the archive.
+    pub(crate) fn snapshot_changes(&self, now: Timestamp) -> Result<ChangeSnapshot> {
+        let since = |window| now.checked_sub(window).unwrap_or(Timestamp::MIN);
+        let changed_since = since(STATUS_WINDOW).as_microsecond();
+        let removed_since = SortKey::oldest_at(since(REMOVED_WINDOW).as_microsecond());
+        self.read(|conn| {
+            let read = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?));
+            let mut statuses = sql::all(conn, NEWEST, [WATCHED_ROWS], read)?;
+            statuses.extend(sql::all(conn, CHANGED, [changed_since], read)?);
+            let removed = sql::all(conn, REMOVED, [removed_since], |row| row.get(0))?;
+            let purged = sql::all(conn, "SELECT id_hash FROM purged", [], |row| row.get(0))?;
+            Ok(ChangeSnapshot {
+                statuses: statuses.into_iter().collect(),
+                removed: removed.into_iter().collect(),
+                purged: purged.into_iter().collect(),
+                purged_before: sql::value(conn, "SELECT cutoff FROM listing", [])?,
+            })
+        })
+    }
+}
+
+impl ChangeSnapshot {
+    /// Returns what has changed since an earlier snapshot. An email that only moved into view may be among it.
+    pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<ArchiveChange> {
+        let is_changed =
+            |(id, status): &(&EmailId, &Option<String>)| earlier.statuses.get(id) != Some(status);
+        let changed = self.statuses.iter().filter(is_changed);
+        let changed = changed.map(|(id, last_event)| ArchiveChange::Changed {
+            id: id.clone(),
+            last_event: last_event.clone(),
+        });
+        let removed = self.removed.difference(&earlier.removed);
+        let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
+        let purged = self.purged.difference(&earlier.purged);
+        let purged = purged.map(|hash| ArchiveChange::Purged {
+            id_hash: hash.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            }),
+        });
+        let before = (self.purged_before != earlier.purged_before).then_some(self.purged_before);
+        let before = before.and_then(to_timestamp);
+        changed
+            .chain(removed)
+            .chain(purged)
+            .chain(before.map(ArchiveChange::PurgedBefore))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{ArchiveLocation, PurgeTarget};
+
+    fn import(archive: &Archive, id: &str, address: &str) {
+        let line = format!(
+            r#"{{"id":"{id}","to":["{address}"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
+        );
+        archive
+            .import(line.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
+            .unwrap();
+    }
+
+    #[test]
+    fn new_removed_and_purged_emails_are_changes() {
+        let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        for id in ["a", "b", "c"] {
+            import(&archive, id, &format!("{id}@example.com"));
+        }
+        let before = archive.snapshot_changes(now).unwrap();
+        assert_eq!(before.changes_since(&before), []);
+        import(&archive, "d", "d@example.com");
+        let request = archive.stamp_request(now).unwrap();
+        archive.mark_missing(&EmailId::new("b"), request).unwrap();
+        let target = PurgeTarget::To("c@example.com".to_owned());
+        archive.purge(&target).unwrap();
+        let after = archive.snapshot_changes(now).unwrap();
+        let changes = after.changes_since(&before);
+        let [changed, removed, ArchiveChange::Purged { id_hash }] = changes.as_slice() else {
+            panic!("{changes:?}");
+        };
+        assert_eq!(
+            *changed,
+            ArchiveChange::Changed {
+                id: EmailId::new("d"),
+                last_event: Some("sent".to_owned()),
+            }
+        );
+        assert_eq!(*removed, ArchiveChange::Removed(EmailId::new("b")));
+        assert!(id_hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let time = "2026-11-20T08:00:00Z".parse().unwrap();
+        archive.purge(&PurgeTarget::Before(time)).unwrap();
+        let last = archive.snapshot_changes(now).unwrap();
+        assert_eq!(
+            last.changes_since(&after),
+            [ArchiveChange::PurgedBefore(time)]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! The changes of the archive as server-sent events, so that clients need not poll the mirror.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, Sender};
+use tokio::time::sleep;
+
+use crate::archive::{Archive, ArchiveChange};
+use crate::config::clock::Clock;
+use crate::text::format::format_timestamp;
+
+/// Time between two looks at the archive.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time between two comments in a stream without events, which show each side that the other is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Events that a slow client may be behind; then it gets `reset`, and has to read the newest page again.
+pub(super) const MAX_BEHIND: usize = 1024;
+
+/// Sends what changes until the archive fails.
+pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<ArchiveChange>) {
+    let mut earlier = None;
+    loop {
+        let (source, now) = (archive.clone(), clock());
+        let snapshot = tokio::task::spawn_blocking(move || source.snapshot_changes(now)).await;
+        let snapshot = match snapshot {
+            Ok(Ok(snapshot)) => snapshot,
+            Ok(Err(error)) => return tracing::error!(%error, "the archive cannot be watched"),
+            Err(error) => return tracing::error!(%error, "watching the archive failed"),
+        };
+        if let Some(earlier) = &earlier {
+            for change in snapshot.changes_since(earlier) {
+                // It fails while no client listens.
+                let _ = sender.send(change);
+            }
+        }
+        earlier = Some(snapshot);
+        sleep(WATCH_INTERVAL).await;
+    }
+}
+
+/// Streams the changes to one client, until its key is revoked.
+pub(super) fn stream_changes(
+    receiver: Receiver<ArchiveChange>,
+    is_allowed: impl Fn() -> bool + Send + 'static,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let events = stream::unfold(
+        (receiver, is_allowed),
+        |(mut receiver, is_allowed)| async move {
+            let event = match receiver.recv().await {
+                Ok(change) => to_event(&change),
+                Err(RecvError::Lagged(_)) => Event::default().event("reset").data("{}"),
+                Err(RecvError::Closed) => return None,
+            };
+            is_allowed().then_some((Ok(event), (receiver, is_allowed)))
+        },
+    );
+    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+}
+
+fn to_event(change: &ArchiveChange) -> Event {
+    let (name, data) = match change {
+        ArchiveChange::Changed { id, last_event } => (
+            "changed",
+            json!({ "id": id.as_str(), "last_event": last_event }),
+        ),
+        ArchiveChange::Removed(id) => ("removed", json!({ "id": id.as_str() })),
+        ArchiveChange::Purged { id_hash } => ("purged", json!({ "id_hash": id_hash })),
+        ArchiveChange::PurgedBefore(time) => {
+            ("purged", json!({ "before": format_timestamp(*time) }))
+        }
+    };
+    Event::default().event(name).data(data.to_string())
+}
