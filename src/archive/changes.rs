@@ -106,13 +106,11 @@ mod tests {
     use super::*;
     use crate::archive::{ArchiveLocation, PurgeTarget};
 
-    fn import(archive: &Archive, id: &str, address: &str) {
+    fn import(archive: &Archive, id: &str, now: Timestamp) {
         let line = format!(
-            r#"{{"id":"{id}","to":["{address}"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
+            r#"{{"id":"{id}","to":["{id}@example.com"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
         );
-        archive
-            .import(line.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
-            .unwrap();
+        archive.import(line.as_bytes(), now, |_| ()).unwrap();
     }
 
     #[test]
@@ -120,11 +118,11 @@ mod tests {
         let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         for id in ["a", "b", "c"] {
-            import(&archive, id, &format!("{id}@example.com"));
+            import(&archive, id, now);
         }
         let before = archive.snapshot_changes(now).unwrap();
         assert_eq!(before.changes_since(&before), []);
-        import(&archive, "d", "d@example.com");
+        import(&archive, "d", now);
         let request = archive.stamp_request(now).unwrap();
         archive.mark_missing(&EmailId::new("b"), request).unwrap();
         let target = PurgeTarget::To("c@example.com".to_owned());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -24,7 +24,7 @@ use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
 use super::upstream::UpstreamStats;
-use crate::api::CHECKED_AT_HEADER;
+use crate::api::{CHECKED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
 use crate::error::lock;
@@ -34,9 +34,6 @@ use crate::text::format::format_timestamp;
 
 /// The most requests that are open at once; a further one is refused, and may come again soon.
 const MAX_OPEN_REQUESTS: usize = 512;
-
-/// Whether a response is a mirror's.
-const MIRROR: HeaderName = HeaderName::from_static("x-sentbox-mirror");
 
 /// What the operations of a mirror share.
 pub(super) struct MirrorState {
@@ -308,7 +305,7 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
         .statistics
         .record(operation, response.status().as_u16(), duration);
     let headers = response.headers_mut();
-    headers.insert(MIRROR, HeaderValue::from_static("1"));
+    headers.insert(MIRROR_HEADER, HeaderValue::from_static("1"));
     response
 }
 

@@ -96,6 +96,10 @@ impl EmailApi for Upstream {
         EmailApi::rate_budget(&self.client)
     }
 
+    fn is_mirror(&self) -> bool {
+        self.client.is_mirror()
+    }
+
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
         self.record(self.client.list(limit, cursor).await)
     }
