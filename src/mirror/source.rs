@@ -17,7 +17,7 @@ use crate::server::ErrorResponse;
 use crate::sync::{Engine, StopReason};
 
 /// The age from which a status is confirmed before it is served: as old as a person may find it who presses a key
-/// for the current state, and long enough that two hundred people cost a request each ten seconds and not two hundred.
+/// for the current state, and long enough that two hundred people cost a request in that time and not two hundred.
 pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// The age from which the newest page is confirmed while a client already has it: so those who read it all the time

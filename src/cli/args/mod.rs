@@ -348,9 +348,9 @@ Examples:
   sentbox archive purge --to ana@example.com";
 
 const SERVE_HELP: &str = "\
-Without --demo it is a mirror: it keeps the archive of a profile current and serves it to a team, so that all \
-together send the service the requests of one. Every client needs a key of --key-file; to delete its line \
-revokes it. New statuses are confirmed on behalf of whoever reads; the header x-sentbox-checked-at has the time. \
+Without --demo it is a mirror: it keeps the archive of a profile current and serves it to a team, so that \
+many readers cost the service little more than one. Every client needs a key of --key-file; to delete its line \
+revokes it. Statuses are confirmed for those who read them; the header x-sentbox-checked-at has the time. \
 GET /healthz needs no key, GET /metrics is for Prometheus.
 
 The first line of output is the base URL.
