@@ -5,6 +5,7 @@ use mail_builder::headers::HeaderType;
 use mail_builder::headers::address::Address as EmlAddress;
 use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::raw::Raw;
+use mail_builder::headers::text::Text;
 use mail_builder::mime::MimePart;
 
 use super::slug;
@@ -103,8 +104,8 @@ pub(crate) fn to_eml(complete: &CompleteEmail) -> Vec<u8> {
         message = message.header("X-Sentbox-Status", Raw::new(status));
     }
     for tag in tags {
-        let tag = format!("{}={}", header_token(&tag.name), header_token(&tag.value));
-        message = message.header("X-Sentbox-Tag", Raw::new(tag));
+        let tag = format!("{}={}", tag.name, tag.value);
+        message = message.header("X-Sentbox-Tag", Text::new(tag));
     }
     // A boundary of the email's own: no part of it can know the id that the service gives it.
     let multipart = |kind: &str, parts| {
@@ -144,7 +145,11 @@ fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePa
     let files = files.iter().map(|file| {
         let attachment = &file.attachment;
         let kind = header_token(&attachment.content_type);
-        let kind = if kind.contains('/') {
+        // The parts of a composite type may not be base64 (RFC 2045, section 6.4).
+        let is_composite = ["multipart/", "message/"]
+            .iter()
+            .any(|start| kind.to_ascii_lowercase().starts_with(start));
+        let kind = if kind.contains('/') && !is_composite {
             kind
         } else {
             "application/octet-stream".to_owned()
@@ -174,7 +179,9 @@ fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePa
 fn addresses(list: &[Address]) -> HeaderType<'_> {
     let address = |address: &Address| {
         let name = Some(address.name.to_string()).filter(|name| !name.is_empty());
-        EmlAddress::new_address(name, address.email.to_string())
+        // What an imitator lists as one address must not become two.
+        let email = address.email.replace(['<', '>', ',', ';', ':', '"'], "");
+        EmlAddress::new_address(name, email.replace(char::is_whitespace, ""))
     };
     HeaderType::Address(EmlAddress::new_list(list.iter().map(address).collect()))
 }
@@ -299,5 +306,32 @@ mod tests {
         None application/octet-stream None "a\n.\nb"
         Some("a.ics") text/calendar None "BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\n"
         "#);
+    }
+
+    #[test]
+    fn hostile_parts_stay_one_part() {
+        let mut email = email();
+        email.summary.to = vec![Address::parse("a@x.example> , <bcc@evil.example")];
+        email.tags = vec![crate::mail::Tag {
+            name: crate::mail::SafeText::new("customer"),
+            value: crate::mail::SafeText::new("Müller\r\nBcc: b@x.example"),
+        }];
+        let json = r#"{"filename":"old.eml","content_type":"Message/rfc822"}"#;
+        let forwarded = AttachedFile {
+            attachment: Attachment::from((wire::Attachment::parse(json).unwrap(), Arc::from(json))),
+            content: b"Subject: Hi\r\n\r\nHello".to_vec(),
+        };
+        let files = vec![forwarded];
+        let eml = to_eml(&CompleteEmail { email, files });
+        let message = MessageParser::default().parse(&eml).unwrap();
+        let to: Vec<_> = message.to().unwrap().iter().collect();
+        assert_eq!(to.len(), 1, "{to:?}");
+        let tag = message.header("X-Sentbox-Tag").unwrap();
+        let tag = format!("{tag:?}");
+        assert!(tag.contains("customer=3DM=C3=BCller"), "{tag}");
+        assert_eq!(message.bcc().unwrap().iter().count(), 1);
+        let part = message.attachments().next().unwrap();
+        assert_eq!(part.content_type().unwrap().ctype(), "application");
+        assert_eq!(part.contents(), b"Subject: Hi\r\n\r\nHello");
     }
 }

@@ -38,7 +38,8 @@ impl Metrics {
         for (event, count) in [("opened", self.opened), ("clicked", self.clicked)] {
             match count {
                 None => {}
-                Some(0) if *status == Status::Bounced => {}
+                // The service counts later than it names the event.
+                Some(0) if *status == Status::Bounced || status.label() == event => {}
                 Some(1) => parts.push(format!("{event} once")),
                 Some(count) => parts.push(format!("{event} {}", plural(count, "time"))),
             }
@@ -70,8 +71,9 @@ mod tests {
             clicked: None,
             ..Metrics::default()
         };
+        assert_eq!(uncounted.describe(&Status::Opened), "", "it was opened");
         assert_eq!(
-            uncounted.describe(&Status::Opened),
+            uncounted.describe(&Status::Clicked),
             "opened 0 times; the service's count"
         );
         assert_eq!(uncounted.describe(&Status::Bounced), "");
