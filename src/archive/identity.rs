@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::files::{move_error, unused_path};
+use super::storage::files::{back_up_file, move_error, unused_path};
 use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, Settings};
@@ -150,13 +150,30 @@ impl Archive {
         else {
             return Ok(sent);
         };
-        let archive = Self::open(&ArchiveLocation::Disk(mailbox.archive_path(path)))?;
-        if let Some(ours) = identity_of(settings)
-            && archive.read_only_reason().is_none()
-            && archive.identity()?.as_ref() != Some(&ours)
-        {
-            archive.bind(&ours)?;
+        let path = mailbox.archive_path(path);
+        let location = ArchiveLocation::Disk(path.clone());
+        let mut archive = Self::open(&location)?;
+        let Some(ours) = identity_of(settings) else {
+            return Ok(OpenResult::Opened(archive));
+        };
+        match archive.identity()? {
+            Some(identity) if identity == ours => return Ok(OpenResult::Opened(archive)),
+            None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
+            None => {}
+            Some(identity) => match on_mismatch {
+                OnMismatch::Ask => {
+                    return IdentityMismatch::new(settings, &path, &archive, Some(identity))
+                        .map(OpenResult::Mismatch);
+                }
+                OnMismatch::Adopt => {}
+                OnMismatch::BackUp => {
+                    drop(archive);
+                    back_up_file(&path, "aside")?;
+                    archive = Self::open(&location)?;
+                }
+            },
         }
+        archive.bind(&ours)?;
         Ok(OpenResult::Opened(archive))
     }
 
@@ -183,14 +200,17 @@ impl Archive {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
         if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path) {
-            back_up(path)?;
+            back_up(settings, path)?;
         }
         if !path.exists()
             && let Some(mismatch) = IdentityMismatch::find_previous_key(settings)?
         {
             match on_mismatch {
                 OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
-                OnMismatch::Adopt => adopt(&mismatch.path, path)?,
+                OnMismatch::Adopt => {
+                    adopt(&mismatch.path, path)?;
+                    bind_received(path, &ours)?;
+                }
                 OnMismatch::BackUp => {}
             }
             let archive = Self::open(&settings.archive)?;
@@ -207,10 +227,10 @@ impl Archive {
                     return IdentityMismatch::new(settings, path, &archive, Some(identity))
                         .map(OpenResult::Mismatch);
                 }
-                OnMismatch::Adopt => {}
+                OnMismatch::Adopt => bind_received(path, &ours)?,
                 OnMismatch::BackUp => {
                     drop(archive);
-                    back_up(path)?;
+                    back_up(settings, path)?;
                     archive = Self::open(&settings.archive)?;
                 }
             },
@@ -264,7 +284,8 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
 ///
 /// `config/settings.rs` makes the folder names: service, hyphen, fingerprint of the key.
 fn find_previous_archive(settings: &Settings) -> Option<PathBuf> {
-    find_stored_archive(settings).filter(|_| settings.credentials.is_from_profile)
+    find_stored_archive(settings)
+        .filter(|_| settings.credentials.is_from_profile && !settings.is_named_archive)
 }
 
 /// Finds the most recently used archive of this profile at its service, whatever its key.
@@ -309,12 +330,30 @@ fn adopt(from: &Path, to: &Path) -> Result<()> {
     rename_folder(folders.0, folders.1)
 }
 
-/// Moves the archive's folder to an unused name beside it.
-fn back_up(path: &Path) -> Result<()> {
-    let folder = path
-        .parent()
-        .ok_or_else(|| archive_error("the archive has no folder of its own", ""))?;
-    rename_folder(folder, &unused_path(folder, "aside"))
+/// Binds the file of received mail beside `sent`, if there is one.
+fn bind_received(sent: &Path, identity: &Identity) -> Result<()> {
+    let path = Mailbox::Received.archive_path(sent);
+    if path.exists() {
+        Archive::open(&ArchiveLocation::Disk(path))?.bind(identity)?;
+    }
+    Ok(())
+}
+
+/// Moves the archive to unused names: its folder if that is one of the profile's, else its files alone, because
+/// the folder of a named archive may have anything in it.
+fn back_up(settings: &Settings, path: &Path) -> Result<()> {
+    let folder = path.parent();
+    let is_own =
+        folder.and_then(Path::parent) == settings.archives_folder.as_deref() && folder.is_some();
+    if let Some(folder) = folder.filter(|_| is_own && !settings.is_named_archive) {
+        return rename_folder(folder, &unused_path(folder, "aside"));
+    }
+    for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
+        if path.exists() {
+            back_up_file(&path, "aside")?;
+        }
+    }
+    Ok(())
 }
 
 fn rename_folder(from: &Path, to: &Path) -> Result<()> {

@@ -10,7 +10,7 @@ pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 2
 
 /// The event of received mail in the archive: the service's webhooks call it `email.received`, and its
 /// listing names none.
-pub(crate) const RECEIVED_EVENT: &str = "received";
+pub(crate) const RECEIVED_EVENT: &str = "-received";
 
 /// Whether a status can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

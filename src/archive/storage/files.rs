@@ -120,7 +120,12 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
 
 /// Moves an archive of an older version, and its write-ahead log, to a name that no file has yet.
 pub(crate) fn back_up_outdated(path: &Path) -> Result<PathBuf> {
-    let backup = unused_path(path, "old");
+    back_up_file(path, "old")
+}
+
+/// Moves the file of an archive, and its write-ahead log, to a name with `label` that no file has yet.
+pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
+    let backup = unused_path(path, label);
     rename_sidecars(path, &backup)
         .and_then(|()| fs::rename(path, &backup))
         .map_err(|error| move_error(path, &backup, &error))?;

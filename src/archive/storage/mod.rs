@@ -366,7 +366,7 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
 
 /// The version that this program reads and writes. The tables may change with each version: an older
 /// archive is moved to a backup, and its mail is fetched again.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// Creates the tables if there are none, in one transaction.
 pub(crate) fn create_tables(conn: &mut Connection) -> Result<()> {

@@ -157,3 +157,88 @@ fn environment_keys_get_separate_archives() {
         matches!(Archive::open_for(&settings, Mailbox::Sent, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
     );
 }
+
+#[test]
+fn backup_of_a_named_archive_moves_its_files_alone() {
+    let world = World::new();
+    let folder = world.0.path().join("papers");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("thesis.txt"), "x").unwrap();
+    let settings = |key: &str| {
+        let env = Env::from_iter([
+            ("HOME", world.0.path().display().to_string()),
+            ("KEY", key.to_owned()),
+        ]);
+        let flags = Flags {
+            archive: Some(folder.join("mail.sqlite")),
+            ..Flags::default()
+        };
+        Settings::resolve(&flags, &env).unwrap()
+    };
+    let open = |key: &str, mailbox, on_mismatch| {
+        let opened = Archive::open_for(&settings(key), mailbox, on_mismatch).unwrap();
+        match opened {
+            OpenResult::Opened(archive) => Some(is_marked(&archive)),
+            OpenResult::Mismatch(_) => None,
+        }
+    };
+    for mailbox in Mailbox::ALL {
+        match Archive::open_for(&settings("re_first"), mailbox, OnMismatch::Ask).unwrap() {
+            OpenResult::Opened(archive) => mark(&archive),
+            OpenResult::Mismatch(mismatch) => panic!("{mismatch:?}"),
+        }
+    }
+    assert_eq!(open("re_second", Mailbox::Sent, OnMismatch::Ask), None);
+    assert_eq!(
+        open("re_second", Mailbox::Sent, OnMismatch::BackUp),
+        Some(false)
+    );
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with("-shm") && !name.ends_with("-wal"))
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "mail.sqlite",
+            "mail.sqlite.aside1",
+            "mail.sqlite.received.aside1",
+            "thesis.txt"
+        ]
+    );
+}
+
+#[test]
+fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
+    let world = World::new();
+    let open = |key: &str, mailbox, on_mismatch| {
+        let settings = world.settings(key);
+        // The archive of another key at the place of this one.
+        let other = world.0.path().join("mail/archive.sqlite");
+        std::fs::create_dir_all(other.parent().unwrap()).unwrap();
+        let settings = Settings {
+            archive: ArchiveLocation::Disk(other),
+            ..settings
+        };
+        match Archive::open_for(&settings, mailbox, on_mismatch).unwrap() {
+            OpenResult::Opened(archive) => Some(archive),
+            OpenResult::Mismatch(_) => None,
+        }
+    };
+    mark(&open("re_first", Mailbox::Received, OnMismatch::Ask).unwrap());
+    std::fs::remove_file(world.0.path().join("mail/archive.sqlite")).unwrap();
+    assert!(open("re_second", Mailbox::Received, OnMismatch::Ask).is_none());
+    let adopted = open("re_second", Mailbox::Received, OnMismatch::Adopt).unwrap();
+    assert!(is_marked(&adopted));
+    drop(adopted);
+    assert!(open("re_third", Mailbox::Sent, OnMismatch::Ask).is_none());
+    drop(open("re_third", Mailbox::Sent, OnMismatch::Adopt).unwrap());
+    let received = open("re_third", Mailbox::Received, OnMismatch::Ask).unwrap();
+    assert!(is_marked(&received), "both belong to the new key");
+    drop(received);
+    std::fs::remove_file(world.0.path().join("mail/archive.sqlite")).unwrap();
+    let new = open("re_fourth", Mailbox::Received, OnMismatch::BackUp).unwrap();
+    assert!(!is_marked(&new));
+}
