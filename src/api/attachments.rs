@@ -11,7 +11,7 @@ use reqwest::{Response, StatusCode};
 use url::{Host, Url};
 
 use super::client::{Client, MAX_REDIRECTS, display_origin, redirect_target};
-use super::connect::build_off_loop;
+use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, RequestError, no_such_email};
 use super::{MAX_LIMIT, response};
 use crate::config::BaseUrl;
@@ -27,6 +27,28 @@ const MAX_ATTACHMENTS: usize = 1000;
 const TRY_AGAIN: &str = "try again; nothing was kept of it";
 
 impl Client {
+    /// Requests another read operation, and returns the response as it came.
+    pub(crate) async fn fetch_raw(
+        &self,
+        segments: &[&str],
+        query: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        // Such a segment would change the path of the request.
+        if segments.iter().any(|part| matches!(*part, "" | "." | "..")) {
+            return Err(no_such_email());
+        }
+        let endpoint = match segments {
+            ["suppressions", _] => Endpoint::Suppression,
+            ["emails", "metrics"] => Endpoint::Metrics,
+            [.., "attachments", _] => Endpoint::Attachment,
+            _ => Endpoint::Attachments,
+        };
+        let mut url = self.inner.config.base_url.join_segments(segments);
+        url.set_query(query);
+        let parse = |body: &[u8]| Ok(body.to_vec());
+        self.send_with_retries(url, endpoint, parse).await
+    }
+
     /// Requests all attachments of an email, page by page.
     pub(super) async fn list_attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
         let url = self.email_url(&[checked_id(email.as_str())?, "attachments"]);
@@ -155,7 +177,7 @@ impl Client {
         if is_plain == config.base_url.is_plain_http() {
             return self.inner.http_client().await.cloned();
         }
-        build_off_loop(config.ca_file.clone(), is_plain).await
+        build_off_loop(config.ca_file.clone(), is_plain, READ_TIMEOUT).await
     }
 }
 

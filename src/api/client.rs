@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::connect::build_off_loop;
+use super::changes::{ChangeStream, MirrorChange, no_changes_error};
+use super::connect::{READ_TIMEOUT, build_off_loop};
 use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
@@ -324,30 +325,6 @@ impl Client {
     }
 }
 
-impl Client {
-    /// Requests another read operation, and returns the response as it came.
-    pub(crate) async fn fetch_raw(
-        &self,
-        segments: &[&str],
-        query: Option<&str>,
-    ) -> Result<Vec<u8>> {
-        // Such a segment would change the path of the request.
-        if segments.iter().any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(no_such_email());
-        }
-        let endpoint = match segments {
-            ["suppressions", _] => Endpoint::Suppression,
-            ["emails", "metrics"] => Endpoint::Metrics,
-            [.., "attachments", _] => Endpoint::Attachment,
-            _ => Endpoint::Attachments,
-        };
-        let mut url = self.inner.config.base_url.join_segments(segments);
-        url.set_query(query);
-        let parse = |body: &[u8]| Ok(body.to_vec());
-        self.send_with_retries(url, endpoint, parse).await
-    }
-}
-
 impl EmailApi for Client {
     fn with_priority(&self, request: &RequestHandle) -> Self {
         Self {
@@ -369,6 +346,24 @@ impl EmailApi for Client {
 
     fn is_mirror(&self) -> bool {
         self.inner.is_mirror.load(Ordering::Relaxed)
+    }
+
+    async fn follow(
+        &self,
+        stream: Option<ChangeStream>,
+    ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
+        if let Some(mut stream) = stream {
+            let changes = stream.next().await?;
+            return Ok((stream, changes));
+        }
+        let config = &self.inner.config;
+        if config.mailbox != Mailbox::Sent {
+            return Err(no_changes_error());
+        }
+        let authorization = authorization_header(config.key.as_ref().map_err(Clone::clone)?)?;
+        let ca_file = config.ca_file.clone();
+        let stream = ChangeStream::open(&config.base_url, ca_file, authorization).await?;
+        Ok((stream, vec![MirrorChange::Reset]))
     }
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
@@ -469,7 +464,7 @@ impl Inner {
     /// Returns the HTTP client, built by the first request.
     pub(super) async fn http_client(&self) -> Result<&reqwest::Client> {
         let is_plain = self.config.base_url.is_plain_http();
-        let build = || build_off_loop(self.config.ca_file.clone(), is_plain);
+        let build = || build_off_loop(self.config.ca_file.clone(), is_plain, READ_TIMEOUT);
         self.http.get_or_try_init(build).await
     }
 

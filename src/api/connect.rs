@@ -11,15 +11,16 @@ use crate::error::{Error, ErrorKind, Result};
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than any pause of the service before or within a response.
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Builds an HTTP client on a blocking thread: reading the system's certificates is slow.
 pub(super) async fn build_off_loop(
     ca_file: Option<PathBuf>,
     is_plain: bool,
+    read_timeout: Duration,
 ) -> Result<reqwest::Client> {
-    let built =
-        tokio::task::spawn_blocking(move || build_http_client(ca_file.as_deref(), is_plain)).await;
+    let build = move || build_http_client(ca_file.as_deref(), is_plain, read_timeout);
+    let built = tokio::task::spawn_blocking(build).await;
     built.unwrap_or_else(|error| {
         let message = format!("the HTTP client could not be built: {error}");
         Err(Error::new(ErrorKind::Internal, message))
@@ -27,7 +28,11 @@ pub(super) async fn build_off_loop(
 }
 
 /// Builds an HTTP client: for plain http on this machine, or for https.
-fn build_http_client(ca_file: Option<&Path>, is_plain: bool) -> Result<reqwest::Client> {
+fn build_http_client(
+    ca_file: Option<&Path>,
+    is_plain: bool,
+    read_timeout: Duration,
+) -> Result<reqwest::Client> {
     // It fails if there is one already, which is then the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -35,7 +40,7 @@ fn build_http_client(ca_file: Option<&Path>, is_plain: bool) -> Result<reqwest::
         .redirect(Policy::none())
         .referer(false)
         .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT);
+        .read_timeout(read_timeout);
     if is_plain {
         // Plain http is for this machine only: through a proxy the key would leave it, and the machine may
         // have no certificates.

@@ -78,6 +78,8 @@ pub(super) enum Endpoint {
     Metrics,
     /// The link of an attachment, which is on another host.
     Download,
+    /// The changes of a mirror.
+    Changes,
 }
 
 impl Endpoint {
@@ -98,6 +100,7 @@ impl Endpoint {
             Self::Suppression => "GET /suppressions/{address}",
             Self::Metrics => "GET /emails/metrics",
             Self::Download => "GET download_url",
+            Self::Changes => "GET /sentbox/events",
         }
     }
 

@@ -14,6 +14,7 @@ use crate::mail::{
 };
 
 mod attachments;
+mod changes;
 mod client;
 mod connect;
 mod error;
@@ -23,6 +24,7 @@ mod request;
 mod response;
 pub mod wire;
 
+pub use changes::{ChangeStream, MirrorChange};
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
 use error::Endpoint;
@@ -186,6 +188,18 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
     /// Whether a response showed that this is a mirror, which has no team's rate limit to share.
     fn is_mirror(&self) -> bool {
         false
+    }
+
+    /// Waits for changes of a mirror, in `stream` or in a new one, which begins with [`MirrorChange::Reset`].
+    ///
+    /// # Errors
+    ///
+    /// If this is no mirror, or it does not answer.
+    fn follow(
+        &self,
+        _stream: Option<ChangeStream>,
+    ) -> impl Future<Output = Result<(ChangeStream, Vec<MirrorChange>)>> + Send {
+        std::future::ready(Err(changes::no_changes_error()))
     }
 
     /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.

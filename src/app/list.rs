@@ -114,18 +114,13 @@ impl List {
                 self.window.reset();
             }
         }
-        (
-            self.pending_moves,
-            self.unseen_above,
-            self.outdated,
-            self.on_load_more_row,
-        ) = (0, 0, false, false);
+        (self.pending_moves, self.unseen_above) = (0, 0);
+        (self.outdated, self.on_load_more_row) = (false, false);
         (self.filter, self.anchor) = (filter, anchor);
         let Some(sort_key) = self.anchor.as_ref().map(|anchor| anchor.cursor.sort_key) else {
             return self.load_first();
         };
         self.jump_target = JumpTarget::Anchor;
-        // Each letter of a filter loads rows anew: few of them, and those below the position before those above.
         let above = FIRST_WINDOW_ROWS / 3;
         self.load_window(WindowAnchor::Around { sort_key, above }, FIRST_WINDOW_ROWS)
     }

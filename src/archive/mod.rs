@@ -32,7 +32,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
 pub(crate) use bodies::StoredEmail;
-pub(crate) use changes::ArchiveChange;
+pub(crate) use changes::{ArchiveChange, ChangeSnapshot};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
 pub(crate) use integrity::{is_damage_error, is_unusable};

@@ -32,6 +32,8 @@ pub(crate) enum PurgeTarget {
     With(String),
     /// Mail that matches this query.
     Matching(Query),
+    /// Mail whose ids have these hashes: a mirror purged it.
+    Hashed(HashSet<[u8; 16]>),
 }
 
 /// Emails of a page that were left out.
@@ -68,7 +70,10 @@ impl Archive {
                     tx.execute(query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
-                PurgeTarget::To(_) | PurgeTarget::With(_) | PurgeTarget::Matching(_) => None,
+                PurgeTarget::To(_)
+                | PurgeTarget::With(_)
+                | PurgeTarget::Matching(_)
+                | PurgeTarget::Hashed(_) => None,
             };
             for key in &keys {
                 store_id_hash(tx, *key, cutoff)?;
@@ -161,6 +166,18 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
         PurgeTarget::To(address) => find_with(conn, address, false),
         PurgeTarget::With(address) => find_with(conn, address, true),
         PurgeTarget::Matching(query) => search::matching_keys(conn, query),
+        PurgeTarget::Hashed(hashes) => {
+            let mut keys = Vec::new();
+            let mut ids = conn.prepare_cached("SELECT sort_key, id FROM mail")?;
+            let mut rows = ids.query([])?;
+            while let Some(row) = rows.next()? {
+                let id: EmailId = row.get(1)?;
+                if hashes.contains(&id_hash(id.as_str())) {
+                    keys.push(row.get(0)?);
+                }
+            }
+            Ok(keys)
+        }
     }
 }
 

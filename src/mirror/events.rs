@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender};
@@ -46,7 +46,10 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
 }
 
 /// Streams the changes to one client, until its key is revoked.
+///
+/// The stream begins with `purges`, which a client may not have heard of.
 pub(super) fn stream_changes(
+    purges: Vec<ArchiveChange>,
     receiver: Receiver<ArchiveChange>,
     is_allowed: impl Fn() -> bool + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -61,7 +64,8 @@ pub(super) fn stream_changes(
             is_allowed().then_some((Ok(event), (receiver, is_allowed)))
         },
     );
-    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+    let purges = stream::iter(purges).map(|change| Ok(to_event(&change)));
+    Sse::new(purges.chain(events)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
 }
 
 fn to_event(change: &ArchiveChange) -> Event {

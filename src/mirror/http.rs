@@ -333,8 +333,9 @@ async fn events(
 ) -> Result<impl IntoResponse, ErrorResponse> {
     let key = SecretString::from(bearer_key(&headers)?);
     let receiver = state.changes.subscribe();
+    let purges = state.sent.purges().await?;
     let is_allowed = move || state.keys.find(key.expose_secret()).is_some();
-    Ok(stream_changes(receiver, is_allowed))
+    Ok(stream_changes(purges, receiver, is_allowed))
 }
 
 async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorResponse> {

@@ -122,6 +122,7 @@ impl Mirror {
             events::watch(archive, clock.clone(), state.changes.clone()).await;
             std::future::pending::<()>().await;
         };
+        let follow = poller::follow(self.poller.clone());
         let poll = async {
             let error = poller::poll(self.poller, self.backfill, clock.clone()).await;
             tracing::error!(%error, "the poller has stopped");
@@ -133,6 +134,7 @@ impl Mirror {
             () = connections::serve(listener, tls, routes, shutdown) => {}
             () = poll => {}
             () = watch => {}
+            () = follow => {}
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The one poller of a team: keeps the archive current, whether a client asks or not.
 
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::upstream::Upstream;
-use crate::api::{Priority, RequestHandle};
+use crate::api::{EmailApi as _, Priority, RequestHandle};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, Result};
@@ -42,6 +42,20 @@ pub(super) async fn poll(engine: Engine<Upstream>, backfill: HistorySpan, clock:
             tracing::warn!(%error, "older mail was not loaded");
         }
         sleep_until(until).await;
+    }
+}
+
+/// Stores the changes of a mirror behind this one as they come.
+pub(super) async fn follow(engine: Engine<Upstream>) {
+    let handle = RequestHandle::new(Priority::Refresh);
+    let engine = engine.detached().with_priority(&handle);
+    let mut stream = None;
+    loop {
+        if engine.service().is_mirror() {
+            stream = engine.clone().follow(stream).await;
+        } else {
+            sleep(REFRESH_INTERVAL).await;
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use tokio::sync::Semaphore;
 use super::single_flight::SingleFlight;
 use super::upstream::Upstream;
 use crate::api::{Cursor, Priority, RequestHandle};
-use crate::archive::{Archive, Gap, NextRows, StoredEmail, StoredPage};
+use crate::archive::{
+    Archive, ArchiveChange, ChangeSnapshot, Gap, NextRows, StoredEmail, StoredPage,
+};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -205,6 +207,22 @@ impl MirrorSource {
     pub(super) async fn state(&self) -> Result<(Option<Timestamp>, u64), ErrorResponse> {
         self.read(|archive| Ok((archive.head_at()?, archive.query_count()?)))
             .await
+    }
+
+    /// Returns what was purged so far.
+    pub(super) async fn purges(&self) -> Result<Vec<ArchiveChange>, ErrorResponse> {
+        let now = (self.clock)();
+        let snapshot = self
+            .read(move |archive| archive.snapshot_changes(now))
+            .await?;
+        let mut changes = snapshot.changes_since(&ChangeSnapshot::default());
+        changes.retain(|change| {
+            matches!(
+                change,
+                ArchiveChange::Purged { .. } | ArchiveChange::PurgedBefore(_)
+            )
+        });
+        Ok(changes)
     }
 
     async fn confirm_newest(&self) -> Result<()> {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use jiff::Timestamp;
 
 use crate::api::{
-    BeforeSend, Client, Cursor, EmailApi, EmailPage, RateBudget, RequestHandle, RetrievedEmail,
+    BeforeSend, ChangeStream, Client, Cursor, EmailApi, EmailPage, MirrorChange, RateBudget,
+    RequestHandle, RetrievedEmail,
 };
 use crate::config::clock::Clock;
 use crate::error::Result;
@@ -98,6 +99,13 @@ impl EmailApi for Upstream {
 
     fn is_mirror(&self) -> bool {
         self.client.is_mirror()
+    }
+
+    async fn follow(
+        &self,
+        stream: Option<ChangeStream>,
+    ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
+        self.client.follow(stream).await
     }
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {

@@ -2,6 +2,7 @@
 
 mod confirm;
 mod cursor_search;
+mod follow;
 mod planner;
 pub(crate) mod recheck;
 mod report;

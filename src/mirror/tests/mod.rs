@@ -1,5 +1,6 @@
 //! Mirrors of the sample mailbox over real HTTP.
 
+mod following;
 mod gaps;
 mod service_down;
 

@@ -14,7 +14,7 @@ use tokio_util::sync::DropGuard;
 
 use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
 use super::session::{Environment, OpenedSession, Session};
-use crate::api::{EmailApi, RateBudget, RequestHandle};
+use crate::api::{ChangeStream, EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
@@ -63,6 +63,8 @@ pub struct EffectRunner<S: EmailApi> {
     countdown_id: Option<RequestId>,
     /// Waits for other processes that change the archive.
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
+    /// Waits for changes of a mirror, and stores them.
+    follow: JoinSet<Option<ChangeStream>>,
     opening: JoinSet<Opened<S>>,
     /// The session that was opened last, until the model switches to it.
     opened: Option<(RequestId, Box<Session<S>>)>,
@@ -109,6 +111,7 @@ impl<S: EmailApi> EffectRunner<S> {
             countdown: JoinSet::new(),
             countdown_id: None,
             watch,
+            follow: JoinSet::new(),
             opening: JoinSet::new(),
             opened: None,
             requests: Vec::new(),
@@ -173,6 +176,9 @@ impl<S: EmailApi> EffectRunner<S> {
     /// The next message; never ends while nothing runs. Safe to cancel.
     pub async fn next(&mut self) -> Message {
         loop {
+            if self.follow.is_empty() {
+                self.follow_mirror(None);
+            }
             let joined = tokio::select! {
                 Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
                 Some(opened) = self.opening.join_next(), if !self.opening.is_empty() => self.keep_opened(opened),
@@ -184,6 +190,10 @@ impl<S: EmailApi> EffectRunner<S> {
                     if let Ok((notices, arrived)) = arrived {
                         self.handle_notices(notices, &arrived);
                     }
+                    continue;
+                }
+                Some(followed) = self.follow.join_next(), if !self.follow.is_empty() => {
+                    self.follow_mirror(followed.ok().flatten());
                     continue;
                 }
                 else => std::future::pending().await,
@@ -217,6 +227,23 @@ impl<S: EmailApi> EffectRunner<S> {
             OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
         });
         Ok(message(request, result))
+    }
+
+    /// Waits for the next changes, if the service is a mirror; shows what the last ones have stored.
+    fn follow_mirror(&mut self, stream: Option<ChangeStream>) {
+        let Some(engine) = &self.session.engine else {
+            return;
+        };
+        if stream.is_some() {
+            let archive = self.session.archive.clone();
+            self.background
+                .spawn(load_changes(archive, Some(engine.clone())));
+        }
+        if engine.service().is_mirror() {
+            let handle = RequestHandle::new(Priority::Refresh);
+            let engine = engine.detached().with_priority(&handle);
+            self.follow.spawn(engine.follow(stream));
+        }
     }
 
     /// Replaces the session. Work for the one before ends, and its archive is closed.

@@ -1,0 +1,192 @@
+//! The changes of a mirror: server-sent events (HTML Standard, section 9.2) of `GET /sentbox/events`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
+use reqwest::{Response, StatusCode};
+use serde::Deserialize;
+
+use super::connect::build_off_loop;
+use super::error::{Endpoint, RequestError};
+use crate::config::BaseUrl;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mail::EmailId;
+
+/// Two comments of the mirror, one of which may be late: it sends one each 15 seconds.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// The most bytes of one event.
+const MAX_EVENT: usize = 64 << 10;
+
+/// What has changed at a mirror.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MirrorChange {
+    /// A new email, or one with another status.
+    Changed {
+        /// Its id.
+        id: EmailId,
+        /// `last_event` of the API.
+        last_event: Option<String>,
+    },
+    /// The service no longer has it.
+    Removed(EmailId),
+    /// It was purged. Half of the SHA-256 of its id.
+    Purged([u8; 16]),
+    /// All mail before this time was purged.
+    PurgedBefore(Timestamp),
+    /// Some changes were not sent.
+    Reset,
+}
+
+/// The data of an event.
+#[derive(Deserialize)]
+struct EventData {
+    id: Option<String>,
+    last_event: Option<String>,
+    id_hash: Option<String>,
+    before: Option<String>,
+}
+
+/// An open stream of changes.
+#[derive(Debug)]
+pub struct ChangeStream {
+    base_url: BaseUrl,
+    response: Response,
+    /// The start of the next event.
+    buffer: Vec<u8>,
+}
+
+impl ChangeStream {
+    /// Opens the stream of changes of a mirror.
+    ///
+    /// It needs no permit of the rate limiter: it is one request for as long as it lasts.
+    pub(super) async fn open(
+        base_url: &BaseUrl,
+        ca_file: Option<PathBuf>,
+        authorization: HeaderValue,
+    ) -> Result<Self> {
+        let http = build_off_loop(ca_file, base_url.is_plain_http(), SILENCE_TIMEOUT).await?;
+        let sent = http
+            .get(base_url.join_segments(&["sentbox", "events"]))
+            .header(AUTHORIZATION, authorization)
+            .header(ACCEPT, "text/event-stream")
+            .send()
+            .await;
+        let response = sent.map_err(|error| to_error(&error, base_url))?;
+        match response.status() {
+            StatusCode::OK => Ok(Self {
+                base_url: base_url.clone(),
+                response,
+                buffer: Vec::new(),
+            }),
+            _ => Err(no_changes_error()),
+        }
+    }
+
+    /// Waits for the next changes; there is at least one.
+    ///
+    /// # Errors
+    ///
+    /// If the stream ends or is silent for too long.
+    pub(super) async fn next(&mut self) -> Result<Vec<MirrorChange>> {
+        loop {
+            let chunk = self.response.chunk().await;
+            let chunk = chunk.map_err(|error| to_error(&error, &self.base_url))?;
+            let ended = || Error::new(ErrorKind::Unreachable, "the mirror has ended its stream");
+            // A CR belongs to an end of line.
+            let chunk = chunk.ok_or_else(ended)?;
+            self.buffer
+                .extend(chunk.iter().copied().filter(|byte| *byte != b'\r'));
+            let changes = take_events(&mut self.buffer);
+            if !changes.is_empty() {
+                return Ok(changes);
+            }
+            if self.buffer.len() > MAX_EVENT {
+                return Err(ended());
+            }
+        }
+    }
+}
+
+/// The error of a service that is no mirror, or of a listing whose changes it does not send.
+pub(super) fn no_changes_error() -> Error {
+    Error::new(ErrorKind::Unsupported, "the service sends no changes")
+}
+
+fn to_error(error: &reqwest::Error, base_url: &BaseUrl) -> Error {
+    RequestError::from_reqwest(error).into_error(Endpoint::Changes, base_url)
+}
+
+/// Takes the complete events from `buffer`. Unknown ones are left out.
+fn take_events(buffer: &mut Vec<u8>) -> Vec<MirrorChange> {
+    let Some(end) = buffer.windows(2).rposition(|pair| pair == b"\n\n") else {
+        return Vec::new();
+    };
+    let complete: Vec<u8> = buffer.drain(..end + 2).collect();
+    let text = String::from_utf8_lossy(&complete);
+    text.split("\n\n").filter_map(parse_event).collect()
+}
+
+fn parse_event(text: &str) -> Option<MirrorChange> {
+    let field = |name: &str| {
+        let mut values = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        values.next().map(str::trim_start)
+    };
+    let data: EventData = serde_json::from_str(field("data")?).ok()?;
+    Some(match field("event")? {
+        "changed" => MirrorChange::Changed {
+            id: EmailId::new(data.id?),
+            last_event: data.last_event,
+        },
+        "removed" => MirrorChange::Removed(EmailId::new(data.id?)),
+        "purged" => {
+            if let Some(time) = data.before {
+                return Some(MirrorChange::PurgedBefore(time.parse().ok()?));
+            }
+            let hash = u128::from_str_radix(&data.id_hash?, 16).ok()?;
+            MirrorChange::Purged(hash.to_be_bytes())
+        }
+        "reset" => MirrorChange::Reset,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_in_any_parts() {
+        let stream = ":\n\nevent: changed\ndata: {\"id\":\"a\",\"last_event\":\"bounced\"}\n\n\
+            event:removed\ndata:{\"id\":\"b\",\"more\":1}\n\n\
+            event: purged\ndata: {\"id_hash\":\"000102030405060708090a0b0c0d0e0f\"}\n\n\
+            event: purged\ndata: {\"before\":\"2026-11-20T09:42:00Z\"}\n\n\
+            event: new\ndata: {}\n\nevent: changed\ndata: [\n\nevent: reset\ndata: {}\n\nevent: cha";
+        let expected = [
+            MirrorChange::Changed {
+                id: EmailId::new("a"),
+                last_event: Some("bounced".to_owned()),
+            },
+            MirrorChange::Removed(EmailId::new("b")),
+            MirrorChange::Purged(std::array::from_fn(|n| u8::try_from(n).unwrap())),
+            MirrorChange::PurgedBefore("2026-11-20T09:42:00Z".parse().unwrap()),
+            MirrorChange::Reset,
+        ];
+        for len in [1, 7, 64, stream.len()] {
+            let (mut buffer, mut changes) = (Vec::new(), Vec::new());
+            for part in stream.as_bytes().chunks(len) {
+                buffer.extend_from_slice(part);
+                changes.extend(take_events(&mut buffer));
+            }
+            assert_eq!(
+                (&*changes, &*buffer),
+                (&expected[..], &b"event: cha"[..]),
+                "{len}"
+            );
+        }
+    }
+}

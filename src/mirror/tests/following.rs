@@ -1,0 +1,118 @@
+//! A copy in front of a mirror follows its changes.
+
+use super::*;
+use crate::api::{ChangeStream, EmailApi as _, ListedEmail};
+use crate::archive::{ListingPage, PagePosition, PurgeTarget, WindowAnchor};
+use crate::mail::{EmailId, Status};
+use crate::sync::SyncDepth;
+
+/// A copy of what a mirror serves.
+struct Copy {
+    engine: Engine<Client>,
+    stream: Option<ChangeStream>,
+}
+
+impl Copy {
+    async fn start(mirror: &TestMirror, hand: &Hand) -> Self {
+        let config = ClientConfig {
+            base_url: BaseUrl::parse(&mirror.running.base).unwrap(),
+            mailbox: Mailbox::Sent,
+            key: ApiKey::new(KEY, "the test"),
+            ca_file: None,
+            rate: Rate::explicit(10_000.0).unwrap(),
+            rate_file: None,
+        };
+        let client = Client::new(config, RetryPolicy::TUI, hand.clock());
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let engine = Engine::new(client, archive, hand.clock());
+        engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();
+        assert!(engine.service().is_mirror());
+        Self {
+            engine,
+            stream: None,
+        }
+    }
+
+    async fn follow(&mut self) {
+        self.stream = self.engine.clone().follow(self.stream.take()).await;
+        assert!(self.stream.is_some());
+    }
+
+    fn statuses(&self) -> Vec<(EmailId, Status)> {
+        statuses(self.engine.archive())
+    }
+}
+
+fn statuses(archive: &Archive) -> Vec<(EmailId, Status)> {
+    let window = archive.window(&WindowAnchor::Newest, 1_000).unwrap();
+    let rows = window.rows.into_iter();
+    rows.map(|row| (row.summary.id, row.summary.status))
+        .collect()
+}
+
+/// Purges the mail to the recipient of the email at this place; returns the ids.
+fn purge(archive: &Archive, place: usize) -> Vec<EmailId> {
+    let window = archive.window(&WindowAnchor::Newest, 1_000).unwrap();
+    let address = window.rows[place].summary.to[0].email.to_string();
+    let before = statuses(archive);
+    archive.purge(&PurgeTarget::To(address)).unwrap();
+    let after = statuses(archive);
+    let gone = before.into_iter().filter(|row| !after.contains(row));
+    gone.map(|(id, _)| id).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn purge_at_a_mirror_reaches_its_copies() {
+    let hand = Hand::default();
+    let service = Running::sample(250, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let mut copy = Copy::start(&mirror, &hand).await;
+    assert!(copy.statuses() == statuses(&mirror.archive));
+    // The copy is not there when this happens.
+    assert!(!purge(&mirror.archive, 5).is_empty());
+    while copy.statuses() != statuses(&mirror.archive) {
+        copy.follow().await;
+    }
+    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    assert!(!purge(&mirror.archive, 180).is_empty());
+    let after = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    for change in after.changes_since(&before) {
+        mirror.state.changes.send(change).unwrap();
+    }
+    while copy.statuses() != statuses(&mirror.archive) {
+        copy.follow().await;
+    }
+    let report = copy.engine.full_sync(SyncDepth::All, |_| ()).await;
+    assert_eq!(report.unwrap().new, 0, "it does not come back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn status_change_anywhere_reaches_the_copies() {
+    let hand = Hand::default();
+    let service = Running::sample(250, &hand).await;
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    let mut copy = Copy::start(&mirror, &hand).await;
+    copy.follow().await;
+    let before = mirror.archive.snapshot_changes(Hand::start()).unwrap();
+    // The 200th email is beyond the newest page.
+    let (id, _) = copy.statuses()[200].clone();
+    let path = format!("/emails/{}", id.as_str());
+    assert_eq!(mirror.get(&path).await.status, 200, "its body is stored");
+    let json = mirror.archive.summary_json(&id).unwrap().unwrap();
+    let mut email: Value = serde_json::from_str(&json).unwrap();
+    email["last_event"] = "complained".into();
+    hand.advance(3);
+    let page = ListingPage {
+        items: vec![ListedEmail::parse(&email.to_string()).unwrap()],
+        position: PagePosition::Unknown,
+        oldest_first: false,
+        requested: mirror.archive.stamp_request((hand.clock())()).unwrap(),
+    };
+    mirror.archive.merge_page(&page).unwrap();
+    let after = mirror.archive.snapshot_changes((hand.clock())()).unwrap();
+    for change in after.changes_since(&before) {
+        mirror.state.changes.send(change).unwrap();
+    }
+    copy.follow().await;
+    assert_eq!(copy.statuses()[200], (id, Status::Complained));
+}

@@ -1,0 +1,100 @@
+//! Follows a mirror: stores its changes as they come, and purges what it has purged.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use super::Engine;
+use crate::api::{ChangeStream, EmailApi, MirrorChange};
+use crate::archive::PurgeTarget;
+use crate::error::{ErrorKind, Result};
+use crate::mail::{EmailId, Status};
+
+/// The shortest time until a stream that has ended is opened again.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
+
+/// The most requests for changed emails that are not among the newest.
+const MAX_REQUESTS: u32 = 100;
+
+impl<S: EmailApi> Engine<S> {
+    /// Returns an engine whose results are changes by another process for this one.
+    pub(crate) fn detached(&self) -> Self {
+        Self::new(
+            self.service.clone(),
+            self.archive.clone(),
+            self.clock.clone(),
+        )
+    }
+
+    /// Waits for the next changes of a mirror and stores them. Returns the stream of the others, or `None` after a
+    /// pause if it has ended.
+    pub(crate) async fn follow(self, stream: Option<ChangeStream>) -> Option<ChangeStream> {
+        match self.service.follow(stream).await {
+            Ok((stream, changes)) => {
+                if let Err(error) = self.apply_changes(changes).await {
+                    warn!(%error, "changes of the mirror were not stored");
+                }
+                Some(stream)
+            }
+            Err(error) => {
+                info!(%error, "the mirror is not followed");
+                sleep(RETRY_PAUSE.mul_f64(1.0 + fastrand::f64())).await;
+                None
+            }
+        }
+    }
+
+    /// Stores changes of a mirror.
+    async fn apply_changes(&self, changes: Vec<MirrorChange>) -> Result<()> {
+        let (mut changed, mut removed, mut purged) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut before = None;
+        for change in changes {
+            match change {
+                MirrorChange::Changed { id, last_event } => changed.push((id, last_event)),
+                MirrorChange::Removed(id) => removed.push(id),
+                MirrorChange::Purged(hash) => _ = purged.insert(hash),
+                MirrorChange::PurgedBefore(time) => before = before.max(Some(time)),
+                // The newest page has what is not known yet; other statuses are confirmed when they are shown.
+                MirrorChange::Reset => {}
+            }
+        }
+        if before.is_some() || !purged.is_empty() {
+            let before = before.map(PurgeTarget::Before);
+            let targets = before.into_iter().chain([PurgeTarget::Hashed(purged)]);
+            self.run_blocking(move |archive| {
+                for target in targets {
+                    // A new stream begins with what was purged before.
+                    if archive.count_purge(&target)? > 0 {
+                        archive.purge(&target)?;
+                    }
+                }
+                Ok(())
+            })
+            .await?;
+        }
+        for id in removed {
+            match self.fetch_email(&id).await {
+                Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        self.refresh_now().await?;
+        let outdated = self
+            .run_blocking(move |archive| {
+                let mut outdated: Vec<EmailId> = Vec::new();
+                for (id, last_event) in changed {
+                    let status = Status::parse(&last_event.unwrap_or_default());
+                    let row = archive.row(&id)?;
+                    if row.is_some_and(|row| row.summary.status != status) {
+                        outdated.push(id);
+                    }
+                }
+                Ok(outdated)
+            })
+            .await?;
+        self.confirm_emails(outdated, MAX_REQUESTS).await?;
+        Ok(())
+    }
+}
