@@ -72,12 +72,16 @@ impl IdentityMismatch {
         if !path.exists() {
             return Self::find_previous_key(settings);
         }
-        let archive = Archive::open(&settings.archive)?;
-        archive
-            .identity()?
-            .filter(|identity| *identity != ours)
-            .map(|identity| Self::new(settings, path, &archive, Some(identity)))
-            .transpose()
+        for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
+            if path.exists() {
+                let archive = Archive::open(&ArchiveLocation::Disk(path.clone()))?;
+                let other = archive.identity()?.filter(|identity| *identity != ours);
+                if other.is_some() {
+                    return Self::new(settings, &path, &archive, other).map(Some);
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn find_previous_key(settings: &Settings) -> Result<Option<Self>> {
@@ -152,6 +156,9 @@ impl Archive {
         };
         let path = mailbox.archive_path(path);
         let location = ArchiveLocation::Disk(path.clone());
+        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(&path) {
+            back_up_file(&path, "aside")?;
+        }
         let mut archive = Self::open(&location)?;
         let Some(ours) = identity_of(settings) else {
             return Ok(OpenResult::Opened(archive));

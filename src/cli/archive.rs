@@ -45,6 +45,12 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
         check_mismatch_exists(on_mismatch, &ctx.settings)?;
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
+    if let (true, ArchiveLocation::Disk(path)) =
+        (on_mismatch != OnMismatch::Ask, &ctx.settings.archive)
+        && Mailbox::Received.archive_path(path).exists()
+    {
+        Archive::open_for(&ctx.settings, Mailbox::Received, on_mismatch)?;
+    }
     match verb {
         ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info(_) | ArchiveVerb::Repair(_) => {
             print_info(&archive, ctx)
@@ -201,7 +207,9 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
     };
-    if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path)
+    let paths = Mailbox::ALL.map(|mailbox| mailbox.archive_path(path));
+    let is_damaged = |path: &PathBuf| path.exists() && is_unusable(path);
+    if on_mismatch == OnMismatch::BackUp && paths.iter().any(is_damaged)
         || IdentityMismatch::find(settings)?.is_some()
     {
         return Ok(());
@@ -447,13 +455,14 @@ fn purge(
             }
         }
     }
+    // Before anything can fail: the addresses are in the typed filters, too.
+    forget_filters(args, &ctx.settings)?;
     let (mut removed, mut is_wal_empty) = archive.purge(&target)?;
     if let Some((received, target)) = received {
         let (more, is_empty) = received.purge(&target)?;
         (removed, is_wal_empty) = (removed + more, is_wal_empty && is_empty);
     }
     note_remaining_wal(is_wal_empty, ctx.out);
-    forget_filters(args, &ctx.settings)?;
     let emails = plural(removed, "email");
     ctx.out
         .report(&PurgeJson { removed }, format!("{emails} removed"))

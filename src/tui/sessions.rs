@@ -121,8 +121,11 @@ impl SessionFactory {
         let opened = match &settings.archive {
             ArchiveLocation::Disk(_) => Archive::open_for(settings, mailbox, on_mismatch),
             ArchiveLocation::Memory => {
+                // A new key may be of another team.
+                let key = settings.credentials.key.as_ref();
+                let key = key.map_or_else(|_| String::new(), ApiKey::fingerprint);
                 let service = &settings.credentials.base_url;
-                let profile = format!("{} {service}", settings.profile);
+                let profile = format!("{} {service} {key}", settings.profile);
                 let archive = self.memory.open_archive(profile, mailbox);
                 archive.map(OpenResult::Opened)
             }
@@ -133,7 +136,7 @@ impl SessionFactory {
                 let question = self.build_confirm(&mismatch, target);
                 return Ok(OpenedSession::NeedsConfirm(question));
             }
-            // An answer that cannot be carried out is an error; memory is no substitute.
+            // An answer that cannot be carried out is an error; otherwise the session opens in memory.
             Err(error) if on_mismatch != OnMismatch::Ask => return Err(error),
             Err(error) => Err(error),
         };
