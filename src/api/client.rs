@@ -300,6 +300,16 @@ impl Client {
         }
     }
 
+    async fn open_changes(&self) -> Result<ChangeStream> {
+        let config = &self.inner.config;
+        if config.mailbox != Mailbox::Sent {
+            return Err(no_changes_error());
+        }
+        let authorization = authorization_header(config.key.as_ref().map_err(Clone::clone)?)?;
+        let ca_file = config.ca_file.clone();
+        ChangeStream::open(&config.base_url, ca_file, authorization).await
+    }
+
     /// Waits until the request was cancelled a while ago.
     async fn cancelled_past_grace(&self) {
         self.request.cancelled().await;
@@ -352,18 +362,12 @@ impl EmailApi for Client {
         &self,
         stream: Option<ChangeStream>,
     ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
-        if let Some(mut stream) = stream {
-            let changes = stream.next().await?;
-            return Ok((stream, changes));
-        }
-        let config = &self.inner.config;
-        if config.mailbox != Mailbox::Sent {
-            return Err(no_changes_error());
-        }
-        let authorization = authorization_header(config.key.as_ref().map_err(Clone::clone)?)?;
-        let ca_file = config.ca_file.clone();
-        let stream = ChangeStream::open(&config.base_url, ca_file, authorization).await?;
-        Ok((stream, vec![MirrorChange::Reset]))
+        let mut stream = match stream {
+            Some(stream) => stream,
+            None => self.open_changes().await?,
+        };
+        let changes = stream.next().await?;
+        Ok((stream, changes))
     }
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {

@@ -190,7 +190,8 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Waits for changes of a mirror, in `stream` or in a new one, which begins with [`MirrorChange::Reset`].
+    /// Waits for changes of a mirror, in `stream` or in a new one, which begins with all purges and then
+    /// [`MirrorChange::Reset`].
     ///
     /// # Errors
     ///

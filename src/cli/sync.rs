@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args::{MailboxArgs, SyncArgs, WatchArgs};
@@ -13,7 +14,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, listen_for_signals, open_archive, sync_plan, until_signal};
-use crate::api::{EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
+use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
@@ -130,6 +131,7 @@ async fn run_sync(
         zone: ctx.settings.zone.clone(),
         totals: SyncTotals::new(now, archive.coverage()?),
         events,
+        following: JoinSet::new(),
         closed: None,
         out: &mut *ctx.out,
     };
@@ -171,6 +173,8 @@ struct SyncCommand<'a, S> {
     totals: SyncTotals,
     /// With `--watch`.
     events: Option<EventLog>,
+    /// With `--watch` in front of a mirror: waits for its next changes.
+    following: JoinSet<Option<ChangeStream>>,
     /// Why no event can be printed any more.
     closed: Option<CommandExit>,
     out: &'a mut Output,
@@ -188,6 +192,12 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
         self.sync_when_unlocked().await?;
+        if let Err(error) = self.engine.apply_purges().await {
+            let message = error.message;
+            self.out.note(&format!(
+                "what the mirror has purged may still be here: {message}"
+            ));
+        }
         if let Some(events) = &mut self.events {
             // What other processes store is compared with this state.
             self.engine.poll_changes().await?;
@@ -442,8 +452,33 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 break;
             }
         }
-        sleep_until(until).await;
-        Ok(())
+        self.follow_until(until).await
+    }
+
+    /// Waits. What a mirror reports meanwhile is stored and printed.
+    async fn follow_until(&mut self, until: Instant) -> Result<(), Error> {
+        if self.following.is_empty() {
+            self.follow(None);
+        }
+        loop {
+            tokio::select! {
+                () = sleep_until(until) => return Ok(()),
+                Some(stream) = self.following.join_next() => {
+                    let report = self.engine.poll_changes().await?;
+                    self.add_run(&report);
+                    self.follow(stream.ok().flatten());
+                }
+            }
+        }
+    }
+
+    /// Waits in the background for the next changes, if the service is a mirror.
+    fn follow(&mut self, stream: Option<ChangeStream>) {
+        if self.engine.service().is_mirror() {
+            let handle = RequestHandle::new(Priority::Refresh);
+            let engine = self.engine.detached().with_priority(&handle);
+            self.following.spawn(engine.follow(stream));
+        }
     }
 
     /// Whether coverage reaches as far back as the profile's `backfill`.

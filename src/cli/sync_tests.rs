@@ -124,6 +124,7 @@ async fn streams_of_watch(
         zone,
         totals: tally,
         events,
+        following: JoinSet::new(),
         closed: None,
         out: &mut out,
     };

@@ -47,7 +47,7 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
 
 /// Streams the changes to one client, until its key is revoked.
 ///
-/// The stream begins with `purges`, which a client may not have heard of.
+/// The stream begins with `purges` and `reset`: the client may not have heard of what happened before.
 pub(super) fn stream_changes(
     purges: Vec<ArchiveChange>,
     receiver: Receiver<ArchiveChange>,
@@ -58,14 +58,19 @@ pub(super) fn stream_changes(
         |(mut receiver, is_allowed)| async move {
             let event = match receiver.recv().await {
                 Ok(change) => to_event(&change),
-                Err(RecvError::Lagged(_)) => Event::default().event("reset").data("{}"),
+                Err(RecvError::Lagged(_)) => reset_event(),
                 Err(RecvError::Closed) => return None,
             };
             is_allowed().then_some((Ok(event), (receiver, is_allowed)))
         },
     );
-    let purges = stream::iter(purges).map(|change| Ok(to_event(&change)));
-    Sse::new(purges.chain(events)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+    let purges = purges.into_iter().map(|change| to_event(&change));
+    let start = stream::iter(purges.chain([reset_event()]).map(Ok));
+    Sse::new(start.chain(events)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+}
+
+fn reset_event() -> Event {
+    Event::default().event("reset").data("{}")
 }
 
 fn to_event(change: &ArchiveChange) -> Event {

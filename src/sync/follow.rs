@@ -46,33 +46,60 @@ impl<S: EmailApi> Engine<S> {
         }
     }
 
+    /// Purges what a mirror has purged. Does nothing for a service that is no mirror.
+    pub(crate) async fn apply_purges(&self) -> Result<()> {
+        if !self.service.is_mirror() {
+            return Ok(());
+        }
+        let (mut stream, mut changes) = match self.service.follow(None).await {
+            Err(error) if error.kind == ErrorKind::Unsupported => return Ok(()),
+            result => result?,
+        };
+        while !changes.contains(&MirrorChange::Reset) {
+            let more;
+            (stream, more) = self.service.follow(Some(stream)).await?;
+            changes.extend(more);
+        }
+        self.purge(&changes).await
+    }
+
+    async fn purge(&self, changes: &[MirrorChange]) -> Result<()> {
+        let (mut purged, mut before) = (HashSet::new(), None);
+        for change in changes {
+            match change {
+                MirrorChange::Purged(hash) => _ = purged.insert(*hash),
+                MirrorChange::PurgedBefore(time) => before = before.max(Some(*time)),
+                _ => {}
+            }
+        }
+        if before.is_none() && purged.is_empty() {
+            return Ok(());
+        }
+        let before = before.map(PurgeTarget::Before);
+        let targets = before.into_iter().chain([PurgeTarget::Hashed(purged)]);
+        self.run_blocking(move |archive| {
+            for target in targets {
+                // A new stream begins with what was purged before.
+                if archive.count_purge(&target)? > 0 {
+                    archive.purge(&target)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Stores changes of a mirror.
     async fn apply_changes(&self, changes: Vec<MirrorChange>) -> Result<()> {
-        let (mut changed, mut removed, mut purged) = (Vec::new(), Vec::new(), HashSet::new());
-        let mut before = None;
+        self.purge(&changes).await?;
+        let (mut changed, mut removed) = (Vec::new(), Vec::new());
         for change in changes {
             match change {
                 MirrorChange::Changed { id, last_event } => changed.push((id, last_event)),
                 MirrorChange::Removed(id) => removed.push(id),
-                MirrorChange::Purged(hash) => _ = purged.insert(hash),
-                MirrorChange::PurgedBefore(time) => before = before.max(Some(time)),
                 // The newest page has what is not known yet; other statuses are confirmed when they are shown.
-                MirrorChange::Reset => {}
+                _ => {}
             }
-        }
-        if before.is_some() || !purged.is_empty() {
-            let before = before.map(PurgeTarget::Before);
-            let targets = before.into_iter().chain([PurgeTarget::Hashed(purged)]);
-            self.run_blocking(move |archive| {
-                for target in targets {
-                    // A new stream begins with what was purged before.
-                    if archive.count_purge(&target)? > 0 {
-                        archive.purge(&target)?;
-                    }
-                }
-                Ok(())
-            })
-            .await?;
         }
         for id in removed {
             match self.fetch_email(&id).await {

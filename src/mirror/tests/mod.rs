@@ -540,10 +540,13 @@ async fn changes_are_streamed_until_key_is_revoked() {
     let removed = || crate::archive::ArchiveChange::Removed(id.clone());
     changes.send(removed()).unwrap();
     let mut text = String::new();
-    while !text.ends_with("\n\n") {
+    while !text.ends_with("\"7\"}\n\n") {
         text += std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap();
     }
-    assert_eq!(text, "event: removed\ndata: {\"id\":\"7\"}\n\n");
+    assert_eq!(
+        text,
+        "event: reset\ndata: {}\n\nevent: removed\ndata: {\"id\":\"7\"}\n\n"
+    );
     let keys = mirror.folder.path().join("keys");
     std::fs::write(keys, "bob = re_fedcba98765432100123\n").unwrap();
     changes.send(removed()).unwrap();
