@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Says once that the service has no such operation, unless something else is being said.
+    /// Shows once that the service has no such operation, unless another notice is shown.
     pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
         if is_missing && self.notice.is_none() && !self.reader.is_linear {
             self.notify(error.message.clone());

@@ -269,9 +269,9 @@ commands! {
         => Model::open_view_chooser;
     SaveView "save-view" [PANES "W"] "save" "save what is shown as a view"
         if Model::check_save_view => Model::open_save_view_prompt;
-    HistoryBack "place-before" [PANES "g [, Alt-Left"] "back" "previous location"
+    HistoryBack "location-before" [PANES "g [, Alt-Left"] "back" "previous location"
         if |m| m.check_history(Direction::Left) => |m| m.go_history(Direction::Left);
-    HistoryForward "place-after" [PANES "g ], Alt-Right"] "forward" "next location"
+    HistoryForward "location-after" [PANES "g ], Alt-Right"] "forward" "next location"
         if |m| m.check_history(Direction::Right) => |m| m.go_history(Direction::Right);
     Undo "undo" [LIST "u"] "undo" "undo a change of what is shown"
         if |m| m.check_undo(Direction::Left) => |m| m.undo(Direction::Left);

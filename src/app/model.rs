@@ -120,7 +120,7 @@ pub struct Model {
     pub chooser: Option<Chooser>,
     pub(super) view_save: Pending<()>,
     pub(super) mailbox_request: Pending<()>,
-    /// Why there is no received mail, if the service has said so.
+    /// The error of a service without received mail.
     pub(super) no_received: Option<String>,
     pub(super) clipboard_request: Pending<()>,
     pub(super) url_request: Pending<()>,

@@ -11,7 +11,7 @@ use crate::mail::Suppression;
 pub(super) type Suppressions = Lookup<String, (Option<Suppression>, Timestamp)>;
 
 impl Model {
-    /// Gives the reader what is known of its recipient, and asks about that of an open email or card.
+    /// Shows in the reader what is known of its recipient; requests it for an open email or card.
     pub(super) fn update_suppression(&mut self) {
         let row = self.list.selected();
         let recipient = row
@@ -63,8 +63,8 @@ impl Model {
         }
     }
 
-    /// Returns the entry of the card's address, if it has one, and when the service said so; `None` if it was
-    /// not asked.
+    /// Returns the entry of the card's address, if it has one, and the time of the answer; `None` if it was
+    /// not requested.
     pub fn card_suppression(&self) -> Option<&(Option<Suppression>, Timestamp)> {
         let address = self.recipient_card.as_ref()?.text().to_owned();
         self.suppressions.get(&address)

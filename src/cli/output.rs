@@ -132,7 +132,7 @@ impl Output {
     /// Lets a pager show text for people on a terminal, from the first write on.
     pub fn use_pager(&mut self, env: &Env) {
         let is_terminal = io::stdout().is_terminal() && env.get("TERM") != Some("dumb");
-        // Who needs lines, as a screen reader does, has said so once, in the configuration file.
+        // Screen readers need lines without a pager; the configuration file has a switch for it.
         let is_accessible =
             || Profiles::load_with_errors(env).is_ok_and(|profiles| profiles.file.accessible);
         if is_terminal && self.format == OutputFormat::Human && !is_accessible() {

@@ -1,10 +1,10 @@
-//! [`Bounce`]: what the recipient's server said, where the service passes it on.
+//! [`Bounce`]: the answer of the recipient's server, where the service passes it on.
 
 use serde_json::Value;
 
 use super::{BOUNCE_FIELD, SafeText};
 
-/// Why an email bounced; each text is empty if the service does not say it.
+/// Why an email bounced; each text is empty if the service does not state it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bounce {
     message: SafeText,
@@ -85,17 +85,17 @@ mod tests {
             let bounce = Bounce::parse(json)?;
             Some((bounce.reason().to_string(), bounce.details()))
         };
-        let said = |reason: &str, details: &str| Some((reason.to_owned(), details.to_owned()));
+        let expected = |reason: &str, details: &str| Some((reason.to_owned(), details.to_owned()));
         assert_eq!(
             parse(
                 r#"{"message":"mailbox full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552"]}"#
             ),
-            said("mailbox full", "Transient, MailboxFull; smtp; 552")
+            expected("mailbox full", "Transient, MailboxFull; smtp; 552")
         );
-        assert_eq!(parse(r#"{"message":"x"}"#), said("x", ""));
+        assert_eq!(parse(r#"{"message":"x"}"#), expected("x", ""));
         assert_eq!(
             parse(r#"{"message":null,"type":"Permanent","diagnosticCode":"550 \u001b[31m"}"#),
-            said("550 \u{FFFD}[31m", "Permanent")
+            expected("550 \u{FFFD}[31m", "Permanent")
         );
         for nothing in ["null", "{}", "[]", "\"bounced\"", r#"{"message":7}"#] {
             assert_eq!(parse(nothing), None, "{nothing}");

@@ -1,4 +1,4 @@
-//! Accepts connections, over TCP, TLS or a Unix socket, and gives none of them for ever to a client that stands still.
+//! Accepts connections, over TCP, TLS or a Unix socket, and closes those of clients that send or read nothing.
 
 use std::fmt;
 use std::io;
@@ -138,7 +138,7 @@ pub(super) async fn serve(
             let Some(tls) = tls else {
                 return serve_stream(stream, client, router, stop).await;
             };
-            // A client that speaks no TLS, or stands still, is no error of this program.
+            // A client that speaks no TLS, or is silent, is no error of this program.
             if let Ok(Ok(stream)) = timeout(READ_TIMEOUT, tls.accept(stream)).await {
                 serve_stream(stream, client, router, stop).await;
             }

@@ -24,7 +24,7 @@ fn always(answer: String) -> String {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream: TcpStream = stream.unwrap();
-            // Whoever has hung up by now needs no answer.
+            // A client that has closed the connection needs no answer.
             let _ = stream
                 .read(&mut [0; 4096])
                 .and_then(|_| stream.write_all(answer.as_bytes()));
