@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mail::RECEIVED_EVENT;
+use crate::mail::{BOUNCE_FIELD, RECEIVED_EVENT};
 
 pub(crate) use attachment::Attachment;
 pub(crate) use metrics::{Metrics, MetricsRow};
@@ -244,6 +244,23 @@ impl LosslessSummary {
             let json = exact.or_else(|| self.summary.field_json(name));
             (name, json.unwrap_or_else(|| "null".to_owned()))
         }))
+    }
+}
+
+impl LosslessSummary {
+    /// Returns the JSON of the reason of a bounce.
+    pub(crate) fn bounce(&self) -> Option<&str> {
+        let mut extra = self.summary.extra.iter();
+        let (_, json) = extra.find(|(name, _)| name == BOUNCE_FIELD)?;
+        Some(json)
+    }
+
+    /// Returns it with the reason of a bounce as the last member, or in place of another one.
+    pub(crate) fn with_bounce(&self, bounce: &RawValue) -> Result<Self, serde_json::Error> {
+        let json = self.to_json();
+        let mut object = OrderedObject::parse(&json)?;
+        object.set(BOUNCE_FIELD, bounce);
+        Self::from_object(&object, self.summary.is_received())
     }
 }
 

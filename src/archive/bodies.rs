@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rusqlite::params;
+use rusqlite::{Row, params};
+use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
 use super::codec::dictionary;
@@ -18,11 +19,10 @@ use crate::api::wire::{self, OrderedObject};
 use crate::error::Result;
 use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
-pub(crate) const BODY_BY_ID: &str =
-    "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
+pub(crate) const BODY_BY_ID: &str = "SELECT json, dictionary_id, last_event, extra_json FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
 pub(crate) const STORED_BY_ID: &str = concat!(
-    "SELECT json, dictionary_id, last_event, missing_since IS NOT NULL, ",
+    "SELECT json, dictionary_id, last_event, extra_json, missing_since IS NOT NULL, ",
     confirmed_at!(),
     ", mail.sort_key FROM mail LEFT JOIN body USING (sort_key) WHERE id = ?1"
 );
@@ -46,24 +46,26 @@ impl Archive {
         let found = self.read(|conn| {
             let params = [id];
             let found = sql::optional(conn, BODY_BY_ID, params, |row| {
-                Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
+                Ok((
+                    CompressedBody::from_row(row, 0)?,
+                    ListedMembers::from_row(row, 2)?,
+                ))
             })?;
-            let Some((Some(compressed), last_event)) = found else {
+            let Some((Some(compressed), listed)) = found else {
                 return Ok(None);
             };
-            Ok(Some((compressed.to_json(conn)?, last_event)))
+            Ok(Some((compressed.to_json(conn)?, listed)))
         })?;
-        let Some((json, last_event)) = found else {
+        let Some((json, listed)) = found else {
             return Ok(None);
         };
-        let last_event: Option<String> = last_event;
-        let (email, json) = update_status(&json, last_event.as_deref())?;
+        let (email, json) = update_members(&json, &listed)?;
         let mut email = Email::from(RetrievedEmail {
             checked_at: None,
             email,
             json,
         });
-        email.summary.status = Status::parse(&last_event.unwrap_or_default());
+        email.summary.status = Status::parse(&listed.last_event.unwrap_or_default());
         Ok(Some(email))
     }
 
@@ -71,26 +73,27 @@ impl Archive {
     pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
         let found = self.read(|conn| {
             let found = sql::optional(conn, STORED_BY_ID, [id], |row| {
-                let last_event: Option<String> = row.get(2)?;
+                let listed = ListedMembers::from_row(row, 2)?;
+                let last_event = listed.last_event.as_deref();
                 let stored = StoredEmail {
                     json: None,
-                    is_missing: row.get(3)?,
-                    checked_at: confirmations::to_timestamp(row.get(4)?),
-                    may_change: confirmations::may_change(last_event.as_deref(), row.get(5)?, now),
+                    is_missing: row.get(4)?,
+                    checked_at: confirmations::to_timestamp(row.get(5)?),
+                    may_change: confirmations::may_change(last_event, row.get(6)?, now),
                 };
-                Ok((CompressedBody::from_row(row, 0)?, last_event, stored))
+                Ok((CompressedBody::from_row(row, 0)?, listed, stored))
             })?;
-            let Some((compressed, last_event, stored)) = found else {
+            let Some((compressed, listed, stored)) = found else {
                 return Ok(None);
             };
             let json = compressed.map(|body| body.to_json(conn)).transpose()?;
-            Ok(Some((json, last_event, stored)))
+            Ok(Some((json, listed, stored)))
         })?;
-        let Some((json, last_event, stored)) = found else {
+        let Some((json, listed, stored)) = found else {
             return Ok(None);
         };
         let json = match json {
-            Some(json) => Some(update_status(&json, last_event.as_deref())?.1),
+            Some(json) => Some(update_members(&json, &listed)?.1),
             None => None,
         };
         Ok(Some(StoredEmail { json, ..stored }))
@@ -146,25 +149,53 @@ impl Archive {
     }
 }
 
-/// Parses the JSON of an email, and gives it the latest status.
-fn update_status(json: &str, last_event: Option<&str>) -> Result<(wire::Email, Arc<str>)> {
-    let email = wire::Email::parse(json).map_err(damaged_error)?;
-    let is_same = email.summary.last_event.as_deref() == last_event;
-    let json = if is_same || last_event == Some(RECEIVED_EVENT) {
-        json.into()
-    } else {
-        let json = replace_last_event(json, last_event).map_err(damaged_error)?;
-        json.into()
-    };
-    Ok((email, json))
+/// What the row of an email knows better than its stored JSON.
+struct ListedMembers {
+    last_event: Option<String>,
+    /// The reason of a bounce that a webhook reported, as JSON.
+    bounce: Option<Box<RawValue>>,
 }
 
-/// Replaces the status in the JSON of an email.
-fn replace_last_event(json: &str, last_event: Option<&str>) -> serde_json::Result<String> {
-    let last_event = serde_json::value::to_raw_value(&last_event)?;
-    let mut object = OrderedObject::parse(json)?;
-    object.set("last_event", &last_event);
-    Ok(object.to_json())
+impl ListedMembers {
+    /// Reads the columns `last_event` and `extra_json`, which begin at `first`.
+    fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
+        let extra = row.get_ref(first + 1)?.as_str_or_null()?;
+        let bounce = extra.and_then(|json| OrderedObject::parse(json).ok()?.remove(BOUNCE_FIELD));
+        Ok(Self {
+            last_event: row.get(first)?,
+            bounce: bounce.map(RawValue::to_owned),
+        })
+    }
+}
+
+/// Parses the JSON of an email, and gives it the latest status and the reason of a bounce, if it has none.
+fn update_members(json: &str, listed: &ListedMembers) -> Result<(wire::Email, Arc<str>)> {
+    let email = wire::Email::parse(json).map_err(damaged_error)?;
+    let last_event = listed.last_event.as_deref();
+    let is_same = email.summary.last_event.as_deref() == last_event;
+    let is_same = is_same || last_event == Some(RECEIVED_EVENT);
+    let has_bounce = || {
+        email
+            .summary
+            .extra
+            .iter()
+            .any(|(name, _)| name == BOUNCE_FIELD)
+    };
+    let bounce = listed.bounce.as_deref().filter(|_| !has_bounce());
+    if is_same && bounce.is_none() {
+        return Ok((email, json.into()));
+    }
+    let last_event = serde_json::value::to_raw_value(&last_event).map_err(damaged_error)?;
+    let mut object = OrderedObject::parse(json).map_err(damaged_error)?;
+    if !is_same {
+        object.set("last_event", &last_event);
+    }
+    if let Some(bounce) = bounce {
+        object.set(BOUNCE_FIELD, bounce);
+    }
+    let json = object.to_json();
+    let email = wire::Email::parse(&json).map_err(damaged_error)?;
+    Ok((email, json.into()))
 }
 
 /// Emails without bodies that the service still has, below a first key and above a second one.

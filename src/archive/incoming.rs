@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value};
@@ -14,6 +15,7 @@ use rusqlite::{ToSql as _, Transaction, params, params_from_iter};
 use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
+use super::storage::error::damaged_error;
 use super::storage::sql;
 use super::{RequestTime, SortKey, search};
 use crate::api::ListedEmail;
@@ -173,7 +175,12 @@ impl IncomingEmail {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
             sql::execute(tx, query, params![key, listed, request.seq])?;
         }
-        let (fields, current) = (self.item.parsed(), load_fields(tx, key)?);
+        let (mut fields, current) = (self.item.parsed(), load_fields(tx, key)?);
+        if let (Some(bounce), None) = (current.bounce(), fields.bounce()) {
+            // A webhook has reported it; the listing has none.
+            let bounce = serde_json::from_str(bounce).map_err(damaged_error)?;
+            fields = Arc::new(fields.with_bounce(bounce).map_err(damaged_error)?);
+        }
         if current == *fields {
             return Ok(false);
         }
@@ -248,7 +255,7 @@ impl ExistingRow {
 }
 
 /// Loads the fields of a row.
-fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
+pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
     sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
@@ -301,7 +308,7 @@ impl ValueCache {
     }
 
     /// Returns the id of this order of keys.
-    fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
+    pub(crate) fn key_order_id(&mut self, tx: &Transaction, names: &str) -> Result<i64> {
         if let Some((known, id)) = &self.key_order
             && known == names
         {

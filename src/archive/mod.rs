@@ -23,6 +23,7 @@ mod statistics;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod webhook_event;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 use storage::sql;
+pub(crate) use webhook_event::{EventOutcome, WebhookEvent};
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 

@@ -13,7 +13,8 @@ use crate::archive::{Archive, OnMismatch, OpenResult};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::mirror::{
-    AccessLog, KeyFile, Listener, Listing, Mirror, MirrorConfig, UnixSocket, load_tls,
+    AccessLog, KeyFile, Listener, Listing, Mirror, MirrorConfig, SigningSecrets, UnixSocket,
+    load_tls,
 };
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
@@ -122,6 +123,7 @@ async fn serve_mirror(
         tls_key,
         allow_plain_http,
         access_log,
+        webhooks,
         ..
     } = args;
     ctx.settings.credentials.key.clone()?;
@@ -140,6 +142,7 @@ async fn serve_mirror(
             .into());
     }
     let (keys, is_new) = KeyFile::open_or_create(key_file)?;
+    let webhooks = webhooks.as_deref().map(SigningSecrets::open).transpose()?;
     let sent = open_archive::open_for_writing(ctx)?;
     let received = open_received(ctx)?;
     let access_log = match access_log {
@@ -187,6 +190,7 @@ async fn serve_mirror(
         keys,
         hosts: allow_host.clone(),
         access_log,
+        webhooks,
         backfill: ctx.settings.backfill,
         clock: ctx.clock.clone(),
     });

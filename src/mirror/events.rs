@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::archive::{Archive, ArchiveChange};
 use crate::config::clock::Clock;
@@ -17,7 +17,8 @@ use crate::text::format::format_timestamp;
 /// Time between two looks at the archive.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Time between two comments in a stream without events, which show each side that the other is there.
+/// Time between two comments in a stream without events, which show each side that the other is there. A revoked key
+/// ends the stream then.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Events that a slow client may be behind; then it gets `reset`, and has to read the newest page again.
@@ -56,17 +57,18 @@ pub(super) fn stream_changes(
     let events = stream::unfold(
         (receiver, is_allowed),
         |(mut receiver, is_allowed)| async move {
-            let event = match receiver.recv().await {
-                Ok(change) => to_event(&change),
-                Err(RecvError::Lagged(_)) => reset_event(),
-                Err(RecvError::Closed) => return None,
+            let event = match timeout(HEARTBEAT, receiver.recv()).await {
+                Ok(Ok(change)) => to_event(&change),
+                Ok(Err(RecvError::Lagged(_))) => reset_event(),
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) => Event::default().comment(""),
             };
             is_allowed().then_some((Ok(event), (receiver, is_allowed)))
         },
     );
     let purges = purges.into_iter().map(|change| to_event(&change));
     let start = stream::iter(purges.chain([reset_event()]).map(Ok));
-    Sse::new(start.chain(events)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+    Sse::new(start.chain(events))
 }
 
 fn reset_event() -> Event {

@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use jiff::Timestamp;
 use ring::digest;
@@ -24,6 +24,7 @@ use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
 use super::upstream::UpstreamStats;
+use super::webhooks::SigningSecrets;
 use crate::api::{CHECKED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
@@ -35,6 +36,9 @@ use crate::text::format::format_timestamp;
 /// The most requests that are open at once; a further one is refused, and may come again soon.
 const MAX_OPEN_REQUESTS: usize = 512;
 
+/// Where the service posts its events.
+const WEBHOOK_PATH: &str = "/webhooks";
+
 /// What the operations of a mirror share.
 pub(super) struct MirrorState {
     pub(super) sent: MirrorSource,
@@ -44,6 +48,7 @@ pub(super) struct MirrorState {
     pub(super) clock: Clock,
     pub(super) upstream: Arc<UpstreamStats>,
     pub(super) access_log: Option<AccessLog>,
+    pub(super) webhooks: Option<SigningSecrets>,
     /// Why the poller has stopped.
     pub(super) stopped: Mutex<Option<String>>,
     pub(super) statistics: RequestStatistics,
@@ -80,18 +85,25 @@ struct ReadIds(Vec<EmailId>);
 /// Creates the router of a mirror.
 pub(super) fn routes(state: Arc<MirrorState>) -> Router {
     let look_up = get(look_up).head(method_not_allowed);
+    let limit = middleware::from_fn_with_state(state.clone(), limit_open);
+    // The signature is the key of an event.
+    let webhooks = Router::new()
+        .route(WEBHOOK_PATH, post(receive_event))
+        .layer(limit.clone());
+    let webhooks = state.webhooks.is_some().then_some(webhooks);
     Router::new()
         .merge(listing(Mailbox::Sent))
         .merge(listing(Mailbox::Received))
         .route("/emails/metrics", look_up.clone())
         .route("/suppressions/{address}", look_up)
-        .layer(middleware::from_fn_with_state(state.clone(), limit_open))
+        .layer(limit)
         .route("/metrics", get(metrics))
         .route("/sentbox/events", get(events))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(async || ErrorResponse::NoSuchPath)
         .layer(middleware::from_fn_with_state(state.clone(), check_request))
         .route("/healthz", get(health))
+        .merge(webhooks.unwrap_or_default())
         .layer(middleware::from_fn_with_state(state.clone(), record))
         .with_state(state)
 }
@@ -324,6 +336,22 @@ async fn health(State(state): Shared) -> impl IntoResponse {
     };
     let body = json!({ "poller": poller, "error": error, "service_answered_at": answered });
     (status, Json(body))
+}
+
+/// Stores an event. If this mirror fails, the service gets an error and sends the event again.
+async fn receive_event(State(state): Shared, request: Request) -> Result<Response, ErrorResponse> {
+    let secrets = state.webhooks.as_ref().ok_or(ErrorResponse::NoSuchPath)?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let Some(event) = secrets.read_event(request, (state.clock)()).await? else {
+        state.statistics.record_event("other", "ignored");
+        return Ok(response);
+    };
+    let (status, ids) = (event.status.clone(), vec![event.id.clone()]);
+    let outcome = state.sent.store_event(event).await?;
+    let status = status.api_name();
+    state.statistics.record_event(status, outcome.as_str());
+    response.extensions_mut().insert(ReadIds(ids));
+    Ok(response)
 }
 
 /// Streams what changes in the archive of sent mail.

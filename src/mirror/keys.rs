@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 
 use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
+use super::private_file::{PrivateFile, numbered_lines};
 use crate::config::create_secret;
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The shortest key that is accepted: a shorter one could be guessed.
 const MIN_KEY_LEN: usize = 20;
@@ -20,25 +20,16 @@ const MIN_KEY_LEN: usize = 20;
 /// The name of the key in a new file.
 const FIRST_NAME: &str = "default";
 
-/// The keys of a file. Only their hashes are in memory.
-pub(crate) struct KeyFile {
-    path: PathBuf,
-    loaded: Mutex<Loaded>,
-}
+/// What the file is in messages.
+const FILE_KIND: &str = "the key file";
 
-#[derive(Default)]
-struct Loaded {
-    version: Option<FileVersion>,
-    keys: Vec<Key>,
-}
+/// The keys of a file. Only their hashes are in memory.
+pub(crate) struct KeyFile(PrivateFile<Key>);
 
 struct Key {
     name: Arc<str>,
     hash: [u8; 32],
 }
-
-/// What differs when a file was changed: device and inode, length, time of change.
-type FileVersion = [i64; 5];
 
 impl KeyFile {
     /// Opens the file, and creates it with one key if there is none; true if it did.
@@ -46,89 +37,42 @@ impl KeyFile {
         let is_new = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let text = format!("{FIRST_NAME} = {}\n", random_key());
-                create_secret(path, &text)
-                    .map_err(|error| Error::cannot("created", ErrorKind::Io, name(path), &error))?;
+                create_secret(path, &text).map_err(|error| {
+                    let name = format!("{FILE_KIND} {}", path.display());
+                    Error::cannot("created", ErrorKind::Io, name, &error)
+                })?;
                 true
             }
             _ => false,
         };
-        let file = Self {
-            path: path.to_owned(),
-            loaded: Mutex::default(),
-        };
-        file.reload(&mut lock(&file.loaded))?;
-        Ok((file, is_new))
+        let file = PrivateFile::open(FILE_KIND, path, parse_keys)?;
+        Ok((Self(file), is_new))
     }
 
     /// Returns the name of a key; `None` if the file does not have it.
-    ///
-    /// A file that cannot be used has no keys: a deleted line must not come back.
     pub(super) fn find(&self, key: &str) -> Option<Arc<str>> {
-        let mut loaded = lock(&self.loaded);
-        if let Err(error) = self.reload(&mut loaded) {
-            tracing::error!(%error, "no key is accepted");
-            *loaded = Loaded::default();
-        }
         let hash = hash(key);
-        // All keys are compared, so that the time tells nothing about the place of the right one.
-        let (mut found, mut index) = (u64::MAX, 0);
-        for key in &loaded.keys {
-            found.conditional_assign(&index, key.hash.ct_eq(&hash));
-            index += 1;
-        }
-        let key = loaded.keys.get(usize::try_from(found).ok()?)?;
-        Some(Arc::clone(&key.name))
+        self.0.with(|keys| {
+            // All keys are compared, so that the time tells nothing about the position of the right one.
+            let (mut found, mut index) = (u64::MAX, 0);
+            for key in keys {
+                found.conditional_assign(&index, key.hash.ct_eq(&hash));
+                index += 1;
+            }
+            let key = keys.get(usize::try_from(found).ok()?)?;
+            Some(Arc::clone(&key.name))
+        })
     }
-
-    /// Reads the file if it has changed.
-    fn reload(&self, loaded: &mut Loaded) -> Result<()> {
-        let unreadable =
-            |error: io::Error| Error::cannot("read", ErrorKind::Config, name(&self.path), &error);
-        let metadata = fs::metadata(&self.path).map_err(unreadable)?;
-        let version = [
-            metadata.dev().cast_signed(),
-            metadata.ino().cast_signed(),
-            metadata.size().cast_signed(),
-            metadata.mtime(),
-            metadata.ctime() ^ metadata.ctime_nsec().rotate_left(32),
-        ];
-        if loaded.version == Some(version) {
-            return Ok(());
-        }
-        if metadata.mode() & 0o077 != 0 {
-            let message = format!("{} may be read by other people", name(&self.path));
-            return Err(Error::new(ErrorKind::Config, message)
-                .with_hint(format!("chmod 600 {}", self.path.display())));
-        }
-        let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-        let keys = parse_keys(&text).map_err(|error| {
-            let message = format!("{}: {}", name(&self.path), error.message);
-            Error { message, ..error }
-        })?;
-        *loaded = Loaded {
-            version: Some(version),
-            keys,
-        };
-        Ok(())
-    }
-}
-
-fn name(path: &Path) -> String {
-    format!("the key file {}", path.display())
 }
 
 /// Parses the lines. No error quotes a line: it may have a key.
 fn parse_keys(text: &str) -> Result<Vec<Key>> {
     let mut keys: Vec<Key> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in numbered_lines(text) {
         let wrong = |why: &str| {
             Error::new(ErrorKind::Config, format!("line {number}: {why}"))
                 .with_hint("a line is NAME = KEY; # begins a comment")
         };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
         let Some((name, key)) = line.split_once('=') else {
             return Err(wrong("there is no = in it"));
         };
@@ -180,7 +124,7 @@ fn random_key() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     use super::*;
 

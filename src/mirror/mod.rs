@@ -9,6 +9,7 @@ mod events;
 mod http;
 mod keys;
 mod poller;
+mod private_file;
 mod single_flight;
 mod source;
 mod statistics;
@@ -16,6 +17,7 @@ mod statistics;
 mod tests;
 mod tls;
 mod upstream;
+mod webhooks;
 
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +29,7 @@ pub(crate) use access_log::AccessLog;
 pub(crate) use connections::{Listener, UnixSocket};
 pub(crate) use keys::KeyFile;
 pub(crate) use tls::load_tls;
+pub(crate) use webhooks::SigningSecrets;
 
 use crate::api::Client;
 use crate::archive::Archive;
@@ -53,6 +56,8 @@ pub(crate) struct MirrorConfig {
     /// Its names, beside those of the loopback interface.
     pub(crate) hosts: Vec<Host>,
     pub(crate) access_log: Option<AccessLog>,
+    /// To receive the service's events.
+    pub(crate) webhooks: Option<SigningSecrets>,
     /// How far back mail is fetched whether a client asks or not.
     pub(crate) backfill: HistorySpan,
     pub(crate) clock: Clock,
@@ -73,6 +78,7 @@ impl Mirror {
             keys,
             hosts,
             access_log,
+            webhooks,
             backfill,
             clock,
         } = config;
@@ -94,6 +100,7 @@ impl Mirror {
             clock: clock.clone(),
             upstream: stats,
             access_log,
+            webhooks,
             stopped: Mutex::default(),
             statistics: RequestStatistics::default(),
             open_requests: MirrorState::open_requests(),

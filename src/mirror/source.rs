@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
 use super::upstream::Upstream;
 use crate::api::{Cursor, Priority, RequestHandle};
 use crate::archive::{
-    Archive, ArchiveChange, ChangeSnapshot, Gap, NextRows, StoredEmail, StoredPage,
+    Archive, ArchiveChange, ChangeSnapshot, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
+    WebhookEvent,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -25,6 +27,9 @@ pub(super) const FRESH_FOR: Duration = Duration::from_secs(10);
 /// The age from which the newest page is confirmed while a client already has it: so those who read it all the time
 /// never wait for the service.
 const REFRESH_AFTER: Duration = Duration::from_secs(5);
+
+/// The time that events of new mail are collected before the newest page is requested for all of them.
+const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a client waits for the service if the archive has a response, too.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(3);
@@ -61,6 +66,8 @@ pub(super) struct MirrorSource {
     slots: Slots,
     flights: SingleFlight<Request, ()>,
     lookups: SingleFlight<String, Arc<[u8]>>,
+    /// The request for the newest page that events have reported.
+    reports: SingleFlight<(), ()>,
 }
 
 /// A request to the service.
@@ -94,6 +101,7 @@ impl MirrorSource {
             slots,
             flights: SingleFlight::new(REFRESH_AFTER),
             lookups: SingleFlight::new(FRESH_FOR),
+            reports: SingleFlight::new(Duration::ZERO),
         }
     }
 
@@ -117,7 +125,7 @@ impl MirrorSource {
                 checked_at,
                 next,
             } = self
-                .read(move |archive| archive.stored_page(&wanted, limit))
+                .with_archive(move |archive| archive.stored_page(&wanted, limit))
                 .await?
                 .ok_or(ErrorResponse::UnknownCursor)?;
             let gap = match next {
@@ -140,7 +148,7 @@ impl MirrorSource {
             // Below the oldest email that is kept, the service may list more, but this mirror does not.
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
-                && self.read(Archive::has_cutoff).await?;
+                && self.with_archive(Archive::has_cutoff).await?;
             if items.is_empty() && !is_end {
                 let error = error.unwrap_or_else(|| {
                     Error::new(ErrorKind::NotTheApi, "the listing has a gap here")
@@ -181,13 +189,38 @@ impl MirrorSource {
         }
     }
 
+    /// Stores an event of the service. One about an email that should be on the newest page has that requested.
+    pub(super) async fn store_event(
+        &self,
+        event: WebhookEvent,
+    ) -> Result<EventOutcome, ErrorResponse> {
+        let (created_at, now) = (event.created_at, (self.clock)());
+        let outcome = self
+            .with_archive(move |archive| archive.put_webhook_event(&event, now))
+            .await?;
+        if outcome == EventOutcome::Missing {
+            let (head_at, _) = self.state().await?;
+            // Older mail is loaded by the poller, as far back as the profile says.
+            if created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
+                let engine = self.with_priority(Priority::Refresh);
+                let refresh = || async move {
+                    sleep(REPORT_PAUSE).await;
+                    engine.refresh_now().await.map(drop)
+                };
+                // It goes on without this request; after a failure, the poller repeats it.
+                let _ = self.reports.run_within(Duration::ZERO, &(), refresh).await;
+            }
+        }
+        Ok(outcome)
+    }
+
     /// Returns the response to an operation that the archive has nothing for.
     pub(super) async fn look_up(
         &self,
         segments: Vec<String>,
         query: Option<String>,
     ) -> Result<Arc<[u8]>, ErrorResponse> {
-        let service = self.interactive().service().clone();
+        let service = self.with_priority(Priority::Interactive).service().clone();
         let key = format!("{}?{}", segments.join("/"), query.as_deref().unwrap_or(""));
         let is_suppression = segments.len() == 2 && segments[0] == "suppressions";
         let slots = self.slots.email_requests.clone();
@@ -205,7 +238,7 @@ impl MirrorSource {
 
     /// Returns when the newest page was last confirmed, and the number of emails.
     pub(super) async fn state(&self) -> Result<(Option<Timestamp>, u64), ErrorResponse> {
-        self.read(|archive| Ok((archive.head_at()?, archive.query_count()?)))
+        self.with_archive(|archive| Ok((archive.head_at()?, archive.query_count()?)))
             .await
     }
 
@@ -213,7 +246,7 @@ impl MirrorSource {
     pub(super) async fn purges(&self) -> Result<Vec<ArchiveChange>, ErrorResponse> {
         let now = (self.clock)();
         let snapshot = self
-            .read(move |archive| archive.snapshot_changes(now))
+            .with_archive(move |archive| archive.snapshot_changes(now))
             .await?;
         let mut changes = snapshot.changes_since(&ChangeSnapshot::default());
         changes.retain(|change| {
@@ -226,7 +259,7 @@ impl MirrorSource {
     }
 
     async fn confirm_newest(&self) -> Result<()> {
-        let head_at = self.read_archive(Archive::head_at).await?;
+        let head_at = self.run_blocking(Archive::head_at).await?;
         let patience = match head_at.map(|at| self.age(at)) {
             Some(age) if age < REFRESH_AFTER => return Ok(()),
             Some(age) if age < FRESH_FOR => Duration::ZERO,
@@ -249,7 +282,7 @@ impl MirrorSource {
     }
 
     fn send(&self, request: &Request) -> impl Future<Output = Result<()>> + Send + 'static {
-        let (engine, request) = (self.interactive(), request.clone());
+        let (engine, request) = (self.with_priority(Priority::Interactive), request.clone());
         let slots = self.slots.email_requests.clone();
         async move {
             let report = match request {
@@ -270,8 +303,8 @@ impl MirrorSource {
         }
     }
 
-    fn interactive(&self) -> Engine<Upstream> {
-        let handle = RequestHandle::new(Priority::Interactive);
+    fn with_priority(&self, priority: Priority) -> Engine<Upstream> {
+        let handle = RequestHandle::new(priority);
         self.engine.with_priority(&handle)
     }
 
@@ -291,33 +324,33 @@ impl MirrorSource {
 
     async fn load(&self, id: &EmailId) -> Result<Option<StoredEmail>, ErrorResponse> {
         let (id, now) = (id.clone(), (self.clock)());
-        self.read(move |archive| archive.stored_email(&id, now))
+        self.with_archive(move |archive| archive.stored_email(&id, now))
             .await
     }
 
-    async fn read<T: Send + 'static>(
+    async fn with_archive<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
+        action: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
     ) -> Result<T, ErrorResponse> {
-        self.read_archive(read).await.map_err(|error| {
-            tracing::error!(%error, "the archive cannot be read");
+        self.run_blocking(action).await.map_err(|error| {
+            tracing::error!(%error, "the archive failed");
             ErrorResponse::Internal
         })
     }
 
-    /// Reads the archive on a blocking thread, with few others at once.
-    async fn read_archive<T: Send + 'static>(
+    /// Uses the archive on a blocking thread, with few others at once.
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
+        action: impl FnOnce(&Archive) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = self.slots.reads.clone().acquire_owned().await;
         let archive = self.engine.archive().clone();
         let result = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            read(&archive)
+            action(&archive)
         });
         result.await.unwrap_or_else(|error| {
-            let message = format!("reading the archive failed: {error}");
+            let message = format!("using the archive failed: {error}");
             Err(Error::new(ErrorKind::Internal, message))
         })
     }

@@ -20,6 +20,7 @@ pub(super) enum Operation {
     Suppression,
     Counts,
     Events,
+    Webhook,
     Metrics,
     Health,
     Unknown,
@@ -37,6 +38,7 @@ impl Operation {
             ["emails", .., "attachments"] | ["emails", .., "attachments", _] => Self::Attachments,
             ["suppressions", _] => Self::Suppression,
             ["sentbox", "events"] => Self::Events,
+            ["webhooks"] => Self::Webhook,
             ["metrics"] => Self::Metrics,
             ["healthz"] => Self::Health,
             _ => Self::Unknown,
@@ -53,6 +55,7 @@ impl Operation {
             Self::Suppression => "suppression",
             Self::Counts => "counts",
             Self::Events => "events",
+            Self::Webhook => "webhook",
             Self::Metrics => "metrics",
             Self::Health => "health",
             Self::Unknown => "unknown",
@@ -65,7 +68,11 @@ const BUCKETS: [f64; 7] = [0.005, 0.01, 0.025, 0.05, 0.1, 1.0, 5.0];
 
 /// The requests since the start.
 #[derive(Debug, Default)]
-pub(super) struct RequestStatistics(Mutex<BTreeMap<Operation, Requests>>);
+pub(super) struct RequestStatistics {
+    requests: Mutex<BTreeMap<Operation, Requests>>,
+    /// The events of webhooks, by status and what became of them.
+    events: Mutex<BTreeMap<(String, &'static str), u64>>,
+}
 
 #[derive(Debug, Default)]
 struct Requests {
@@ -77,13 +84,18 @@ struct Requests {
 
 impl RequestStatistics {
     pub(super) fn record(&self, operation: Operation, status: u16, duration: Duration) {
-        let mut all = lock(&self.0);
+        let mut all = lock(&self.requests);
         let requests = all.entry(operation).or_default();
         *requests.by_status.entry(status).or_default() += 1;
         let seconds = duration.as_secs_f64();
         let bucket = BUCKETS.iter().position(|limit| seconds <= *limit);
         requests.by_duration[bucket.unwrap_or(BUCKETS.len())] += 1;
         requests.seconds += seconds;
+    }
+
+    pub(super) fn record_event(&self, status: &str, outcome: &'static str) {
+        let mut events = lock(&self.events);
+        *events.entry((status.to_owned(), outcome)).or_default() += 1;
     }
 }
 
@@ -102,7 +114,7 @@ pub(super) fn write_metrics(statistics: &RequestStatistics, sample: &Sample) -> 
     let mut line = |line: std::fmt::Arguments<'_>| {
         let _ = writeln!(text, "{line}");
     };
-    let all = lock(&statistics.0);
+    let all = lock(&statistics.requests);
     line(format_args!("# TYPE sentbox_requests_total counter"));
     for (operation, requests) in all.iter() {
         for (status, count) in &requests.by_status {
@@ -129,6 +141,12 @@ pub(super) fn write_metrics(statistics: &RequestStatistics, sample: &Sample) -> 
         ));
         line(format_args!(
             r#"sentbox_request_seconds_count{{operation="{operation}"}} {sum}"#
+        ));
+    }
+    line(format_args!("# TYPE sentbox_webhook_events_total counter"));
+    for ((status, outcome), count) in lock(&statistics.events).iter() {
+        line(format_args!(
+            r#"sentbox_webhook_events_total{{status="{status}",outcome="{outcome}"}} {count}"#
         ));
     }
     line(format_args!(

@@ -37,6 +37,10 @@ pub(crate) enum ErrorResponse {
     InvalidLink,
     AboveQuota,
     Internal,
+    /// An event without the signature of the service, or with an old one.
+    InvalidSignature,
+    InvalidEvent,
+    EventTooLarge,
     /// Too many requests are open.
     Busy,
     /// The service behind a mirror limits its requests.
@@ -162,6 +166,18 @@ impl ErrorResponse {
             Self::AboveQuota => (
                 (StatusCode::FORBIDDEN, "email_above_quota"),
                 "The content of this email is above the quota of your team",
+            ),
+            Self::InvalidSignature => (
+                (StatusCode::UNAUTHORIZED, "invalid_signature"),
+                "The signature is not of the service, or more than five minutes old",
+            ),
+            Self::InvalidEvent => (
+                (StatusCode::BAD_REQUEST, "invalid_event"),
+                "An event is a JSON object with a type",
+            ),
+            Self::EventTooLarge => (
+                (StatusCode::PAYLOAD_TOO_LARGE, "event_too_large"),
+                "An event has at most 256 KiB, and comes within ten seconds",
             ),
             Self::Busy => (
                 (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),

@@ -7,6 +7,7 @@ mod import;
 mod purge;
 mod query_plans;
 mod statistics;
+mod webhook_events;
 
 use std::path::Path;
 use std::sync::Arc;

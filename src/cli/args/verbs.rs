@@ -508,6 +508,9 @@ pub struct ServeArgs {
     /// Log who read which email, when, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub access_log: Option<PathBuf>,
+    /// Receive the service's events at /webhooks; the file has their signing secret, or several, one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    pub webhooks: Option<PathBuf>,
 }
 
 /// Where a server listens.

@@ -7,13 +7,13 @@ use crate::mail::{EmailId, Status};
 use crate::sync::SyncDepth;
 
 /// A copy of what a mirror serves.
-struct Copy {
-    engine: Engine<Client>,
+pub(super) struct Copy {
+    pub(super) engine: Engine<Client>,
     stream: Option<ChangeStream>,
 }
 
 impl Copy {
-    async fn start(mirror: &TestMirror, hand: &Hand) -> Self {
+    pub(super) async fn start(mirror: &TestMirror, hand: &Hand) -> Self {
         let config = ClientConfig {
             base_url: BaseUrl::parse(&mirror.running.base).unwrap(),
             mailbox: Mailbox::Sent,
@@ -33,7 +33,7 @@ impl Copy {
         }
     }
 
-    async fn follow(&mut self) {
+    pub(super) async fn follow(&mut self) {
         self.stream = self.engine.clone().follow(self.stream.take()).await;
         assert!(self.stream.is_some());
     }

@@ -3,6 +3,7 @@
 mod following;
 mod gaps;
 mod service_down;
+mod webhooks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
 
 const KEY: &str = "re_0123456789abcdef0123";
+
+const SIGNING_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// A clock that a test sets; it starts at a fixed time.
 #[derive(Clone, Default)]
@@ -159,6 +162,8 @@ impl TestMirror {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         crate::config::create_secret(&keys, &format!("ana = {KEY}\n")).unwrap();
+        let secrets = folder.path().join("secrets");
+        crate::config::create_secret(&secrets, SIGNING_SECRET).unwrap();
         let client = |mailbox| {
             let config = ClientConfig {
                 base_url: BaseUrl::parse(&service.base).unwrap(),
@@ -184,6 +189,7 @@ impl TestMirror {
             keys: KeyFile::open_or_create(&keys).unwrap().0,
             hosts: Vec::new(),
             access_log: Some(AccessLog::open(&folder.path().join("reads")).unwrap()),
+            webhooks: Some(SigningSecrets::open(&secrets).unwrap()),
             backfill: HistorySpan::All,
             clock: hand.clock(),
         });

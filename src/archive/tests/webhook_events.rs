@@ -1,0 +1,171 @@
+//! Events of webhooks come in any order, more than once, and between responses of the service.
+
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+
+use super::*;
+use crate::query::{ParseContext, parse};
+
+const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
+
+fn event(id: &str, status: &str, second: i64) -> WebhookEvent {
+    WebhookEvent {
+        id: EmailId::new(id),
+        status: Status::parse(status),
+        at: at(second),
+        created_at: Some(at(1)),
+        bounce: (status == "bounced").then(|| RawValue::from_string(REASON.to_owned()).unwrap()),
+    }
+}
+
+fn put(archive: &Archive, event: &WebhookEvent) -> EventOutcome {
+    archive.put_webhook_event(event, at(10_000)).unwrap()
+}
+
+/// Merges the newest page of one email, requested at this second.
+fn poll(archive: &Archive, status: &str, second: i64) {
+    archive
+        .merge_page(&ListingPage {
+            items: vec![item_with("a", Some(1), status)],
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(second).into(),
+        })
+        .unwrap();
+}
+
+fn row(archive: &Archive) -> EmailRow {
+    archive.row(&EmailId::new("a")).unwrap().unwrap()
+}
+
+fn reason(archive: &Archive) -> String {
+    let bounce = row(archive).summary.bounce();
+    bounce.map_or_else(String::new, |bounce| bounce.reason().to_string())
+}
+
+#[test]
+fn event_changes_status_at_its_time_and_has_a_reason() {
+    let archive = memory();
+    poll(&archive, "sent", 100);
+    let bounced = event("a", "bounced", 200);
+    assert_eq!(put(&archive, &bounced), EventOutcome::Stored);
+    assert_eq!(put(&archive, &bounced), EventOutcome::Known);
+    let found = row(&archive);
+    assert_eq!(found.summary.status, Status::Bounced);
+    assert_eq!(found.confirmed_at, Some(at(200)));
+    assert_eq!(reason(&archive), "mailbox full");
+    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    let query = parse("reason:\"mailbox full\"", &context).query;
+    let matching = archive.count_purge(&PurgeTarget::Matching(query)).unwrap();
+    assert_eq!(matching, 1);
+}
+
+#[test]
+fn listing_and_retrieved_email_keep_the_reason() {
+    let archive = memory();
+    poll(&archive, "sent", 100);
+    put(&archive, &event("a", "bounced", 200));
+    poll(&archive, "bounced", 300);
+    assert_eq!(reason(&archive), "mailbox full");
+    let json: Arc<str> =
+        r#"{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi"}"#.into();
+    let retrieved = RetrievedEmail {
+        checked_at: None,
+        email: wire::Email::parse(&json).unwrap(),
+        json,
+    };
+    archive.put_body(&retrieved, at(400).into()).unwrap();
+    assert_eq!(reason(&archive), "mailbox full");
+    let email = archive.email(&EmailId::new("a")).unwrap().unwrap();
+    assert_eq!(
+        email.summary.bounce().unwrap().reason().to_string(),
+        "mailbox full"
+    );
+    let stored = archive.stored_email(&EmailId::new("a"), at(400)).unwrap();
+    let expected = format!(
+        r#"{{"object":"email","id":"a","last_event":"bounced","html":"<p>Hi","bounce":{REASON}}}"#
+    );
+    assert_eq!(*stored.unwrap().json.unwrap(), *expected);
+}
+
+#[test]
+fn unknown_and_purged_emails_get_no_row() {
+    let archive = memory();
+    poll(&archive, "sent", 100);
+    assert_eq!(
+        put(&archive, &event("b", "sent", 200)),
+        EventOutcome::Missing
+    );
+    archive
+        .purge(&PurgeTarget::To("a@example.com".to_owned()))
+        .unwrap();
+    assert_eq!(
+        put(&archive, &event("a", "opened", 200)),
+        EventOutcome::Purged
+    );
+    assert_eq!(archive.query_count().unwrap(), 0);
+}
+
+#[test]
+fn event_of_a_deleted_email_does_not_restore_it() {
+    let archive = memory();
+    poll(&archive, "sent", 100);
+    archive
+        .mark_missing(&EmailId::new("a"), at(150).into())
+        .unwrap();
+    put(&archive, &event("a", "opened", 200));
+    assert_eq!(row(&archive).summary.status, Status::Opened);
+    assert_eq!(archive.info().unwrap().missing_upstream, 1);
+}
+
+#[test]
+fn event_in_the_future_does_not_hide_later_responses() {
+    let archive = memory();
+    poll(&archive, "sent", 100);
+    put(&archive, &event("a", "opened", 90_000));
+    assert_eq!(row(&archive).confirmed_at, Some(at(10_000)));
+    poll(&archive, "clicked", 10_001);
+    assert_eq!(row(&archive).summary.status, Status::Clicked);
+}
+
+/// What the service does with an email, and when it is asked.
+#[derive(Debug, Clone)]
+enum Step {
+    Event(WebhookEvent),
+    /// A request at this second, with the status that the service had then.
+    Poll(&'static str, i64),
+}
+
+fn apply<'a>(steps: impl IntoIterator<Item = &'a Step>) -> (Status, String) {
+    let archive = memory();
+    poll(&archive, "queued", 1);
+    for step in steps {
+        match step {
+            Step::Event(event) => _ = put(&archive, event),
+            Step::Poll(status, second) => poll(&archive, status, *second),
+        }
+    }
+    (row(&archive).summary.status, reason(&archive))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn any_order_and_repetition_gives_the_same_archive(
+        statuses in prop::collection::vec((prop::sample::select(vec!["sent", "delivery_delayed", "bounced", "delivered", "opened", "clicked", "complained"]), any::<bool>()), 1..7),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let mut steps = Vec::new();
+        for (number, (status, polled)) in (1_i64..).zip(&statuses) {
+            steps.push(Step::Event(event("a", status, 10 * number)));
+            if *polled {
+                steps.push(Step::Poll(status, 10 * number + 5));
+            }
+        }
+        let shuffled: Vec<&Step> = order.iter().map(|index| index.get(&steps)).chain(steps.iter().rev()).collect();
+        let expected = apply(&steps);
+        prop_assert_eq!(apply(shuffled), expected.clone());
+        prop_assert_eq!(expected.0, Status::parse(statuses.last().unwrap().0));
+    }
+}

@@ -1,0 +1,114 @@
+//! Stores an event that the service reported by a webhook.
+
+use jiff::Timestamp;
+use rusqlite::{Transaction, params};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::incoming::{self, IncomingEmail, ValueCache};
+use super::listing::confirmations;
+use super::storage::error::damaged_error;
+use super::storage::sql;
+use super::{Archive, RequestTime, SortKey, purge};
+use crate::api::ListedEmail;
+use crate::error::Result;
+use crate::mail::{EmailId, Status};
+
+/// What a webhook reports about an email.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookEvent {
+    pub(crate) id: EmailId,
+    pub(crate) status: Status,
+    /// When it happened, by the service's clock.
+    pub(crate) at: Timestamp,
+    /// When the email was created.
+    pub(crate) created_at: Option<Timestamp>,
+    /// The JSON of the reason of a bounce.
+    pub(crate) bounce: Option<Box<RawValue>>,
+}
+
+/// What became of a [`WebhookEvent`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EventOutcome {
+    /// The archive has changed.
+    Stored,
+    /// The archive has it already, or something newer.
+    Known,
+    /// The archive does not have the email.
+    Missing,
+    /// The email was purged.
+    Purged,
+}
+
+impl EventOutcome {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stored => "stored",
+            Self::Known => "known",
+            Self::Missing => "missing",
+            Self::Purged => "purged",
+        }
+    }
+}
+
+impl Archive {
+    /// Stores an event that came at `now`.
+    ///
+    /// It counts as a response to a request at the time of the event. So the order in which events come does not
+    /// matter, nor whether one comes twice; a request that was sent before the event does not undo it, and one
+    /// that was sent later is believed. The reason of a bounce is kept whatever the status is by now.
+    pub(crate) fn put_webhook_event(
+        &self,
+        event: &WebhookEvent,
+        now: Timestamp,
+    ) -> Result<EventOutcome> {
+        let request = RequestTime::from(event.at.min(now));
+        let json = json!({ "id": event.id.as_str(), "last_event": event.status.api_name() });
+        let item = ListedEmail::parse(&json.to_string()).map_err(damaged_error)?;
+        let mut emails = vec![IncomingEmail::new(item, now)];
+        self.write(|tx| {
+            purge::filter_purged(tx, &mut emails, self.retention, now)?;
+            let Some(email) = emails.first_mut() else {
+                return Ok(EventOutcome::Purged);
+            };
+            let Some(existing) = &email.existing else {
+                return Ok(EventOutcome::Missing);
+            };
+            let (key, is_newest) = (existing.sort_key, !existing.is_newer_than(request));
+            email.sort_key = key;
+            let mut is_changed = email.update_status(tx, request)?;
+            if is_newest {
+                confirmations::record_row(tx, key, request)?;
+            }
+            if let Some(bounce) = &event.bounce {
+                is_changed |= store_bounce(tx, key, bounce, is_newest)?;
+            }
+            Ok(if is_changed {
+                EventOutcome::Stored
+            } else {
+                EventOutcome::Known
+            })
+        })
+    }
+}
+
+/// Stores the reason of a bounce among the unknown members of the row, in place of an older one; true if it is new.
+fn store_bounce(
+    tx: &Transaction,
+    key: SortKey,
+    bounce: &RawValue,
+    is_newest: bool,
+) -> Result<bool> {
+    let current = incoming::load_fields(tx, key)?;
+    if current
+        .bounce()
+        .is_some_and(|stored| !is_newest || stored == bounce.get())
+    {
+        return Ok(false);
+    }
+    let fields = current.with_bounce(bounce).map_err(damaged_error)?;
+    let order = ValueCache::default().key_order_id(tx, &fields.key_order)?;
+    let query = "UPDATE mail SET key_order_id = ?2, extra_json = ?3 WHERE sort_key = ?1";
+    sql::execute(tx, query, params![key, order, fields.extra_json])?;
+    Ok(true)
+}

@@ -1,0 +1,275 @@
+//! Receives the service's events, signed by the scheme of Svix
+//! (<https://docs.svix.com/receiving/verifying-payloads/how-manual>).
+
+use std::path::Path;
+use std::time::Duration;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use jiff::{SignedDuration, Timestamp};
+use ring::hmac;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::private_file::{PrivateFile, numbered_lines};
+use crate::archive::WebhookEvent;
+use crate::error::{Error, ErrorKind, Result};
+use crate::mail::{ApiTime, EmailId, Status};
+use crate::server::ErrorResponse;
+
+/// The most bytes of an event. It has addresses, subject and headers of an email, and no body.
+const MAX_EVENT: usize = 256 << 10;
+
+/// How long the service may take to send an event.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How far the time of a signature may be from now, before or after: what Svix recommends. An older request may be
+/// one that was recorded and is sent again.
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
+
+/// How a signing secret begins.
+const SECRET_PREFIX: &str = "whsec_";
+
+/// The fewest bytes of a signing secret: a shorter one could be guessed.
+const MIN_SECRET_LEN: usize = 16;
+
+/// The signing secrets of a file: two while one is replaced.
+pub(crate) struct SigningSecrets(PrivateFile<hmac::Key>);
+
+impl SigningSecrets {
+    /// Opens the file of secrets, one a line.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        PrivateFile::open("the file of signing secrets", path, parse_secrets).map(Self)
+    }
+
+    /// Reads the event of a request; `None` if it is not about a sent email.
+    pub(super) async fn read_event(
+        &self,
+        request: Request,
+        now: Timestamp,
+    ) -> Result<Option<WebhookEvent>, ErrorResponse> {
+        let (parts, body) = request.into_parts();
+        let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_EVENT)).await;
+        let body: Bytes = body
+            .ok()
+            .and_then(std::result::Result::ok)
+            .ok_or(ErrorResponse::EventTooLarge)?;
+        if !self.verify(&parts.headers, &body, now) {
+            return Err(ErrorResponse::InvalidSignature);
+        }
+        let payload = serde_json::from_slice(&body).map_err(|_| ErrorResponse::InvalidEvent)?;
+        Ok(to_event(&payload))
+    }
+
+    /// Whether the service has signed this body, not long before or after `now`.
+    fn verify(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> bool {
+        let header = |name: &str| {
+            let value = ["svix", "webhook"]
+                .iter()
+                .find_map(|prefix| headers.get(format!("{prefix}-{name}")))?;
+            value.to_str().ok()
+        };
+        let (Some(id), Some(time), Some(signatures)) =
+            (header("id"), header("timestamp"), header("signature"))
+        else {
+            return false;
+        };
+        let at = time.parse().ok();
+        let at = at.and_then(|second| Timestamp::from_second(second).ok());
+        if at.is_none_or(|at| at.duration_since(now).abs() > TOLERANCE) {
+            return false;
+        }
+        let content = [format!("{id}.{time}.").as_bytes(), body].concat();
+        self.0.with(|secrets| {
+            signatures
+                .split(' ')
+                .filter_map(|signature| signature.strip_prefix("v1,"))
+                .filter_map(|signature| BASE64_STANDARD.decode(signature).ok())
+                .any(|signature| {
+                    let matches = |key| hmac::verify(key, &content, &signature).is_ok();
+                    secrets.iter().any(matches)
+                })
+        })
+    }
+}
+
+/// Parses the lines. No error quotes a line: it is a secret.
+fn parse_secrets(text: &str) -> Result<Vec<hmac::Key>> {
+    let mut secrets = Vec::new();
+    for (number, line) in numbered_lines(text) {
+        let bytes = line.strip_prefix(SECRET_PREFIX);
+        let bytes = bytes.and_then(|encoded| BASE64_STANDARD.decode(encoded).ok());
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() >= MIN_SECRET_LEN) else {
+            let message = format!("line {number} is no signing secret");
+            return Err(Error::new(ErrorKind::Config, message)
+                .with_hint("copy it from the service: it begins with whsec_"));
+        };
+        secrets.push(hmac::Key::new(hmac::HMAC_SHA256, &bytes));
+    }
+    if secrets.is_empty() {
+        return Err(Error::new(ErrorKind::Config, "there is no secret in it")
+            .with_hint("add the signing secret that the service shows for the webhook"));
+    }
+    Ok(secrets)
+}
+
+/// The body of a webhook.
+#[derive(Deserialize)]
+struct Payload<'a> {
+    /// `email.delivered` and others.
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default, borrow)]
+    data: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct EmailData {
+    email_id: String,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default)]
+    bounce: Option<Box<RawValue>>,
+}
+
+/// Converts the body of a webhook; `None` if the event is not about a sent email, or is of an unknown kind or time.
+fn to_event(payload: &Payload) -> Option<WebhookEvent> {
+    let status = Status::parse(payload.kind.strip_prefix("email.")?);
+    if !Status::KNOWN.contains(&status) {
+        return None;
+    }
+    let data: EmailData = serde_json::from_str(payload.data?.get()).ok()?;
+    let parse = |time: Option<&str>| time.and_then(|time| ApiTime::parse(time).parsed);
+    Some(WebhookEvent {
+        id: EmailId::new(data.email_id),
+        status,
+        at: parse(payload.created_at.as_deref())?,
+        created_at: parse(data.created_at.as_deref()),
+        bounce: data.bounce,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::create_secret;
+
+    /// The example of the documentation of Svix and of its libraries.
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const BODY: &[u8] = br#"{"test": 2432232314}"#;
+    const HEADERS: [(&str, &str); 3] = [
+        ("id", "msg_p5jXN8AQM9LWM0D4loKWxJek"),
+        ("timestamp", "1614265330"),
+        (
+            "signature",
+            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        ),
+    ];
+
+    fn secrets(text: &str) -> Result<SigningSecrets> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets");
+        create_secret(&path, text).unwrap();
+        let secrets = SigningSecrets::open(&path)?;
+        // The file is read again only if it is still there.
+        std::mem::forget(folder);
+        Ok(secrets)
+    }
+
+    fn headers(prefix: &str, changes: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in HEADERS.iter().chain(changes) {
+            let name = format!("{prefix}-{name}");
+            let name: axum::http::HeaderName = name.parse().unwrap();
+            map.insert(name, value.parse().unwrap());
+        }
+        map
+    }
+
+    #[test]
+    fn only_recent_content_with_its_signature_is_accepted() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let now = at(1_614_265_330);
+        let one = secrets(SECRET).unwrap();
+        assert!(one.verify(&headers("svix", &[]), BODY, now));
+        assert!(one.verify(&headers("webhook", &[]), BODY, now));
+        for late in [-300, 300] {
+            assert!(one.verify(&headers("svix", &[]), BODY, at(1_614_265_330 + late)));
+            let too_late = at(1_614_265_330 + late + late.signum());
+            assert!(!one.verify(&headers("svix", &[]), BODY, too_late));
+        }
+        let several = "v1,AAAA v2,x v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1a,x";
+        assert!(one.verify(&headers("svix", &[("signature", several)]), BODY, now));
+        let rotated = secrets(&format!("# new\nwhsec_{}\n\n{SECRET}\n", "ab".repeat(16))).unwrap();
+        assert!(rotated.verify(&headers("svix", &[]), BODY, now));
+        for change in [
+            ("id", "msg_other"),
+            ("timestamp", "1614265331"),
+            ("timestamp", "soon"),
+            ("signature", "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+            (
+                "signature",
+                "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+            ),
+            ("signature", "v1,"),
+            ("signature", ""),
+        ] {
+            assert!(
+                !one.verify(&headers("svix", &[change]), BODY, now),
+                "{change:?}"
+            );
+        }
+        assert!(!one.verify(&headers("svix", &[]), br#"{"test": 2432232315}"#, now));
+        assert!(!one.verify(&headers("other", &[]), BODY, now));
+        let other = secrets(&format!("whsec_{}", "ab".repeat(16))).unwrap();
+        assert!(!other.verify(&headers("svix", &[]), BODY, now));
+    }
+
+    #[test]
+    fn wrong_secret_is_named_by_its_line() {
+        for (text, expected) in [
+            ("# none\n", "there is no secret in it"),
+            ("\nwhsec_short", "line 2 is no signing secret"),
+            ("whsec_MfKQ9r8GKYqr", "line 1 is no signing secret"),
+            (
+                "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                "line 1 is no signing secret",
+            ),
+        ] {
+            let error = secrets(text).err().expect(text);
+            assert!(error.message.ends_with(expected), "{}", error.message);
+            assert!(!format!("{error:?}").contains("MfKQ"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn events_of_sent_mail_have_a_status_and_a_time() {
+        let event = |json: &str| to_event(&serde_json::from_str(json).unwrap());
+        let bounced = event(
+            r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00.000Z","data":{"email_id":"7","created_at":"2026-11-20T09:41:00+00:00","bounce":{"message":"full"},"to":["a@example.com"]}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            (bounced.id.as_str(), &bounced.status),
+            ("7", &Status::Bounced)
+        );
+        assert_eq!(bounced.at.to_string(), "2026-11-20T09:42:00Z");
+        assert_eq!(bounced.bounce.unwrap().get(), r#"{"message":"full"}"#);
+        assert!(bounced.created_at < Some(bounced.at));
+        for ignored in [
+            r#"{"type":"email.bounced","data":{"email_id":"7"}}"#,
+            r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00Z"}"#,
+            r#"{"type":"email.received","created_at":"2026-11-20T09:42:00Z","data":{"email_id":"7"}}"#,
+            r#"{"type":"email.unheard","created_at":"2026-11-20T09:42:00Z","data":{"email_id":"7"}}"#,
+            r#"{"type":"contact.created","created_at":"2026-11-20T09:42:00Z","data":{"id":"7"}}"#,
+        ] {
+            assert!(event(ignored).is_none(), "{ignored}");
+        }
+    }
+}
