@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::message::OpenedEmail;
 use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{
-    ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, Bounce, SafeText, Status, Tag,
+    ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, SafeText, Status, Tag,
 };
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::wrap;
@@ -147,8 +147,11 @@ fn field_lines(
     // The row has only the first recipients, and no reason of a bounce.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
     let bounce = full.bounce();
-    let meaning = bounce.as_ref().map(Bounce::reason);
-    let meaning = meaning.map_or(summary.status.meaning(), |reason| reason);
+    let texts = bounce
+        .as_ref()
+        .map(|bounce| bounce.texts_for(&summary.status));
+    let (reason, bounced) = texts.unwrap_or_default();
+    let meaning = reason.map_or(summary.status.meaning(), |reason| reason);
     let is_sent = summary.status.exists();
     let from = std::slice::from_ref(&summary.from);
     if is_sent {
@@ -212,9 +215,7 @@ fn field_lines(
         let id = summary.id.to_safe_text();
         push_text(&mut lines, "id", &id, pane);
         push_text(&mut lines, "message-id", &summary.message_id, pane);
-        if let Some(bounce) = &bounce {
-            push_text(&mut lines, "bounce", &bounce.details(), pane);
-        }
+        push_text(&mut lines, "bounce", &bounced, pane);
         let mut extra: Vec<_> = full.extra.iter().collect();
         extra.retain(|(name, _)| match &**name {
             BOUNCE_FIELD => bounce.is_none(),

@@ -19,7 +19,7 @@ use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};
 use crate::error::{Error, ErrorKind};
 use crate::export::to_eml;
-use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Bounce, Email, EmailId};
+use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
@@ -443,8 +443,9 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
         None => "never confirmed by the service".to_owned(),
     };
     let bounce = summary.bounce();
-    let meaning = bounce.as_ref().map(Bounce::reason);
-    let meaning = meaning.map_or(status.meaning(), |reason| reason);
+    let texts = bounce.as_ref().map(|bounce| bounce.texts_for(status));
+    let (reason, bounced) = texts.unwrap_or_default();
+    let meaning = reason.map_or(status.meaning(), |reason| reason);
     let (symbol, label) = (status.symbol(), status.label());
     let tags = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value));
     let tags: Vec<String> = tags.collect();
@@ -459,10 +460,7 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
                 String::new()
             },
         ),
-        (
-            "bounce",
-            bounce.as_ref().map(Bounce::details).unwrap_or_default(),
-        ),
+        ("bounce", bounced),
         ("blocked", shown.found.suppression.clone()),
         ("activity", shown.found.activity.clone()),
         ("gone", shown.deletion_note.clone()),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{BOUNCE_FIELD, SafeText};
+use super::{BOUNCE_FIELD, SafeText, Status};
 
 /// Why an email bounced; each text is empty if the service does not state it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,28 @@ impl Bounce {
         format!("{} {}", self.reason(), self.details())
     }
 
+    /// Returns what to show beside this status, and in a line of its own.
+    ///
+    /// The reason does not explain that an email was delivered: another recipient got it.
+    pub(crate) fn texts_for(&self, status: &Status) -> (Option<&SafeText>, String) {
+        if matches!(
+            status,
+            Status::Sent
+                | Status::Delivered
+                | Status::Opened
+                | Status::Clicked
+                | Status::Complained
+        ) {
+            let texts = [self.reason().to_string(), self.details()];
+            let known = texts.iter().filter(|text| !text.is_empty());
+            return (
+                None,
+                known.map(String::as_str).collect::<Vec<_>>().join("; "),
+            );
+        }
+        (Some(self.reason()), self.details())
+    }
+
     /// Writes what is not in the reason: `Permanent, General; smtp; 550 5.1.1 unknown user`.
     pub(crate) fn details(&self) -> String {
         let reason = self.reason();
@@ -85,6 +107,10 @@ mod tests {
             let bounce = Bounce::parse(json)?;
             Some((bounce.reason().to_string(), bounce.details()))
         };
+        let delivered = |json| Bounce::parse(json).unwrap().texts_for(&Status::Delivered).1;
+        let full = r#"{"message":"full","type":"Transient","subType":"General"}"#;
+        assert_eq!(delivered(full), "full; Transient, General");
+        assert_eq!(delivered(r#"{"message":"x"}"#), "x");
         let expected = |reason: &str, details: &str| Some((reason.to_owned(), details.to_owned()));
         assert_eq!(
             parse(

@@ -1,17 +1,26 @@
 //! The files of an archive: names, modes and identity, and files that may only be read.
+//!
+//! `SQLite` locks a file by `fcntl`, and a process loses these locks when it closes any descriptor of the file
+//! (<https://sqlite.org/howtocorrupt.html>, section 2.2). Another process would then believe that it is the last one,
+//! and delete the log that this one uses. So a file that a connection may have open is not opened here, or not closed.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind::NotFound, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::io::{self, ErrorKind::NotFound};
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rusqlite::ErrorCode;
 use rustix::fs::{Access, OFlags};
+use rustix::io::Errno;
 
 use super::error::{DAMAGED, UNREADABLE, archive_error};
 use crate::config::create_private_dir;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 
 /// Bits of a file mode that let anyone write.
 const WRITE_BITS: u32 = 0o222;
@@ -24,14 +33,10 @@ pub(crate) fn has_no_write_bits(path: &Path) -> bool {
 
 /// Whether this user can read the file but not write it.
 pub(crate) fn is_read_only_file(path: &Path) -> bool {
-    let is_permission_error = |error: io::Error| {
-        matches!(
-            error.kind(),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-        )
-    };
-    let opened = OpenOptions::new().write(true).open(path);
-    opened.is_err_and(is_permission_error) && File::open(path).is_ok()
+    let is_permission_error =
+        |error: Errno| matches!(error, Errno::ACCESS | Errno::PERM | Errno::ROFS);
+    let access = |access| rustix::fs::access(path, access);
+    access(Access::WRITE_OK).is_err_and(is_permission_error) && access(Access::READ_OK).is_ok()
 }
 
 /// Whether this error of `SQLite` may mean that the file can be read but not written.
@@ -155,6 +160,11 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
     };
     create_private_dir(parent_dir(path)).map_err(open_error)?;
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let is_public = |mode: u32| mode & 0o077 != 0;
+    let is_private = fs::metadata(path).is_ok_and(|metadata| !is_public(metadata.mode()));
+    if is_private && rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK).is_ok() {
+        return Ok(());
+    }
     let mut options = OpenOptions::new();
     options
         .read(true)
@@ -166,10 +176,11 @@ pub(crate) fn create_private(path: &Path) -> Result<()> {
         // A link that is created between the check and the open is not followed either.
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     }
-    let file = options.open(path).map_err(open_error)?;
+    // Not closed if it existed: no connection has a new file open.
+    let file = ManuallyDrop::new(options.open(path).map_err(open_error)?);
     let mode = file.metadata().map_err(open_error)?.permissions().mode();
-    let is_public = mode & 0o077 != 0;
-    if !is_public {
+    if !is_public(mode) {
+        drop(ManuallyDrop::into_inner(file));
         return Ok(());
     }
     if is_link {
@@ -239,15 +250,30 @@ pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
 
 /// Reads the archive file and its write-ahead log, if there is one, to their ends.
 pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
-    for path in [path, &sidecar_path(path, "-wal")] {
-        let mut file = match File::open(path) {
-            Err(error) if error.kind() == NotFound => continue,
-            file => file?,
-        };
-        let mut block = vec![0; 1 << 20];
-        while file.read(&mut block)? > 0 {}
+    /// The archive files that were read, by device and inode.
+    static OPENED: Mutex<BTreeMap<(u64, u64), File>> = Mutex::new(BTreeMap::new());
+    match File::open(sidecar_path(path, "-wal")) {
+        Err(error) if error.kind() == NotFound => {}
+        log => read_blocks(&log?)?,
     }
-    Ok(())
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    match lock(&OPENED).entry((metadata.dev(), metadata.ino())) {
+        Entry::Occupied(file) => read_blocks(file.get()),
+        Entry::Vacant(entry) => read_blocks(entry.insert(File::open(path)?)),
+    }
+}
+
+fn read_blocks(file: &File) -> io::Result<()> {
+    let (mut block, mut offset) = (vec![0; 1 << 20], 0);
+    loop {
+        match file.read_at(&mut block, offset)? {
+            0 => return Ok(()),
+            len => offset += len as u64,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -258,6 +284,46 @@ mod tests {
     use crate::archive::{Archive, ArchiveLocation, RequestTime};
     use crate::error::ErrorKind;
     use crate::mail::EmailId;
+
+    /// How many locks this process has on the file.
+    #[cfg(target_os = "linux")]
+    fn count_locks(path: &Path) -> usize {
+        let inode = format!(":{}", fs::metadata(path).unwrap().ino());
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let process = std::process::id().to_string();
+        let mut lines = locks
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let is_ours = |words: &Vec<&str>| {
+            words.contains(&"POSIX")
+                && words.contains(&process.as_str())
+                && words.iter().any(|word| word.ends_with(&inode))
+        };
+        lines.by_ref().filter(is_ours).count()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn opening_a_file_again_keeps_its_locks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        let location = ArchiveLocation::Disk(path.clone());
+        let archive = Archive::open(&location).unwrap();
+        archive.query_count().unwrap();
+        let before = count_locks(&path);
+        assert!(
+            before > 0,
+            "without a lock, another process deletes the log"
+        );
+        drop(Archive::open(&location).unwrap());
+        assert_eq!(count_locks(&path), before, "opened again");
+        assert!(!crate::archive::is_unusable(&path));
+        assert_eq!(count_locks(&path), before, "checked");
+        read_to_end(&path).unwrap();
+        assert_eq!(count_locks(&path), before, "read");
+        drop(archive);
+        assert_eq!(count_locks(&path), 0);
+    }
 
     const MAIL: &str = r#"{"id":"a","to":["a@b.example"],"subject":"Hello","created_at":"2026-11-20T09:00:00Z","last_event":"sent"}"#;
 
