@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::connect::build_off_loop;
 use super::error::{Endpoint, RequestError};
@@ -29,6 +30,10 @@ pub enum MirrorChange {
         id: EmailId,
         /// `last_event` of the API.
         last_event: Option<String>,
+        /// When the mirror has first seen this status.
+        seen_at: Option<Timestamp>,
+        /// The JSON of the reason of a bounce.
+        bounce: Option<String>,
     },
     /// The service no longer has it.
     Removed(EmailId),
@@ -45,6 +50,8 @@ pub enum MirrorChange {
 struct EventData {
     id: Option<String>,
     last_event: Option<String>,
+    seen_at: Option<String>,
+    bounce: Option<Box<RawValue>>,
     id_hash: Option<String>,
     before: Option<String>,
 }
@@ -141,6 +148,8 @@ fn parse_event(text: &str) -> Option<MirrorChange> {
         "changed" => MirrorChange::Changed {
             id: EmailId::new(data.id?),
             last_event: data.last_event,
+            seen_at: data.seen_at.and_then(|time| time.parse().ok()),
+            bounce: data.bounce.map(|json| json.get().to_owned()),
         },
         "removed" => MirrorChange::Removed(EmailId::new(data.id?)),
         "purged" => {
@@ -161,7 +170,7 @@ mod tests {
 
     #[test]
     fn events_are_read_in_any_parts() {
-        let stream = ":\n\nevent: changed\ndata: {\"id\":\"a\",\"last_event\":\"bounced\"}\n\n\
+        let stream = ":\n\nevent: changed\ndata: {\"id\":\"a\",\"last_event\":\"bounced\",\"seen_at\":\"2026-11-20T09:41:00Z\",\"bounce\":{\"message\":\"full\"}}\n\n\
             event:removed\ndata:{\"id\":\"b\",\"more\":1}\n\n\
             event: purged\ndata: {\"id_hash\":\"000102030405060708090a0b0c0d0e0f\"}\n\n\
             event: purged\ndata: {\"before\":\"2026-11-20T09:42:00Z\"}\n\n\
@@ -170,6 +179,8 @@ mod tests {
             MirrorChange::Changed {
                 id: EmailId::new("a"),
                 last_event: Some("bounced".to_owned()),
+                seen_at: Some("2026-11-20T09:41:00Z".parse().unwrap()),
+                bounce: Some(r#"{"message":"full"}"#.to_owned()),
             },
             MirrorChange::Removed(EmailId::new("b")),
             MirrorChange::Purged(std::array::from_fn(|n| u8::try_from(n).unwrap())),

@@ -20,19 +20,23 @@ const STATUS_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// Missing emails that are older are not compared: the service has expired them, and there may be many.
 const REMOVED_WINDOW: SignedDuration = SignedDuration::from_hours(24 * 28);
 
-const NEWEST: &str =
-    "SELECT id, last_event FROM mail WHERE missing_since IS NULL ORDER BY sort_key LIMIT ?1";
-const CHANGED: &str = "SELECT id, last_event FROM mail WHERE status_changes > 0 AND status_seen_at > ?1 AND missing_since IS NULL";
+macro_rules! states {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, last_event, status_seen_at, iif(json_valid(extra_json), extra_json -> '$.bounce', NULL) FROM mail WHERE missing_since IS NULL ",
+            $rest
+        )
+    };
+}
+const NEWEST: &str = states!("ORDER BY sort_key LIMIT ?1");
+const CHANGED: &str = states!("AND status_changes > 0 AND status_seen_at > ?1");
 const REMOVED: &str = "SELECT id FROM mail WHERE missing_since IS NOT NULL AND sort_key < ?1";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveChange {
     /// A new email, or one with another status.
-    Changed {
-        id: EmailId,
-        last_event: Option<String>,
-    },
+    Changed { id: EmailId, state: EmailState },
     /// The service no longer has it.
     Removed(EmailId),
     /// It was purged; the hash of its id in hexadecimal digits is all that is left of it.
@@ -41,10 +45,20 @@ pub(crate) enum ArchiveChange {
     PurgedBefore(Timestamp),
 }
 
+/// What is known of an email that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EmailState {
+    pub(crate) last_event: Option<String>,
+    /// When this status was first seen.
+    pub(crate) seen_at: Option<Timestamp>,
+    /// The JSON of the reason of a bounce.
+    pub(crate) bounce: Option<String>,
+}
+
 /// What is compared.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSnapshot {
-    statuses: HashMap<EmailId, Option<String>>,
+    states: HashMap<EmailId, EmailState>,
     removed: HashSet<EmailId>,
     purged: HashSet<Vec<u8>>,
     purged_before: Option<i64>,
@@ -57,13 +71,12 @@ impl Archive {
         let changed_since = since(STATUS_WINDOW).as_microsecond();
         let removed_since = SortKey::oldest_at(since(REMOVED_WINDOW).as_microsecond());
         self.read(|conn| {
-            let read = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?));
-            let mut statuses = sql::all(conn, NEWEST, [WATCHED_ROWS], read)?;
-            statuses.extend(sql::all(conn, CHANGED, [changed_since], read)?);
+            let mut states = sql::all(conn, NEWEST, [WATCHED_ROWS], read_state)?;
+            states.extend(sql::all(conn, CHANGED, [changed_since], read_state)?);
             let removed = sql::all(conn, REMOVED, [removed_since], |row| row.get(0))?;
             let purged = sql::all(conn, "SELECT id_hash FROM purged", [], |row| row.get(0))?;
             Ok(ChangeSnapshot {
-                statuses: statuses.into_iter().collect(),
+                states: states.into_iter().collect(),
                 removed: removed.into_iter().collect(),
                 purged: purged.into_iter().collect(),
                 purged_before: sql::value(conn, "SELECT cutoff FROM listing", [])?,
@@ -76,11 +89,11 @@ impl ChangeSnapshot {
     /// Returns what has changed since an earlier snapshot. An email that only moved into view may be among it.
     pub(crate) fn changes_since(&self, earlier: &Self) -> Vec<ArchiveChange> {
         let is_changed =
-            |(id, status): &(&EmailId, &Option<String>)| earlier.statuses.get(id) != Some(status);
-        let changed = self.statuses.iter().filter(is_changed);
-        let changed = changed.map(|(id, last_event)| ArchiveChange::Changed {
+            |(id, state): &(&EmailId, &EmailState)| earlier.states.get(id) != Some(state);
+        let changed = self.states.iter().filter(is_changed);
+        let changed = changed.map(|(id, state)| ArchiveChange::Changed {
             id: id.clone(),
-            last_event: last_event.clone(),
+            state: state.clone(),
         });
         let removed = self.removed.difference(&earlier.removed);
         let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
@@ -99,6 +112,15 @@ impl ChangeSnapshot {
             .chain(before.map(ArchiveChange::PurgedBefore))
             .collect()
     }
+}
+
+fn read_state(row: &rusqlite::Row) -> rusqlite::Result<(EmailId, EmailState)> {
+    let state = EmailState {
+        last_event: row.get(1)?,
+        seen_at: to_timestamp(row.get(2)?),
+        bounce: row.get(3)?,
+    };
+    Ok((row.get(0)?, state))
 }
 
 #[cfg(test)]
@@ -136,7 +158,11 @@ mod tests {
             *changed,
             ArchiveChange::Changed {
                 id: EmailId::new("d"),
-                last_event: Some("sent".to_owned()),
+                state: EmailState {
+                    last_event: Some("sent".to_owned()),
+                    seen_at: Some(now),
+                    bounce: None,
+                },
             }
         );
         assert_eq!(*removed, ArchiveChange::Removed(EmailId::new("b")));

@@ -9,6 +9,7 @@
 mod bodies;
 mod changes;
 mod codec;
+mod email_event;
 mod grouping;
 mod identity;
 mod import;
@@ -23,7 +24,6 @@ mod statistics;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod webhook_event;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -33,7 +33,8 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, Transaction};
 
 pub(crate) use bodies::StoredEmail;
-pub(crate) use changes::{ArchiveChange, ChangeSnapshot};
+pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
+pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
 pub(crate) use integrity::{is_damage_error, is_unusable};
@@ -55,7 +56,6 @@ use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
 use storage::sql;
-pub(crate) use webhook_event::{EventOutcome, WebhookEvent};
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 

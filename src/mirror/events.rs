@@ -10,7 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender};
 use tokio::time::{sleep, timeout};
 
-use crate::archive::{Archive, ArchiveChange};
+use crate::archive::{Archive, ArchiveChange, EmailState};
 use crate::config::clock::Clock;
 use crate::text::format::format_timestamp;
 
@@ -77,10 +77,22 @@ fn reset_event() -> Event {
 
 fn to_event(change: &ArchiveChange) -> Event {
     let (name, data) = match change {
-        ArchiveChange::Changed { id, last_event } => (
-            "changed",
-            json!({ "id": id.as_str(), "last_event": last_event }),
-        ),
+        ArchiveChange::Changed { id, state } => {
+            let EmailState {
+                last_event,
+                seen_at,
+                bounce,
+            } = state;
+            let mut data = json!({ "id": id.as_str(), "last_event": last_event });
+            if let Some(at) = seen_at {
+                data["seen_at"] = format_timestamp(*at).into();
+            }
+            // What is no JSON is no reason.
+            if let Some(bounce) = bounce.as_deref().and_then(|json| json.parse().ok()) {
+                data["bounce"] = bounce;
+            }
+            ("changed", data)
+        }
         ArchiveChange::Removed(id) => ("removed", json!({ "id": id.as_str() })),
         ArchiveChange::Purged { id_hash } => ("purged", json!({ "id_hash": id_hash })),
         ArchiveChange::PurgedBefore(time) => {

@@ -342,12 +342,13 @@ async fn health(State(state): Shared) -> impl IntoResponse {
 async fn receive_event(State(state): Shared, request: Request) -> Result<Response, ErrorResponse> {
     let secrets = state.webhooks.as_ref().ok_or(ErrorResponse::NoSuchPath)?;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let Some(event) = secrets.read_event(request, (state.clock)()).await? else {
+    let Some(reported) = secrets.read_event(request, (state.clock)()).await? else {
         state.statistics.record_event("other", "ignored");
         return Ok(response);
     };
+    let event = &reported.event;
     let (status, ids) = (event.status.clone(), vec![event.id.clone()]);
-    let outcome = state.sent.store_event(event).await?;
+    let outcome = state.sent.store_event(reported).await?;
     let status = status.api_name();
     state.statistics.record_event(status, outcome.as_str());
     response.extensions_mut().insert(ReadIds(ids));

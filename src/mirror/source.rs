@@ -9,10 +9,10 @@ use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
 use super::upstream::Upstream;
+use super::webhooks::ServiceEvent;
 use crate::api::{Cursor, Priority, RequestHandle};
 use crate::archive::{
     Archive, ArchiveChange, ChangeSnapshot, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
-    WebhookEvent,
 };
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -192,11 +192,16 @@ impl MirrorSource {
     /// Stores an event of the service. One about an email that should be on the newest page has that requested.
     pub(super) async fn store_event(
         &self,
-        event: WebhookEvent,
+        ServiceEvent {
+            event,
+            at,
+            created_at,
+        }: ServiceEvent,
     ) -> Result<EventOutcome, ErrorResponse> {
-        let (created_at, now) = (event.created_at, (self.clock)());
+        // The service's clock may be ahead.
+        let request = at.min((self.clock)()).into();
         let outcome = self
-            .with_archive(move |archive| archive.put_webhook_event(&event, now))
+            .with_archive(move |archive| archive.put_event(&event, request))
             .await?;
         if outcome == EventOutcome::Missing {
             let (head_at, _) = self.state().await?;

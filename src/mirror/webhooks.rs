@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::private_file::{PrivateFile, numbered_lines};
-use crate::archive::WebhookEvent;
+use crate::archive::EmailEvent;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, EmailId, Status};
 use crate::server::ErrorResponse;
@@ -51,7 +51,7 @@ impl SigningSecrets {
         &self,
         request: Request,
         now: Timestamp,
-    ) -> Result<Option<WebhookEvent>, ErrorResponse> {
+    ) -> Result<Option<ServiceEvent>, ErrorResponse> {
         let (parts, body) = request.into_parts();
         let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_EVENT)).await;
         let body: Bytes = body
@@ -138,20 +138,32 @@ struct EmailData {
     bounce: Option<Box<RawValue>>,
 }
 
+/// An event of the service.
+#[derive(Debug)]
+pub(super) struct ServiceEvent {
+    pub(super) event: EmailEvent,
+    /// When it happened, by the service's clock.
+    pub(super) at: Timestamp,
+    /// When the email was created.
+    pub(super) created_at: Option<Timestamp>,
+}
+
 /// Converts the body of a webhook; `None` if the event is not about a sent email, or is of an unknown kind or time.
-fn to_event(payload: &Payload) -> Option<WebhookEvent> {
+fn to_event(payload: &Payload) -> Option<ServiceEvent> {
     let status = Status::parse(payload.kind.strip_prefix("email.")?);
     if !Status::KNOWN.contains(&status) {
         return None;
     }
     let data: EmailData = serde_json::from_str(payload.data?.get()).ok()?;
     let parse = |time: Option<&str>| time.and_then(|time| ApiTime::parse(time).parsed);
-    Some(WebhookEvent {
-        id: EmailId::new(data.email_id),
-        status,
+    Some(ServiceEvent {
+        event: EmailEvent {
+            id: EmailId::new(data.email_id),
+            status,
+            bounce: data.bounce,
+        },
         at: parse(payload.created_at.as_deref())?,
         created_at: parse(data.created_at.as_deref()),
-        bounce: data.bounce,
     })
 }
 
@@ -256,12 +268,12 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            (bounced.id.as_str(), &bounced.status),
+            (bounced.event.id.as_str(), &bounced.event.status),
             ("7", &Status::Bounced)
         );
         assert_eq!(bounced.at.to_string(), "2026-11-20T09:42:00Z");
-        assert_eq!(bounced.bounce.unwrap().get(), r#"{"message":"full"}"#);
         assert!(bounced.created_at < Some(bounced.at));
+        assert_eq!(bounced.event.bounce.unwrap().get(), r#"{"message":"full"}"#);
         for ignored in [
             r#"{"type":"email.bounced","data":{"email_id":"7"}}"#,
             r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00Z"}"#,

@@ -3,20 +3,18 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
 use super::Engine;
 use crate::api::{ChangeStream, EmailApi, MirrorChange};
-use crate::archive::PurgeTarget;
+use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
 use crate::error::{ErrorKind, Result};
-use crate::mail::{EmailId, Status};
+use crate::mail::Status;
 
 /// The shortest time until a stream that has ended is opened again.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
-
-/// The most requests for changed emails that are not among the newest.
-const MAX_REQUESTS: u32 = 100;
 
 impl<S: EmailApi> Engine<S> {
     /// Returns an engine whose results are changes by another process for this one.
@@ -89,39 +87,49 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Stores changes of a mirror.
+    /// Stores changes of a mirror. Only new mail, and what was removed, takes requests.
     async fn apply_changes(&self, changes: Vec<MirrorChange>) -> Result<()> {
         self.purge(&changes).await?;
-        let (mut changed, mut removed) = (Vec::new(), Vec::new());
-        for change in changes {
-            match change {
-                MirrorChange::Changed { id, last_event } => changed.push((id, last_event)),
-                MirrorChange::Removed(id) => removed.push(id),
-                // The newest page has what is not known yet; other statuses are confirmed when they are shown.
-                _ => {}
-            }
-        }
+        let now = (self.clock)();
+        let (removed, is_current) = self
+            .run_blocking(move |archive| {
+                let (mut removed, mut is_current) = (Vec::new(), true);
+                for change in changes {
+                    match change {
+                        MirrorChange::Changed {
+                            id,
+                            last_event,
+                            seen_at,
+                            bounce,
+                        } => {
+                            // After all that this process has requested so far.
+                            let request = archive.stamp_request(now)?.known_by(seen_at);
+                            let event = EmailEvent {
+                                id,
+                                status: Status::parse(&last_event.unwrap_or_default()),
+                                bounce: bounce.and_then(|json| RawValue::from_string(json).ok()),
+                            };
+                            let outcome = archive.put_event(&event, request)?;
+                            is_current &= outcome != EventOutcome::Missing;
+                        }
+                        MirrorChange::Removed(id) => removed.push(id),
+                        // Other statuses that were not sent are confirmed when they are shown.
+                        MirrorChange::Reset => is_current = false,
+                        MirrorChange::Purged(_) | MirrorChange::PurgedBefore(_) => {}
+                    }
+                }
+                Ok((removed, is_current))
+            })
+            .await?;
         for id in removed {
             match self.fetch_email(&id).await {
                 Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        self.refresh_now().await?;
-        let outdated = self
-            .run_blocking(move |archive| {
-                let mut outdated: Vec<EmailId> = Vec::new();
-                for (id, last_event) in changed {
-                    let status = Status::parse(&last_event.unwrap_or_default());
-                    let row = archive.row(&id)?;
-                    if row.is_some_and(|row| row.summary.status != status) {
-                        outdated.push(id);
-                    }
-                }
-                Ok(outdated)
-            })
-            .await?;
-        self.confirm_emails(outdated, MAX_REQUESTS).await?;
+        if !is_current {
+            self.refresh_now().await?;
+        }
         Ok(())
     }
 }

@@ -2,12 +2,12 @@
 
 mod confirmations;
 mod damage;
+mod email_events;
 mod identity;
 mod import;
 mod purge;
 mod query_plans;
 mod statistics;
-mod webhook_events;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
-//! Stores an event that the service reported by a webhook.
+//! Stores an event that the service, or a mirror of it, reported without a request.
 
-use jiff::Timestamp;
 use rusqlite::{Transaction, params};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -14,20 +13,16 @@ use crate::api::ListedEmail;
 use crate::error::Result;
 use crate::mail::{EmailId, Status};
 
-/// What a webhook reports about an email.
+/// What is reported about an email.
 #[derive(Debug, Clone)]
-pub(crate) struct WebhookEvent {
+pub(crate) struct EmailEvent {
     pub(crate) id: EmailId,
     pub(crate) status: Status,
-    /// When it happened, by the service's clock.
-    pub(crate) at: Timestamp,
-    /// When the email was created.
-    pub(crate) created_at: Option<Timestamp>,
     /// The JSON of the reason of a bounce.
     pub(crate) bounce: Option<Box<RawValue>>,
 }
 
-/// What became of a [`WebhookEvent`].
+/// What became of a [`EmailEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EventOutcome {
     /// The archive has changed.
@@ -52,22 +47,21 @@ impl EventOutcome {
 }
 
 impl Archive {
-    /// Stores an event that came at `now`.
+    /// Stores an event, which counts as a response to `request`.
     ///
-    /// It counts as a response to a request at the time of the event. So the order in which events come does not
-    /// matter, nor whether one comes twice; a request that was sent before the event does not undo it, and one
-    /// that was sent later is believed. The reason of a bounce is kept whatever the status is by now.
-    pub(crate) fn put_webhook_event(
+    /// With the time of the event as that of the request, the order in which events come does not matter, nor
+    /// whether one comes twice; a request that was sent before the event does not undo it, and one that was sent
+    /// later is believed. The reason of a bounce is kept whatever the status is by now.
+    pub(crate) fn put_event(
         &self,
-        event: &WebhookEvent,
-        now: Timestamp,
+        event: &EmailEvent,
+        request: RequestTime,
     ) -> Result<EventOutcome> {
-        let request = RequestTime::from(event.at.min(now));
         let json = json!({ "id": event.id.as_str(), "last_event": event.status.api_name() });
         let item = ListedEmail::parse(&json.to_string()).map_err(damaged_error)?;
-        let mut emails = vec![IncomingEmail::new(item, now)];
+        let mut emails = vec![IncomingEmail::new(item, request.at)];
         self.write(|tx| {
-            purge::filter_purged(tx, &mut emails, self.retention, now)?;
+            purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
             let Some(email) = emails.first_mut() else {
                 return Ok(EventOutcome::Purged);
             };

@@ -1,4 +1,4 @@
-//! Events of webhooks come in any order, more than once, and between responses of the service.
+//! Reported events come in any order, more than once, and between responses of the service.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -8,18 +8,20 @@ use crate::query::{ParseContext, parse};
 
 const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
 
-fn event(id: &str, status: &str, second: i64) -> WebhookEvent {
-    WebhookEvent {
+/// An event, and when it happened.
+type TimedEvent = (EmailEvent, RequestTime);
+
+fn event(id: &str, status: &str, second: i64) -> TimedEvent {
+    let event = EmailEvent {
         id: EmailId::new(id),
         status: Status::parse(status),
-        at: at(second),
-        created_at: Some(at(1)),
         bounce: (status == "bounced").then(|| RawValue::from_string(REASON.to_owned()).unwrap()),
-    }
+    };
+    (event, at(second).into())
 }
 
-fn put(archive: &Archive, event: &WebhookEvent) -> EventOutcome {
-    archive.put_webhook_event(event, at(10_000)).unwrap()
+fn put(archive: &Archive, (event, request): &TimedEvent) -> EventOutcome {
+    archive.put_event(event, *request).unwrap()
 }
 
 /// Merges the newest page of one email, requested at this second.
@@ -48,8 +50,20 @@ fn event_changes_status_at_its_time_and_has_a_reason() {
     let archive = memory();
     poll(&archive, "sent", 100);
     let bounced = event("a", "bounced", 200);
+    let before = archive.snapshot_changes(at(200)).unwrap();
     assert_eq!(put(&archive, &bounced), EventOutcome::Stored);
     assert_eq!(put(&archive, &bounced), EventOutcome::Known);
+    let after = archive.snapshot_changes(at(200)).unwrap();
+    let state = EmailState {
+        last_event: Some("bounced".to_owned()),
+        seen_at: Some(at(200)),
+        bounce: Some(REASON.to_owned()),
+    };
+    let id = EmailId::new("a");
+    assert_eq!(
+        after.changes_since(&before),
+        [ArchiveChange::Changed { id, state }]
+    );
     let found = row(&archive);
     assert_eq!(found.summary.status, Status::Bounced);
     assert_eq!(found.confirmed_at, Some(at(200)));
@@ -118,20 +132,10 @@ fn event_of_a_deleted_email_does_not_restore_it() {
     assert_eq!(archive.info().unwrap().missing_upstream, 1);
 }
 
-#[test]
-fn event_in_the_future_does_not_hide_later_responses() {
-    let archive = memory();
-    poll(&archive, "sent", 100);
-    put(&archive, &event("a", "opened", 90_000));
-    assert_eq!(row(&archive).confirmed_at, Some(at(10_000)));
-    poll(&archive, "clicked", 10_001);
-    assert_eq!(row(&archive).summary.status, Status::Clicked);
-}
-
 /// What the service does with an email, and when it is asked.
 #[derive(Debug, Clone)]
 enum Step {
-    Event(WebhookEvent),
+    Event(TimedEvent),
     /// A request at this second, with the status that the service had then.
     Poll(&'static str, i64),
 }
