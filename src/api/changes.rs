@@ -8,6 +8,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
 
 use super::connect::build_off_loop;
 use super::error::{Endpoint, RequestError};
@@ -17,6 +18,9 @@ use crate::mail::EmailId;
 
 /// Two comments of the mirror, one of which may be late: it sends one each 15 seconds.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// How long changes are collected after the first one.
+const COLLECT_TIME: Duration = Duration::from_millis(100);
 
 /// The most bytes of one event.
 const MAX_EVENT: usize = 64 << 10;
@@ -92,7 +96,8 @@ impl ChangeStream {
         }
     }
 
-    /// Waits for the next changes; there is at least one.
+    /// Waits for the next changes: at least one, and those that come right after it, so that many cost little more
+    /// than one.
     ///
     /// # Errors
     ///
@@ -102,16 +107,22 @@ impl ChangeStream {
             let chunk = self.response.chunk().await;
             let chunk = chunk.map_err(|error| to_error(&error, &self.base_url))?;
             let ended = || Error::new(ErrorKind::Unreachable, "the mirror has ended its stream");
-            // A CR belongs to an end of line.
-            let chunk = chunk.ok_or_else(ended)?;
-            self.buffer
-                .extend(chunk.iter().copied().filter(|byte| *byte != b'\r'));
-            let changes = take_events(&mut self.buffer);
+            let mut arrived = Some(chunk.ok_or_else(ended)?);
+            let (mut changes, until) = (Vec::new(), Instant::now() + COLLECT_TIME);
+            while let Some(chunk) = arrived {
+                // A CR belongs to an end of line.
+                self.buffer
+                    .extend(chunk.iter().copied().filter(|byte| *byte != b'\r'));
+                changes.extend(take_events(&mut self.buffer));
+                if self.buffer.len() > MAX_EVENT {
+                    return Err(ended());
+                }
+                // An end, or an error, comes again with the next call.
+                let next = timeout_at(until, self.response.chunk()).await;
+                arrived = next.ok().and_then(Result::ok).flatten();
+            }
             if !changes.is_empty() {
                 return Ok(changes);
-            }
-            if self.buffer.len() > MAX_EVENT {
-                return Err(ended());
             }
         }
     }

@@ -47,41 +47,51 @@ impl EventOutcome {
 }
 
 impl Archive {
-    /// Stores an event, which counts as a response to `request`.
+    /// Stores events, each of which counts as a response to its request; all of them or none.
     ///
     /// With the time of the event as that of the request, the order in which events come does not matter, nor
     /// whether one comes twice; a request that was sent before the event does not undo it, and one that was sent
     /// later is believed. The reason of a bounce is kept whatever the status is by now.
-    pub(crate) fn put_event(
+    pub(crate) fn put_events(
         &self,
+        events: &[(EmailEvent, RequestTime)],
+    ) -> Result<Vec<EventOutcome>> {
+        self.write(|tx| {
+            let events = events.iter();
+            let outcomes = events.map(|(event, request)| self.put_event(tx, event, *request));
+            outcomes.collect()
+        })
+    }
+
+    fn put_event(
+        &self,
+        tx: &Transaction,
         event: &EmailEvent,
         request: RequestTime,
     ) -> Result<EventOutcome> {
         let json = json!({ "id": event.id.as_str(), "last_event": event.status.api_name() });
         let item = ListedEmail::parse(&json.to_string()).map_err(damaged_error)?;
         let mut emails = vec![IncomingEmail::new(item, request.at)];
-        self.write(|tx| {
-            purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
-            let Some(email) = emails.first_mut() else {
-                return Ok(EventOutcome::Purged);
-            };
-            let Some(existing) = &email.existing else {
-                return Ok(EventOutcome::Missing);
-            };
-            let (key, is_newest) = (existing.sort_key, !existing.is_newer_than(request));
-            email.sort_key = key;
-            let mut is_changed = email.update_status(tx, request)?;
-            if is_newest {
-                confirmations::record_row(tx, key, request)?;
-            }
-            if let Some(bounce) = &event.bounce {
-                is_changed |= store_bounce(tx, key, bounce, is_newest)?;
-            }
-            Ok(if is_changed {
-                EventOutcome::Stored
-            } else {
-                EventOutcome::Known
-            })
+        purge::filter_purged(tx, &mut emails, self.retention, request.at)?;
+        let Some(email) = emails.first_mut() else {
+            return Ok(EventOutcome::Purged);
+        };
+        let Some(existing) = &email.existing else {
+            return Ok(EventOutcome::Missing);
+        };
+        let (key, is_newest) = (existing.sort_key, !existing.is_newer_than(request));
+        email.sort_key = key;
+        let mut is_changed = email.update_status(tx, request)?;
+        if is_newest {
+            confirmations::record_row(tx, key, request)?;
+        }
+        if let Some(bounce) = &event.bounce {
+            is_changed |= store_bounce(tx, key, bounce, is_newest)?;
+        }
+        Ok(if is_changed {
+            EventOutcome::Stored
+        } else {
+            EventOutcome::Known
         })
     }
 }

@@ -200,9 +200,12 @@ impl MirrorSource {
     ) -> Result<EventOutcome, ErrorResponse> {
         // The service's clock may be ahead.
         let request = at.min((self.clock)()).into();
-        let outcome = self
-            .with_archive(move |archive| archive.put_event(&event, request))
+        let outcomes = self
+            .with_archive(move |archive| archive.put_events(&[(event, request)]))
             .await?;
+        let [outcome] = outcomes[..] else {
+            return Err(ErrorResponse::Internal);
+        };
         if outcome == EventOutcome::Missing {
             let (head_at, _) = self.state().await?;
             // Older mail is loaded by the poller, as far back as the profile says.

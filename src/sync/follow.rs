@@ -93,7 +93,9 @@ impl<S: EmailApi> Engine<S> {
         let now = (self.clock)();
         let (removed, is_current) = self
             .run_blocking(move |archive| {
-                let (mut removed, mut is_current) = (Vec::new(), true);
+                // After all that this process has requested so far.
+                let request = archive.stamp_request(now)?;
+                let (mut events, mut removed, mut is_current) = (Vec::new(), Vec::new(), true);
                 for change in changes {
                     match change {
                         MirrorChange::Changed {
@@ -102,15 +104,12 @@ impl<S: EmailApi> Engine<S> {
                             seen_at,
                             bounce,
                         } => {
-                            // After all that this process has requested so far.
-                            let request = archive.stamp_request(now)?.known_by(seen_at);
                             let event = EmailEvent {
                                 id,
                                 status: Status::parse(&last_event.unwrap_or_default()),
                                 bounce: bounce.and_then(|json| RawValue::from_string(json).ok()),
                             };
-                            let outcome = archive.put_event(&event, request)?;
-                            is_current &= outcome != EventOutcome::Missing;
+                            events.push((event, request.known_by(seen_at)));
                         }
                         MirrorChange::Removed(id) => removed.push(id),
                         // Other statuses that were not sent are confirmed when they are shown.
@@ -118,6 +117,9 @@ impl<S: EmailApi> Engine<S> {
                         MirrorChange::Purged(_) | MirrorChange::PurgedBefore(_) => {}
                     }
                 }
+                is_current &= !archive
+                    .put_events(&events)?
+                    .contains(&EventOutcome::Missing);
                 Ok((removed, is_current))
             })
             .await?;

@@ -20,8 +20,8 @@ fn event(id: &str, status: &str, second: i64) -> TimedEvent {
     (event, at(second).into())
 }
 
-fn put(archive: &Archive, (event, request): &TimedEvent) -> EventOutcome {
-    archive.put_event(event, *request).unwrap()
+fn put(archive: &Archive, event: &TimedEvent) -> EventOutcome {
+    archive.put_events(std::slice::from_ref(event)).unwrap()[0]
 }
 
 /// Merges the newest page of one email, requested at this second.
