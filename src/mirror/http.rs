@@ -334,7 +334,12 @@ async fn health(State(state): Shared) -> impl IntoResponse {
     } else {
         "stopped"
     };
-    let body = json!({ "poller": poller, "error": error, "service_answered_at": answered });
+    let body = json!({
+        "poller": poller,
+        "error": error,
+        "service_answered_at": answered,
+        "service_paused_seconds": state.sent.paused_for().as_secs(),
+    });
     (status, Json(body))
 }
 

@@ -244,6 +244,13 @@ impl MirrorSource {
         })
     }
 
+    /// Returns how long requests still pause because the service asked for it.
+    pub(super) fn paused_for(&self) -> Duration {
+        self.engine
+            .budget()
+            .map_or(Duration::ZERO, |budget| budget.paused_for)
+    }
+
     /// Returns when the newest page was last confirmed, and the number of emails.
     pub(super) async fn state(&self) -> Result<(Option<Timestamp>, u64), ErrorResponse> {
         self.with_archive(|archive| Ok((archive.head_at()?, archive.query_count()?)))

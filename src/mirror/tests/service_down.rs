@@ -52,3 +52,28 @@ async fn error_of_service_is_not_the_clients() {
         assert_eq!(mirror.get(path).await.status, 502, "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pause_that_the_service_requests_is_in_the_health() {
+    use axum::http::StatusCode;
+    let hand = Hand::default();
+    let (listener, base) = listen().await;
+    let limited = || async {
+        (
+            StatusCode::TOO_MANY_REQUESTS,
+            [("retry-after", "3600")],
+            "{}",
+        )
+    };
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let routes = axum::Router::new().fallback(limited);
+        axum::serve(listener, routes).await.unwrap();
+    });
+    let service = Running::new(base, server::DEMO_KEY, CancellationToken::new(), tasks);
+    let mirror = TestMirror::start(&service, &hand, false).await;
+    assert_eq!(mirror.get("/emails").await.status, 429);
+    let health = mirror.running.get_with("/healthz", &[]).await;
+    let seconds = health.json()["service_paused_seconds"].as_u64().unwrap();
+    assert!((3_000..=3_600).contains(&seconds), "{seconds}");
+}
