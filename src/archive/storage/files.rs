@@ -154,6 +154,9 @@ pub(crate) fn rename_sidecars(from: &Path, to: &Path) -> io::Result<()> {
 /// the mode of its other files. The mode of a file behind a symbolic link is not changed: the link was
 /// made for a purpose that is not known here.
 pub(crate) fn create_private(path: &Path) -> Result<()> {
+    /// So that no thread connects to a new file before another one has closed it here.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = lock(&CREATING);
     let open_error = |error: io::Error| {
         let message = format!("{} cannot be opened: {error}", path.display());
         archive_error(message, "check the owner and the mode of the folder")
