@@ -144,9 +144,9 @@ fn field_lines(
 ) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
-    // The row has only the first recipients, and no reason of a bounce.
+    // The row has only the first recipients, but it may be newer.
     let full = opened.map_or(summary, |opened| &opened.email.summary);
-    let bounce = full.bounce();
+    let bounce = summary.bounce().or_else(|| full.bounce());
     let texts = bounce
         .as_ref()
         .map(|bounce| bounce.texts_for(&summary.status));

@@ -1,6 +1,7 @@
 //! The reader by messages: find, body views, header.
 
 use super::recipient::mailbox;
+use crate::api::wire;
 use crate::app::tests::env::{Mailbox, World};
 use crate::app::{Effect, Focus, Message, ReaderState, TimerKind};
 use crate::render::BodyView;
@@ -166,6 +167,13 @@ fn header_shows_reason_of_bounce_once() {
     assert_eq!(mentions(&world), 1, "in place of the meaning of the status");
     world.press("Z Z").settle();
     assert_eq!(mentions(&world), 1, "and nowhere else");
+    // A webhook can report it of an email that is open already.
+    let mut row = world.model.list.selected().unwrap().clone();
+    let later = r#"{"id":"a","bounce":{"message":"no such user"}}"#;
+    let later = wire::Summary::parse(later).unwrap();
+    row.summary.extra = crate::mail::Summary::from(&later).extra;
+    let header = format!("{:?}", world.model.reader.header(&row));
+    assert_eq!(header.matches("no such user").count(), 1, "{header}");
 }
 
 #[test]
