@@ -79,10 +79,16 @@ impl Archive {
         let Some(existing) = &email.existing else {
             return Ok(EventOutcome::Missing);
         };
-        let (key, is_newest) = (existing.sort_key, !existing.is_newer_than(request));
+        let key = existing.sort_key;
+        let current = incoming::load_fields(tx, key)?.summary.last_event;
+        let current = Status::parse(&current.unwrap_or_default());
+        // Of two events at the same time, the one that usually comes later counts.
+        let is_newest = !existing.is_newer_than(request)
+            && (!existing.is_of(request) || event.status.progress() > current.progress());
         email.sort_key = key;
-        let mut is_changed = email.update_status(tx, request)?;
+        let mut is_changed = false;
         if is_newest {
+            is_changed = email.update_status(tx, request)?;
             confirmations::record_row(tx, key, request)?;
         }
         if let Some(bounce) = &event.bounce {

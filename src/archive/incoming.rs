@@ -252,6 +252,11 @@ impl ExistingRow {
     pub(crate) fn is_newer_than(&self, request: RequestTime) -> bool {
         request.seq < self.response_seq
     }
+
+    /// Whether this request has written or confirmed it last.
+    pub(crate) fn is_of(&self, request: RequestTime) -> bool {
+        request.seq == self.response_seq
+    }
 }
 
 /// Loads the fields of a row.

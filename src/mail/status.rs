@@ -95,6 +95,11 @@ impl Status {
         }
     }
 
+    /// Returns how far an email with this status has come in the natural order; `None` for an unknown event.
+    pub(crate) fn progress(&self) -> Option<usize> {
+        Self::KNOWN.iter().position(|status| status == self)
+    }
+
     /// Returns the word for users, also used in queries.
     pub(crate) fn label(&self) -> &str {
         match self {

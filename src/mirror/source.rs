@@ -200,6 +200,7 @@ impl MirrorSource {
     ) -> Result<EventOutcome, ErrorResponse> {
         // The service's clock may be ahead.
         let request = at.min((self.clock)()).into();
+        let has_reason = event.bounce.is_some();
         let outcomes = self
             .with_archive(move |archive| archive.put_events(&[(event, request)]))
             .await?;
@@ -217,6 +218,10 @@ impl MirrorSource {
                 };
                 // It goes on without this request; after a failure, the poller repeats it.
                 let _ = self.reports.run_within(Duration::ZERO, &(), refresh).await;
+                if has_reason {
+                    // No later response may have it.
+                    return Err(ErrorResponse::EventTooEarly);
+                }
             }
         }
         Ok(outcome)

@@ -41,6 +41,8 @@ pub(crate) enum ErrorResponse {
     InvalidSignature,
     InvalidEvent,
     EventTooLarge,
+    /// An event about an email that is not stored yet.
+    EventTooEarly,
     /// Too many requests are open.
     Busy,
     /// The service behind a mirror limits its requests.
@@ -179,6 +181,10 @@ impl ErrorResponse {
                 (StatusCode::PAYLOAD_TOO_LARGE, "event_too_large"),
                 "An event has at most 256 KiB, and comes within ten seconds",
             ),
+            Self::EventTooEarly => (
+                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
+                "The email of this event is not stored yet: send the event again",
+            ),
             Self::Busy => (
                 (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
                 "Too many requests are open",
@@ -223,7 +229,7 @@ impl IntoResponse for ErrorResponse {
             Self::UpstreamLimit { seconds } => {
                 Some((header::RETRY_AFTER, HeaderValue::from(seconds)))
             }
-            Self::Busy | Self::UpstreamUnreachable => {
+            Self::Busy | Self::EventTooEarly | Self::UpstreamUnreachable => {
                 Some((header::RETRY_AFTER, HeaderValue::from(UNAVAILABLE_SECONDS)))
             }
             _ => None,

@@ -96,8 +96,10 @@ impl<S: EmailApi> Engine<S> {
                 // After all that this process has requested so far.
                 let request = archive.stamp_request(now)?;
                 let (mut events, mut removed, mut is_current) = (Vec::new(), Vec::new(), true);
-                for change in changes {
+                let mut newest = HashSet::new();
+                for change in changes.into_iter().rev() {
                     match change {
+                        MirrorChange::Changed { id, .. } if !newest.insert(id.clone()) => {}
                         MirrorChange::Changed {
                             id,
                             last_event,

@@ -126,6 +126,13 @@ async fn events_of_new_mail_cost_one_request() {
         });
         assert_eq!(mirror.post_event(&event, now).await, 204);
     }
+    let mut early = bounced(new[0], now);
+    early["data"]["created_at"] = now.to_string().into();
+    assert_eq!(
+        mirror.post_event(&early, now).await,
+        503,
+        "its reason would be lost"
+    );
     while mirror.archive.head_at().unwrap() != Some(now) {
         tokio::task::yield_now().await;
     }
@@ -137,6 +144,7 @@ async fn events_of_new_mail_cost_one_request() {
         .rows;
     let is_stored = |id: &&String| rows.iter().any(|row| row.summary.id.as_str() == **id);
     assert!(new.iter().all(is_stored));
+    assert_eq!(mirror.post_event(&early, now).await, 204);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
