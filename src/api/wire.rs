@@ -245,9 +245,7 @@ impl LosslessSummary {
             (name, json.unwrap_or_else(|| "null".to_owned()))
         }))
     }
-}
 
-impl LosslessSummary {
     /// Returns the JSON of the reason of a bounce.
     pub(crate) fn bounce(&self) -> Option<&str> {
         let mut extra = self.summary.extra.iter();
@@ -255,7 +253,7 @@ impl LosslessSummary {
         Some(json)
     }
 
-    /// Returns it with the reason of a bounce as the last member, or in place of another one.
+    /// Returns it with the reason of a bounce as the last member; it replaces another one.
     pub(crate) fn with_bounce(&self, bounce: &RawValue) -> Result<Self, serde_json::Error> {
         let json = self.to_json();
         let mut object = OrderedObject::parse(&json)?;

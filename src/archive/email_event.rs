@@ -22,7 +22,7 @@ pub(crate) struct EmailEvent {
     pub(crate) bounce: Option<Box<RawValue>>,
 }
 
-/// What became of a [`EmailEvent`].
+/// What became of an [`EmailEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EventOutcome {
     /// The archive has changed.
@@ -102,7 +102,7 @@ impl Archive {
     }
 }
 
-/// Stores the reason of a bounce among the unknown members of the row, in place of an older one; true if it is new.
+/// Stores the reason of a bounce among the unknown members of the row, where it replaces an older one; true if it is new.
 fn store_bounce(
     tx: &Transaction,
     key: SortKey,

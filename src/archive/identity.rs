@@ -155,33 +155,12 @@ impl Archive {
             return Ok(sent);
         };
         let path = mailbox.archive_path(path);
-        let location = ArchiveLocation::Disk(path.clone());
-        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(&path) {
-            back_up_file(&path, "aside")?;
-        }
-        let mut archive = Self::open(&location)?;
         let Some(ours) = identity_of(settings) else {
-            return Ok(OpenResult::Opened(archive));
+            return Self::open(&ArchiveLocation::Disk(path)).map(OpenResult::Opened);
         };
-        match archive.identity()? {
-            Some(identity) if identity == ours => return Ok(OpenResult::Opened(archive)),
-            None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
-            None => {}
-            Some(identity) => match on_mismatch {
-                OnMismatch::Ask => {
-                    return IdentityMismatch::new(settings, &path, &archive, Some(identity))
-                        .map(OpenResult::Mismatch);
-                }
-                OnMismatch::Adopt => {}
-                OnMismatch::BackUp => {
-                    drop(archive);
-                    back_up_file(&path, "aside")?;
-                    archive = Self::open(&location)?;
-                }
-            },
-        }
-        archive.bind(&ours)?;
-        Ok(OpenResult::Opened(archive))
+        Self::open_file_for(settings, &path, &ours, on_mismatch, || {
+            back_up_file(&path, "aside").map(drop)
+        })
     }
 
     /// Purges what is too old from the archive of the other listing, if there is one, while only that of
@@ -206,27 +185,38 @@ impl Archive {
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
-        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path) {
-            back_up(settings, path)?;
-        }
         if !path.exists()
             && let Some(mismatch) = IdentityMismatch::find_previous_key(settings)?
         {
             match on_mismatch {
                 OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
-                OnMismatch::Adopt => {
-                    adopt(&mismatch.path, path)?;
-                    bind_received(path, &ours)?;
-                }
+                OnMismatch::Adopt => adopt(&mismatch.path, path)?,
                 OnMismatch::BackUp => {}
             }
-            let archive = Self::open(&settings.archive)?;
-            archive.bind(&ours)?;
-            return Ok(OpenResult::Opened(archive));
         }
-        let mut archive = Self::open(&settings.archive)?;
+        if on_mismatch == OnMismatch::Adopt {
+            bind_received(path, &ours)?;
+        }
+        Self::open_file_for(settings, path, &ours, on_mismatch, || {
+            back_up(settings, path)
+        })
+    }
+
+    /// Opens the file of an archive and binds it to `ours`; `back_up` moves one aside that is not to be used.
+    fn open_file_for(
+        settings: &Settings,
+        path: &Path,
+        ours: &Identity,
+        on_mismatch: OnMismatch,
+        back_up: impl Fn() -> Result<()>,
+    ) -> Result<OpenResult> {
+        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path) {
+            back_up()?;
+        }
+        let location = ArchiveLocation::Disk(path.to_owned());
+        let mut archive = Self::open(&location)?;
         match archive.identity()? {
-            Some(identity) if identity == ours => return Ok(OpenResult::Opened(archive)),
+            Some(identity) if identity == *ours => return Ok(OpenResult::Opened(archive)),
             None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
             None => {}
             Some(identity) => match on_mismatch {
@@ -234,15 +224,15 @@ impl Archive {
                     return IdentityMismatch::new(settings, path, &archive, Some(identity))
                         .map(OpenResult::Mismatch);
                 }
-                OnMismatch::Adopt => bind_received(path, &ours)?,
+                OnMismatch::Adopt => {}
                 OnMismatch::BackUp => {
                     drop(archive);
-                    back_up(settings, path)?;
-                    archive = Self::open(&settings.archive)?;
+                    back_up()?;
+                    archive = Self::open(&location)?;
                 }
             },
         }
-        archive.bind(&ours)?;
+        archive.bind(ours)?;
         Ok(OpenResult::Opened(archive))
     }
 

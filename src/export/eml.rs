@@ -155,12 +155,12 @@ fn with_files<'a>(first: MimePart<'a>, files: &[&'a AttachedFile]) -> Vec<MimePa
             "application/octet-stream".to_owned()
         };
         let mut part = MimePart::new(kind, file.content.as_slice());
-        let disposition = if file.is_shown_in_html() {
+        let disposition_type = if file.is_shown_in_html() {
             "inline"
         } else {
             "attachment"
         };
-        let mut disposition = ContentType::new(disposition);
+        let mut disposition = ContentType::new(disposition_type);
         if !attachment.name.is_empty() {
             disposition = disposition.attribute("filename", attachment.name.to_string());
         }

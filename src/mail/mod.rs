@@ -121,7 +121,8 @@ pub(crate) const ATTACHMENTS_FIELD: &str = "attachments";
 /// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
 const MAX_CHARS: usize = 1000;
-const MAX_EXTRA_BYTES: usize = 4096;
+/// The most bytes of the JSON of an unknown member that is shown, and of its name.
+pub(crate) const MAX_EXTRA_BYTES: usize = 4096;
 
 impl Summary {
     /// Truncates what no row of a list can show: a subject of a million characters, or ten thousand recipients,
@@ -146,7 +147,7 @@ impl Summary {
         from.truncate();
         subject.truncate(MAX_CHARS);
         message_id.truncate(MAX_CHARS);
-        extra.retain(|(name, json)| name.len() + json.len() <= MAX_EXTRA_BYTES);
+        extra.retain(|(name, json)| name.len().max(json.len()) <= MAX_EXTRA_BYTES);
     }
 
     /// Returns why the email bounced, if the service says so.

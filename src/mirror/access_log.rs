@@ -1,6 +1,7 @@
 //! Who read which email, when: one JSON line for each request, in a private file.
 
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -37,7 +38,19 @@ fn serialize_ids<S: serde::Serializer>(ids: &[EmailId], serializer: S) -> Result
 
 impl AccessLog {
     /// Opens the log, and creates it with mode 0600 if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Also if the file has something else in it: lines of a log would make a file of keys useless.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut start = Vec::new();
+        // A pipe or a terminal would make the reader wait.
+        if path.is_file() {
+            File::open(path)?.take(1).read_to_end(&mut start)?;
+        }
+        if !matches!(start[..], [] | [b'{']) {
+            return Err(io::Error::other("it has something else in it"));
+        }
         Ok(Self(Mutex::new(RotatingFile::open(path, MAX_SIZE)?)))
     }
 
@@ -45,5 +58,22 @@ impl AccessLog {
         let mut line = serde_json::to_vec(access)?;
         line.push(b'\n');
         lock(&self.0).write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_log_is_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        for (content, is_log) in [("", true), ("{}\n", true), ("ana = mk_1\n", false)] {
+            let path = folder.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(AccessLog::open(&path).is_ok(), is_log, "{content:?}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+        }
+        AccessLog::open(&folder.path().join("new")).unwrap();
     }
 }

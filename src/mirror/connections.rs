@@ -53,7 +53,7 @@ pub(crate) struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Listens on a path, in place of a socket that no process listens on any more; only this user may connect.
+    /// Listens on a path, where it replaces a socket that no process listens on any more; only this user may connect.
     pub(crate) fn bind(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
         let is_socket =

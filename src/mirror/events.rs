@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::archive::{Archive, ArchiveChange, EmailState};
 use crate::config::clock::Clock;
+use crate::mail::MAX_EXTRA_BYTES;
 use crate::text::format::format_timestamp;
 
 /// Time between two looks at the archive.
@@ -24,10 +25,15 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events that a slow client may be behind; then it gets `reset`, and has to read the newest page again.
 pub(super) const MAX_BEHIND: usize = 1024;
 
-/// Sends what changes until the archive fails.
+/// Sends what changes, while a client listens, until the archive fails.
 pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<ArchiveChange>) {
     let mut earlier = None;
     loop {
+        // The first snapshot is what the first client's changes are compared with.
+        if earlier.is_some() && sender.receiver_count() == 0 {
+            sleep(WATCH_INTERVAL).await;
+            continue;
+        }
         let (source, now) = (archive.clone(), clock());
         let snapshot = tokio::task::spawn_blocking(move || source.snapshot_changes(now)).await;
         let snapshot = match snapshot {
@@ -37,7 +43,7 @@ pub(super) async fn watch(archive: Archive, clock: Clock, sender: Sender<Archive
         };
         if let Some(earlier) = &earlier {
             for change in snapshot.changes_since(earlier) {
-                // It fails while no client listens.
+                // It fails if the last client has gone.
                 let _ = sender.send(change);
             }
         }
@@ -87,8 +93,11 @@ fn to_event(change: &ArchiveChange) -> Event {
             if let Some(at) = seen_at {
                 data["seen_at"] = format_timestamp(*at).into();
             }
+            let bounce = bounce
+                .as_deref()
+                .filter(|json| json.len() <= MAX_EXTRA_BYTES);
             // What is no JSON is no reason.
-            if let Some(bounce) = bounce.as_deref().and_then(|json| json.parse().ok()) {
+            if let Some(bounce) = bounce.and_then(|json| json.parse().ok()) {
                 data["bounce"] = bounce;
             }
             ("changed", data)
@@ -100,4 +109,36 @@ fn to_event(change: &ArchiveChange) -> Event {
         }
     };
     Event::default().event(name).data(data.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use axum::response::IntoResponse as _;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn stream_without_changes_ends_soon_after_its_key_is_revoked() {
+        let sender = Sender::new(1);
+        let is_allowed = Arc::new(AtomicBool::new(true));
+        let key = Arc::clone(&is_allowed);
+        let sse = stream_changes(Vec::new(), sender.subscribe(), move || {
+            key.load(Ordering::Relaxed)
+        });
+        let mut body = sse.into_response().into_body().into_data_stream();
+        let mut next = async || {
+            let bytes = body.next().await?.unwrap();
+            Some(String::from_utf8(bytes.to_vec()).unwrap())
+        };
+        assert_eq!(next().await.unwrap(), "event: reset\ndata: {}\n\n");
+        assert_eq!(next().await.unwrap(), ": \n\n");
+        is_allowed.store(false, Ordering::Relaxed);
+        let revoked = Instant::now();
+        assert_eq!(next().await, None);
+        assert_eq!(revoked.elapsed(), HEARTBEAT);
+    }
 }

@@ -58,7 +58,7 @@ pub(crate) struct MirrorConfig {
     pub(crate) access_log: Option<AccessLog>,
     /// To receive the service's events.
     pub(crate) webhooks: Option<SigningSecrets>,
-    /// How far back mail is fetched whether a client asks or not.
+    /// How far back mail is fetched without a client's request.
     pub(crate) backfill: HistorySpan,
     pub(crate) clock: Clock,
 }

@@ -1,4 +1,4 @@
-//! The one poller of a team: keeps the archive current, whether a client asks or not.
+//! The one poller of a team: keeps the archive current also while no client sends requests.
 
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};

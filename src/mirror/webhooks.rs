@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::private_file::{PrivateFile, numbered_lines};
 use crate::archive::EmailEvent;
 use crate::error::{Error, ErrorKind, Result};
-use crate::mail::{ApiTime, EmailId, Status};
+use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
 use crate::server::ErrorResponse;
 
 /// The most bytes of an event. It has addresses, subject and headers of an email, and no body.
@@ -160,7 +160,10 @@ fn to_event(payload: &Payload) -> Option<ServiceEvent> {
         event: EmailEvent {
             id: EmailId::new(data.email_id),
             status,
-            bounce: data.bounce,
+            // A longer one is not shown, and would make pages large.
+            bounce: data
+                .bounce
+                .filter(|json| json.get().len() <= MAX_EXTRA_BYTES),
         },
         at: parse(payload.created_at.as_deref())?,
         created_at: parse(data.created_at.as_deref()),
@@ -274,6 +277,15 @@ mod tests {
         assert_eq!(bounced.at.to_string(), "2026-11-20T09:42:00Z");
         assert!(bounced.created_at < Some(bounced.at));
         assert_eq!(bounced.event.bounce.unwrap().get(), r#"{"message":"full"}"#);
+        let long = format!(
+            r#"{{"type":"email.bounced","created_at":"2026-11-20T09:42:00Z","data":{{"email_id":"7","bounce":"{}"}}}}"#,
+            "x".repeat(MAX_EXTRA_BYTES)
+        );
+        let long = event(&long).unwrap().event;
+        assert_eq!(
+            (long.status, long.bounce.is_none()),
+            (Status::Bounced, true)
+        );
         for ignored in [
             r#"{"type":"email.bounced","data":{"email_id":"7"}}"#,
             r#"{"type":"email.bounced","created_at":"2026-11-20T09:42:00Z"}"#,

@@ -294,7 +294,7 @@ mod tests {
         let inode = format!(":{}", fs::metadata(path).unwrap().ino());
         let locks = fs::read_to_string("/proc/locks").unwrap();
         let process = std::process::id().to_string();
-        let mut lines = locks
+        let lines = locks
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>());
         let is_ours = |words: &Vec<&str>| {
@@ -302,7 +302,7 @@ mod tests {
                 && words.contains(&process.as_str())
                 && words.iter().any(|word| word.ends_with(&inode))
         };
-        lines.by_ref().filter(is_ours).count()
+        lines.filter(is_ours).count()
     }
 
     #[cfg(target_os = "linux")]

@@ -215,7 +215,7 @@ fn received_mail_of_another_key_is_a_mismatch_of_its_own() {
     let world = World::new();
     let open = |key: &str, mailbox, on_mismatch| {
         let settings = world.settings(key);
-        // The archive of another key at the place of this one.
+        // All keys share this file.
         let other = world.0.path().join("mail/archive.sqlite");
         std::fs::create_dir_all(other.parent().unwrap()).unwrap();
         let settings = Settings {

@@ -50,10 +50,10 @@ fn statuses(archive: &Archive) -> Vec<(EmailId, Status)> {
         .collect()
 }
 
-/// Purges the mail to the recipient of the email at this place; returns the ids.
-fn purge(archive: &Archive, place: usize) -> Vec<EmailId> {
+/// Purges the mail to the recipient of the email at this index; returns the ids.
+fn purge(archive: &Archive, index: usize) -> Vec<EmailId> {
     let window = archive.window(&WindowAnchor::Newest, 1_000).unwrap();
-    let address = window.rows[place].summary.to[0].email.to_string();
+    let address = window.rows[index].summary.to[0].email.to_string();
     let before = statuses(archive);
     archive.purge(&PurgeTarget::To(address)).unwrap();
     let after = statuses(archive);

@@ -282,7 +282,7 @@ async fn two_mirrors_in_a_row_equal_the_service() {
         "/emails/nonsense",
         "/emails?limit=0",
         "/emails/a/b/c",
-        "/suppressions/nobody@example.com",
+        "/suppressions/ana@example.com",
     ] {
         let there = service.get(path).await;
         for mirror in [&first.running, &second.running] {
