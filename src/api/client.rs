@@ -72,6 +72,9 @@ impl From<&Settings> for ClientConfig {
             rate: settings.rate,
             rate_file: match &settings.archive {
                 ArchiveLocation::Disk(path) => Some(path.with_added_extension("rate")),
+                ArchiveLocation::Server(_) => {
+                    settings.state_folder().map(|folder| folder.join("rate"))
+                }
                 ArchiveLocation::Memory => None,
             },
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::archive::storage::db::{Row, params};
 use jiff::Timestamp;
-use rusqlite::{Row, params};
 use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;

@@ -114,7 +114,7 @@ impl ChangeSnapshot {
     }
 }
 
-fn read_state(row: &rusqlite::Row) -> rusqlite::Result<(EmailId, EmailState)> {
+fn read_state(row: &crate::archive::storage::db::Row) -> rusqlite::Result<(EmailId, EmailState)> {
     let state = EmailState {
         last_event: row.get(1)?,
         seen_at: to_timestamp(row.get(2)?),

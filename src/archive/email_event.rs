@@ -1,6 +1,6 @@
 //! Stores an event that the service, or a mirror of it, reported without a request.
 
-use rusqlite::{Transaction, params};
+use crate::archive::storage::db::{Transaction, params};
 use serde_json::json;
 use serde_json::value::RawValue;
 

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
-use rusqlite::Connection;
 
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
 use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
-use crate::config::{ARCHIVE_FILE, Settings};
+use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
 
@@ -138,6 +138,19 @@ impl From<IdentityMismatch> for Error {
     }
 }
 
+impl ArchiveLocation {
+    /// The archive of a mailbox, where this is that of sent mail.
+    pub(crate) fn of(&self, mailbox: Mailbox) -> Self {
+        match self {
+            Self::Disk(path) => Self::Disk(mailbox.archive_path(path)),
+            Self::Server(url) if mailbox == Mailbox::Received => {
+                Self::Server(url.with_suffix("received"))
+            }
+            other => other.clone(),
+        }
+    }
+}
+
 impl Archive {
     /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
     /// belongs to another.
@@ -148,6 +161,9 @@ impl Archive {
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
     ) -> Result<OpenResult> {
+        if let ArchiveLocation::Server(url) = &settings.archive {
+            return Self::open_on_server_for(settings, url, mailbox, on_mismatch);
+        }
         let sent = Self::open_sent_for(settings, on_mismatch)?;
         let (Mailbox::Received, OpenResult::Opened(_), ArchiveLocation::Disk(path)) =
             (mailbox, &sent, &settings.archive)
@@ -200,6 +216,40 @@ impl Archive {
         Self::open_file_for(settings, path, &ours, on_mismatch, || {
             back_up(settings, path)
         })
+    }
+
+    /// Opens the archive on a server and binds it to the key. That of received mail has a schema of its own.
+    fn open_on_server_for(
+        settings: &Settings,
+        url: &ServerUrl,
+        mailbox: Mailbox,
+        on_mismatch: OnMismatch,
+    ) -> Result<OpenResult> {
+        let archive = Self::open(&settings.archive.of(mailbox))?;
+        // A reader needs no key.
+        let Some(ours) = identity_of(settings) else {
+            return Ok(OpenResult::Opened(archive));
+        };
+        let is_read_only = archive.read_only_reason().is_some();
+        match archive.identity()? {
+            Some(identity) if identity == ours => {}
+            _ if is_read_only => {}
+            Some(identity) if on_mismatch != OnMismatch::Adopt => {
+                let Identity {
+                    service,
+                    key_fingerprint,
+                } = identity;
+                let message = format!(
+                    "the archive at {url} belongs to another key (fingerprint {key_fingerprint}, for {service})"
+                );
+                return Err(archive_error(
+                    message,
+                    "if the key is of the same team, go on with it: sentbox archive adopt; if not, name another schema",
+                ));
+            }
+            Some(_) | None => archive.bind(&ours)?,
+        }
+        Ok(OpenResult::Opened(archive))
     }
 
     /// Opens the file of an archive and binds it to `ours`; `back_up` moves one aside that is not to be used.

@@ -8,9 +8,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
+use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
-use rusqlite::{ToSql as _, Transaction, params, params_from_iter};
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{self, dictionary};
@@ -149,8 +150,7 @@ impl IncomingEmail {
         ];
         let fields = self.item.parsed();
         values.extend(cache.row_values(tx, &fields)?);
-        tx.prepare_cached(query)?
-            .execute(params_from_iter(values))?;
+        tx.prepare_cached(query)?.execute(values)?;
         Ok(())
     }
 
@@ -189,8 +189,7 @@ impl IncomingEmail {
         let mut values = vec![key.to_sql()?];
         values.extend(ValueCache::default().row_values(tx, &fields)?);
         values.push(request.seq.into());
-        tx.prepare_cached(query)?
-            .execute(params_from_iter(values))?;
+        tx.prepare_cached(query)?.execute(values)?;
         record_status_change(tx, key, existing, &current, &fields, request)
     }
 
@@ -324,7 +323,7 @@ impl ValueCache {
         if id.is_none() {
             sql::execute(tx, "INSERT INTO key_order (keys) VALUES (?1)", [names])?;
         }
-        let id = id.unwrap_or_else(|| tx.last_insert_rowid());
+        let id = id.map_or_else(|| tx.last_insert_rowid(), Ok)?;
         self.key_order = Some((names.to_owned(), id));
         Ok(id)
     }

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
+use crate::archive::storage::db::{Connection, Row};
+use rusqlite::{ErrorCode, OpenFlags};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
@@ -84,20 +85,25 @@ const EMAILS: &str = concat!(
 /// Counts contradictions: a range ends at an unlisted row, a row refers to a missing one, or a table of
 /// one row has another number of rows.
 const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed)) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed = 1) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed = 1)) \
      + (SELECT count(*) FROM covered_range AS one JOIN covered_range AS other ON one.top < other.top AND one.bottom >= other.top) \
      + (SELECT count(*) FROM pragma_foreign_key_check) \
-     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM row_counts) + (SELECT count(*) > 1 FROM identity) \
+     + (SELECT iif(count(*) <> 1, 1, 0) FROM listing) + (SELECT iif(count(*) <> 1, 1, 0) FROM row_counts) + (SELECT iif(count(*) > 1, 1, 0) FROM identity) \
      + (SELECT count(*) FROM dirty)";
 
 /// Finds what is damaged. An error of `SQLite` on the way counts as damage.
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
+    if conn.is_postgres() {
+        // The pages are the server's affair.
+        compare_with_emails(conn, &mut damage, progress)?;
+        return Ok(damage);
+    }
     let checked = sql::value::<String>(conn, "PRAGMA integrity_check(1)", []);
     damage.in_file = !checked.is_ok_and(|result| result == "ok");
     let compared = compare_with_emails(conn, &mut damage, progress);
-    conn.pragma_update(None, "query_only", true)?;
+    conn.sqlite()?.pragma_update(None, "query_only", true)?;
     match compared {
         Err(error) if error.hint == REPAIR_HINT || damage.in_file => damage.in_file = true,
         compared => compared?,
@@ -112,18 +118,18 @@ fn compare_with_emails(
 ) -> Result<()> {
     let mut expected = search::IndexChecksum::new(conn)?;
     let (mut emails, mut bodies) = (0_u64, 0_u64);
-    let mut statement = conn.prepare(EMAILS)?;
+    let mut statement = conn.prepare_cached(EMAILS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         emails += 1;
         progress(emails);
-        let compressed = CompressedBody::from_row(row, 3)?;
+        let compressed = CompressedBody::from_row(&row, 3)?;
         bodies += u64::from(compressed.is_some());
         let body = compressed
             .map(|compressed| compressed.to_email(conn))
             .transpose();
         damage.bodies += u64::from(body.is_err());
-        let Ok(email) = decode_row(row) else {
+        let Ok(email) = decode_row(&row) else {
             damage.emails += 1;
             continue;
         };
@@ -185,11 +191,11 @@ pub(crate) fn unreadable_error(count: usize) -> Error {
 /// A file that is locked or may not be read can become usable. Changes nothing.
 pub(crate) fn is_unusable(path: &Path) -> bool {
     let check = || -> rusqlite::Result<bool> {
-        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let conn = rusqlite::Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let is_whole = conn.pragma_query_value(None, "quick_check", |row| {
             Ok(row.get::<_, String>(0)? == "ok")
         })?;
-        Ok(is_whole && storage::is_outdated(&conn).is_ok())
+        Ok(is_whole && storage::is_outdated(&Connection::Sqlite(conn)).is_ok())
     };
     match check() {
         Ok(is_of_use) => !is_of_use,

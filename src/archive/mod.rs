@@ -29,8 +29,8 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, Transaction};
 
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
@@ -94,6 +94,7 @@ impl Archive {
                 };
                 error.with_hint(hint)
             })?,
+            ArchiveLocation::Server(url) => (Connections::open_on_server(url)?, None),
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
         Ok(Self::with_connections(
@@ -117,11 +118,15 @@ impl Archive {
         location: &ArchiveLocation,
         outdated_backup: Option<PathBuf>,
     ) -> Self {
+        let lock = |work| match connections.server() {
+            Some(server) => ProcessLock::on_server(server, work, connections.is_read_only()),
+            None => ProcessLock::new(location, work),
+        };
         Self {
+            poll_lock: lock("lease"),
+            backfill_lock: lock("walk"),
             connections: Arc::new(connections),
             retention: None,
-            poll_lock: ProcessLock::new(location, "lease"),
-            backfill_lock: ProcessLock::new(location, "walk"),
             outdated_backup,
         }
     }
@@ -171,6 +176,16 @@ impl Archive {
             self.purge_expired(now)?;
         }
         Ok(self)
+    }
+
+    /// Returns the bytes of its tables and indexes on a server; `None` if it is not on one.
+    pub(crate) fn server_size(&self) -> Result<Option<u64>> {
+        let query = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
+                     WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())";
+        if self.connections.server().is_none() {
+            return Ok(None);
+        }
+        self.read(|conn| sql::value(conn, query, []).map(|bytes: i64| Some(bytes.unsigned_abs())))
     }
 
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
+use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
-use rusqlite::{Connection, Transaction};
 
 use super::codec::row::{self, summary_columns};
 use super::incoming::IncomingEmail;
@@ -66,8 +66,8 @@ impl Archive {
             let keys = find_targets(tx, target)?;
             let cutoff = match target {
                 PurgeTarget::Before(time) => {
-                    let query = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
-                    tx.execute(query, [time.as_microsecond()])?;
+                    let query = "UPDATE listing SET cutoff = max(coalesce(cutoff, ?1), ?1)";
+                    sql::execute(tx, query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
                 PurgeTarget::To(_)
@@ -191,11 +191,11 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
         " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json, reply_to, \
          iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender))), lower(?1)) > 0"
     );
-    let mut statement = conn.prepare(query)?;
+    let mut statement = conn.prepare_cached(query)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let summary = Summary::from(&row::read_summary(row, 1)?);
+        let summary = Summary::from(&row::read_summary(&row, 1)?);
         let senders = std::iter::once(&summary.from).chain(&summary.reply_to);
         let addresses = summary.recipients().chain(senders.filter(|_| has_senders));
         if addresses
@@ -218,7 +218,7 @@ fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<
         .zip(cutoff)
         .is_none_or(|(created, cutoff)| created >= cutoff)
     {
-        let query = "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)";
+        let query = "INSERT INTO purged (id_hash) VALUES (?1) ON CONFLICT DO NOTHING";
         sql::execute(tx, query, [id_hash(id.as_str())])?;
     }
     Ok(())

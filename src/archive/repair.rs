@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::archive::storage::db::{Connection, Row, Transaction, params};
+use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
-use rusqlite::{Connection, Row, ToSql as _, Transaction, params, params_from_iter};
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
@@ -200,7 +201,7 @@ impl RepairJob<'_> {
         let mut bytes = 0;
         let source = self.source;
         let Ok(mut statement) =
-            source.prepare(&format!("{EMAIL_FROM}{}", EMAILS_PAST[direction as usize]))
+            source.prepare_cached(&format!("{EMAIL_FROM}{}", EMAILS_PAST[direction as usize]))
         else {
             return Ok(Err(last));
         };
@@ -212,14 +213,14 @@ impl RepairJob<'_> {
                     Ok(None) => break Ok(()),
                     Err(_) => break Err(last),
                 };
-                let Ok(key) = row.get::<_, i64>(0) else {
+                let Ok(key) = row.get::<i64>(0) else {
                     continue;
                 };
                 if key == end {
                     break Ok(());
                 }
                 last = key;
-                match self.recover_row(row) {
+                match self.recover_row(&row) {
                     Ok(email) => {
                         bytes += email.json.as_ref().map_or(0, String::len);
                         batch.push(email);
@@ -251,7 +252,7 @@ impl RepairJob<'_> {
         row::check_json(&fields).map_err(damaged_error)?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
-            *value = row.get::<_, Option<i64>>(1 + at)?.into();
+            *value = row.get::<Option<i64>>(1 + at)?.into();
         }
         let key = row.get(0)?;
         let json = self.read_body(key);
@@ -315,16 +316,16 @@ impl RepairJob<'_> {
                 let _ = copy_table(source, tx, table, names);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
-            let listing = source.query_row(query, [], |row| {
-                (0..5).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
+            let listing = sql::one(source, query, [], |row| {
+                (0..5).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
             });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
-                let _ = tx.execute(query, params_from_iter(listing));
+                let _ = sql::execute(tx, query, listing);
             }
             if is_coverage_reset {
                 tx.execute_batch(
-                    "DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL",
+                    "DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed = 1; UPDATE listing SET head_requested_at = NULL",
                 )?;
                 return Ok(());
             }
@@ -366,25 +367,25 @@ fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) 
     let mut values = vec![email.sort_key.to_sql()?];
     values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
     values.extend(cache.row_values(tx, &email.fields)?);
-    tx.prepare_cached(query)?
-        .execute(params_from_iter(values))?;
+    tx.prepare_cached(query)?.execute(values)?;
     Ok(())
 }
 
 /// Copies rows until one cannot be read, without those that the new table rejects.
 fn copy_table(source: &Connection, tx: &Transaction, table: &str, names: &str) -> Result<()> {
     let count = names.split(',').count();
-    let marks = vec!["?"; count].join(", ");
-    let mut insert = tx.prepare(&format!(
-        "INSERT OR IGNORE INTO {table} ({names}) SELECT {marks}"
+    let marks: Vec<String> = (1..=count).map(|number| format!("?{number}")).collect();
+    let mut insert = tx.prepare_cached(&format!(
+        "INSERT INTO {table} ({names}) VALUES ({}) ON CONFLICT DO NOTHING",
+        marks.join(", ")
     ))?;
-    let mut statement = source.prepare(&format!("SELECT {names} FROM {table}"))?;
+    let mut statement = source.prepare_cached(&format!("SELECT {names} FROM {table}"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let values = (0..count)
-            .map(|at| row.get::<_, Value>(at))
+            .map(|at| row.get::<Value>(at))
             .collect::<Result<Vec<_>, _>>()?;
-        let _ = insert.execute(params_from_iter(values));
+        let _ = insert.execute(values);
     }
     Ok(())
 }

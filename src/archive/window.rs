@@ -1,7 +1,7 @@
 //! Windows onto the list: rows around a position, found by key and never by counting.
 
+use crate::archive::storage::db::{Connection, Row as SqlRow, params};
 use jiff::Timestamp;
-use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
@@ -94,7 +94,7 @@ macro_rules! select_rows {
             "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            ", iif(listed, NULL, missing_since), ",
+            ", iif(listed = 1, NULL, missing_since), ",
             listing_end_if_missing!(),
             ", ",
             confirmed_at!(),
@@ -110,6 +110,12 @@ pub(crate) const ABOVE: &str =
     select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2");
 pub(crate) const BY_ID: &str = select_rows!("WHERE id = ?1");
 pub(crate) const BY_KEY: &str = select_rows!("WHERE mail.sort_key = ?1");
+
+/// Returns the statement for the rows at some keys.
+pub(crate) fn by_keys(marks: &str) -> String {
+    format!(select_rows!("WHERE mail.sort_key IN ({})"), marks)
+}
+
 pub(crate) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key < ?1)";
 pub(crate) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key > ?1)";
 pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";

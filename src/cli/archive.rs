@@ -42,6 +42,16 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     };
     if on_mismatch != OnMismatch::Ask {
         ctx.settings.credentials.key.clone()?;
+        if let (ArchiveLocation::Server(_), OnMismatch::BackUp) =
+            (&ctx.settings.archive, on_mismatch)
+        {
+            let message = "an archive in PostgreSQL is not moved aside";
+            return Err(Error::new(ErrorKind::Unsupported, message)
+                .with_hint(
+                    "name another schema in its address, or rename the schema in the database",
+                )
+                .into());
+        }
         check_mismatch_exists(on_mismatch, &ctx.settings)?;
     }
     let archive = open_with_answer(on_mismatch, ctx)?;
@@ -60,14 +70,14 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
             purge(&archive, received.as_ref(), args, ctx)
         }
         ArchiveVerb::Vacuum => {
-            let before = disk_size(&ctx.settings);
             let received = open_received(&ctx.settings)?;
+            let before = size(&archive, received.as_ref(), &ctx.settings)?;
             let is_empty = std::iter::once(&archive)
                 .chain(&received)
                 .map(Archive::compact)
                 .try_fold(true, |all, one| Ok::<_, Error>(one? && all))?;
             note_remaining_wal(is_empty, ctx.out);
-            let after = disk_size(&ctx.settings);
+            let after = size(&archive, received.as_ref(), &ctx.settings)?;
             let (was, now) = (format_bytes(before), format_bytes(after));
             ctx.out.report(
                 &VacuumJson { before, after },
@@ -326,7 +336,12 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     let path = archive_path(ctx);
     let report = ArchiveJson {
         path: path.as_deref(),
-        bytes: disk_size(settings),
+        bytes: match &settings.archive {
+            ArchiveLocation::Server(_) => {
+                size(archive, open_received(settings)?.as_ref(), settings)?
+            }
+            _ => disk_size(settings),
+        },
         emails,
         bodies,
         gone,
@@ -344,13 +359,13 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         None => "none".to_owned(),
     };
     let count = |count| group_digits(count, ' ');
-    let path = path.as_ref().map(|path| path.display().to_string());
+    let place = settings.archive.of(ctx.mailbox).to_string();
     let key_line = match report.key.as_str() {
         "" => "not known here".to_owned(),
         key => format!("fingerprint {key}"),
     };
     let lines = [
-        ("path", path.unwrap_or_default()),
+        ("path", place),
         (
             "size",
             format!("{}, sent and received", format_bytes(report.bytes)),
@@ -384,7 +399,11 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
 
 /// Opens the archive of received mail beside that of sent mail, if there is one.
 fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
-    let path = Mailbox::Received.archive_path(require_disk(&settings.archive)?);
+    let location = settings.archive.of(Mailbox::Received);
+    if let ArchiveLocation::Server(_) = location {
+        return Archive::open(&location).map(Some);
+    }
+    let path = require_disk(&location)?.to_owned();
     path.exists()
         .then(|| Archive::open(&ArchiveLocation::Disk(path)))
         .transpose()
@@ -480,7 +499,7 @@ fn is_address(word: &str) -> bool {
 
 /// Removes the typed filters that name an address of the purge from the file beside the archive.
 fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
-    let ArchiveLocation::Disk(path) = &settings.archive else {
+    let Some(folder) = settings.state_folder() else {
         return Ok(());
     };
     let text = args.to.clone().unwrap_or_else(|| args.words.join(" "));
@@ -490,7 +509,7 @@ fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
         let line = line.to_lowercase();
         words(&line).any(|word| addresses.contains(&word))
     };
-    let file = LineFile::new(path.parent().unwrap_or(Path::new(".")), HISTORY_FILE);
+    let file = LineFile::new(&folder, HISTORY_FILE);
     file.update(|mut lines| {
         lines.retain(|line| !names_address(line));
         lines
@@ -541,6 +560,15 @@ fn note_remaining_wal(is_empty: bool, out: &mut Output) {
     if !is_empty {
         out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
     }
+}
+
+/// Returns the bytes of both archives, wherever they are.
+fn size(archive: &Archive, received: Option<&Archive>, settings: &Settings) -> Result<u64, Error> {
+    let archives = std::iter::once(archive).chain(received);
+    let on_server = archives
+        .map(Archive::server_size)
+        .collect::<Result<Option<Vec<_>>, _>>()?;
+    Ok(on_server.map_or_else(|| disk_size(settings), |sizes| sizes.iter().sum()))
 }
 
 /// Returns the bytes of both archives on disk, including the write-ahead logs.

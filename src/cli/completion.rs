@@ -138,6 +138,7 @@ fn open_archive(words: &[String], env: &Env) -> Option<Archive> {
     let settings = Settings::resolve(&flags, env).ok()?;
     let path = match &settings.archive {
         ArchiveLocation::Disk(path) => path.clone(),
+        ArchiveLocation::Server(_) => return Archive::open(&settings.archive).ok(),
         ArchiveLocation::Memory => find_stored_archive(&settings)?,
     };
     Archive::open_unchanged(&path).ok()?

@@ -262,6 +262,7 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     let settings = &ctx.settings;
     let path = match &settings.archive {
         ArchiveLocation::Disk(path) => path,
+        ArchiveLocation::Server(_) => return check_archive_on_server(ctx, checks),
         ArchiveLocation::Memory if settings.credentials.key.is_err() => return,
         ArchiveLocation::Memory => return checks.ok("archive", "in memory: nothing is kept"),
     };
@@ -277,6 +278,24 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
         if path.exists() {
             check_archive_file(&path, is_quick, ctx, checks);
         }
+    }
+}
+
+fn check_archive_on_server(ctx: &ProfileContext<'_>, checks: &mut Checks) {
+    let settings = &ctx.settings;
+    let now = ctx.now();
+    let examined = Archive::open(&settings.archive).and_then(|archive| {
+        if let Some(error) = archive.read_only_reason() {
+            checks.note("archive", error.message);
+        }
+        let emails = plural(archive.query_count()?, "email");
+        let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
+        let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);
+        Ok(format!("{}: {emails}; {reach}", settings.archive))
+    });
+    match examined {
+        Ok(message) => checks.ok("archive", message),
+        Err(error) => checks.failed("archive", error),
     }
 }
 

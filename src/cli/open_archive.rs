@@ -43,7 +43,7 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
 pub(super) fn archive_path(ctx: &ProfileContext<'_>) -> Option<PathBuf> {
     match &ctx.settings.archive {
         ArchiveLocation::Disk(path) => Some(ctx.mailbox.archive_path(path)),
-        ArchiveLocation::Memory => None,
+        ArchiveLocation::Server(_) | ArchiveLocation::Memory => None,
     }
 }
 
@@ -69,7 +69,9 @@ pub(super) fn open_with_answer(
         let error = Error::new(ErrorKind::Archive, NO_HOME);
         return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());
     }
-    require_disk(&ctx.settings.archive)?;
+    if ctx.settings.archive == ArchiveLocation::Memory {
+        require_disk(&ctx.settings.archive)?;
+    }
     match open(on_mismatch, ctx)? {
         OpenResult::Opened(archive) => Ok(archive),
         OpenResult::Mismatch(mismatch) => {
@@ -87,6 +89,11 @@ pub(super) fn open_with_answer(
 pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&std::path::Path, Error> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path),
+        ArchiveLocation::Server(_) => Err(Error::new(
+            ErrorKind::Unsupported,
+            "an archive in PostgreSQL has no file",
+        )
+        .with_hint("use the tools of the database: pg_dump, pg_amcheck, VACUUM")),
         ArchiveLocation::Memory => Err(Error::new(
             ErrorKind::Usage,
             "this needs an archive on disk",

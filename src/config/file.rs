@@ -16,6 +16,7 @@ use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
 use super::private_fs::why_writable_by_others;
+use super::server_url::ServerUrl;
 use super::toml_item::{as_line, as_table, as_text, entries};
 use super::values::{
     DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews,
@@ -52,6 +53,9 @@ pub(super) struct ProfileConfig {
     /// The service's address; the default one if `None`.
     pub(super) base_url: Option<BaseUrl>,
     pub(super) key: Option<KeySource>,
+    /// The archive in PostgreSQL, if it is there.
+    pub(super) server: Option<ServerUrl>,
+    pub(super) server_password: Option<KeySource>,
     /// Whether nothing may be kept on disk.
     pub(super) in_memory: bool,
     /// The age at which mail is removed; `None` is never.
@@ -108,12 +112,14 @@ const TOP_LEVEL_KEYS: [&str; 11] = [
     "notify",
 ];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
-const PROFILE_KEYS: [&str; 10] = [
+const PROFILE_KEYS: [&str; 12] = [
     "base_url",
     "api_key_command",
     "api_key_file",
     "api_key_env",
     "archive",
+    "archive_password_command",
+    "archive_password_file",
     "keep",
     "backfill",
     "rate",
@@ -349,13 +355,25 @@ impl ConfigReader<'_> {
                         self.add_error(key.span(), rule);
                     }
                 }
-                "archive" => {
-                    let in_memory = as_text(item).and_then(|text| match text {
-                        "memory" => Ok(true),
-                        "disk" => Ok(false),
-                        _ => Err("archive is \"disk\" or \"memory\"".to_owned()),
-                    });
-                    profile.in_memory = self.check(span, in_memory).unwrap_or_default();
+                "archive" => match as_text(item) {
+                    Ok(text) if ServerUrl::is_one(text) => {
+                        let url = ServerUrl::parse(text).map_err(|error| error.message);
+                        profile.server = self.check(span, url);
+                    }
+                    text => {
+                        let in_memory = text.and_then(|text| match text {
+                            "memory" => Ok(true),
+                            "disk" => Ok(false),
+                            _ => Err("archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE"
+                                .to_owned()),
+                        });
+                        profile.in_memory = self.check(span, in_memory).unwrap_or_default();
+                    }
+                },
+                "archive_password_command" | "archive_password_file" => {
+                    let source =
+                        as_text(item).and_then(|text| self.parse_key_source(key.get(), text));
+                    profile.server_password = self.check(span, source);
                 }
                 "keep" => {
                     let age = as_text(item).and_then(|text| {
@@ -402,11 +420,13 @@ impl ConfigReader<'_> {
             return Err(format!("{name} is empty"));
         }
         Ok(match name {
-            "api_key_command" => match why_writable_by_others(self.path) {
-                Some(why) => return Err(format!("api_key_command is not run, because {why}")),
-                None => KeySource::Command(text.to_owned()),
-            },
-            "api_key_file" => KeySource::File(self.resolve_path(text)),
+            "api_key_command" | "archive_password_command" => {
+                match why_writable_by_others(self.path) {
+                    Some(why) => return Err(format!("{name} is not run, because {why}")),
+                    None => KeySource::Command(text.to_owned()),
+                }
+            }
+            "api_key_file" | "archive_password_file" => KeySource::File(self.resolve_path(text)),
             _ => KeySource::Variable(text.to_owned()),
         })
     }

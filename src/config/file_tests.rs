@@ -162,7 +162,7 @@ fn wrong_value_is_an_error_with_line() {
     for (text, error) in [
         (
             "[profiles.a]\narchive = \"tape\"",
-            "/etc/config.toml:2: archive is \"disk\" or \"memory\"",
+            "/etc/config.toml:2: archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE",
         ),
         (
             "[profiles.a]\n\nrate = 0",
@@ -237,7 +237,7 @@ fn all_errors_are_listed_at_once() {
         file.errors,
         [
             "c.toml:1: expected a text in quotes",
-            "c.toml:3: archive is \"disk\" or \"memory\"",
+            "c.toml:3: archive is \"disk\", \"memory\" or postgres://USER@HOST/DATABASE",
             "c.toml:4: rate is a number of requests a second from 0.01 to 10000",
             "c.toml:5: expected a text in quotes",
             "c.toml:6: the base URL is neither https nor http",

@@ -1,13 +1,17 @@
 //! `Settings`: the result of flags, environment and configuration file, resolved once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
+use secrecy::SecretString;
+
 use super::env::Flags;
 use super::file::{ConfigFile, KeySource, ProfileConfig};
-use super::{ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, built_in_views};
+use super::{
+    ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, ServerUrl, built_in_views,
+};
 use crate::error::{Error, ErrorKind};
 
 /// The name of each archive, which has a folder of its own.
@@ -18,8 +22,20 @@ pub(crate) const ARCHIVE_FILE: &str = "archive.sqlite";
 pub enum ArchiveLocation {
     /// In this file; its folders are created when needed.
     Disk(PathBuf),
+    /// In a database that an organisation shares.
+    Server(ServerUrl),
     /// In memory, gone with the process.
     Memory,
+}
+
+impl std::fmt::Display for ArchiveLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Disk(path) => path.display().fmt(f),
+            Self::Server(url) => url.fmt(f),
+            Self::Memory => f.write_str("memory"),
+        }
+    }
 }
 
 /// All settings of a profile.
@@ -73,7 +89,20 @@ impl Settings {
         let folder = paths.profile_data_dir(name);
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
         let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
+        let server = match &flags.archive {
+            Some(file) => file
+                .to_str()
+                .filter(|text| ServerUrl::is_one(text))
+                .map(ServerUrl::parse)
+                .transpose()?,
+            None if in_memory => None,
+            None => match profile.server.clone() {
+                Some(url) => Some(url.with_password(server_password(&profile, flags)?)),
+                None => None,
+            },
+        };
         let archive = match (&credentials.key, &archives_folder) {
+            _ if let Some(url) = server => ArchiveLocation::Server(url),
             _ if let Some(file) = &flags.archive => ArchiveLocation::Disk(file.clone()),
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
@@ -82,12 +111,13 @@ impl Settings {
             }
             _ => ArchiveLocation::Memory,
         };
+        let is_on_server = matches!(archive, ArchiveLocation::Server(_));
         Ok(Self {
             profile: name.to_owned(),
             credentials,
             archive,
             archives_folder,
-            is_named_archive: flags.archive.is_some(),
+            is_named_archive: flags.archive.is_some() || is_on_server,
             in_memory,
             retention: profile.retention,
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),
@@ -99,6 +129,31 @@ impl Settings {
             reveal: flags.reveal || profile.reveal,
             warnings: file.warnings.clone(),
         })
+    }
+}
+
+/// Returns the password of the server of the archive, if the profile has one.
+fn server_password(profile: &ProfileConfig, flags: &Flags) -> Result<Option<SecretString>, Error> {
+    let name = "the password of the archive";
+    let secret = match &profile.server_password {
+        Some(KeySource::Command(command)) => ApiKey::from_command(command, name, flags.prompting),
+        Some(KeySource::File(path)) => ApiKey::from_file(path, name),
+        _ => return Ok(None),
+    };
+    Ok(Some(secret?.expose().into()))
+}
+
+impl Settings {
+    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
+    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
+        match &self.archive {
+            ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
+            ArchiveLocation::Server(url) => {
+                let folder = self.archives_folder.as_ref()?;
+                Some(folder.join(url.directory_name()))
+            }
+            ArchiveLocation::Memory => None,
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn archive_path_depends_on_profile_url_and_key() {
                 .unwrap()
                 .display()
                 .to_string(),
-            ArchiveLocation::Memory => "memory".to_owned(),
+            _ => "memory".to_owned(),
         }
     };
     assert_eq!(

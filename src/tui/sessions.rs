@@ -20,7 +20,7 @@ use crate::archive::{
 use crate::config::clock::Clock;
 use crate::config::{
     ApiKey, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Paths, Profiles, Prompting, Rate,
-    SecretInput, Settings, ViewStore, built_in_views, find_browser,
+    SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
 };
 use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
@@ -119,7 +119,9 @@ impl SessionFactory {
         on_mismatch: OnMismatch,
     ) -> Result<OpenedSession<Client>, Error> {
         let opened = match &settings.archive {
-            ArchiveLocation::Disk(_) => Archive::open_for(settings, mailbox, on_mismatch),
+            ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => {
+                Archive::open_for(settings, mailbox, on_mismatch)
+            }
             ArchiveLocation::Memory => {
                 // A new key may be of another team.
                 let key = settings.credentials.key.as_ref();
@@ -191,12 +193,12 @@ impl SessionFactory {
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
         // Beside the archive, and only if that is stored: filters name the same people.
-        let folder = match (&settings.archive, &storage) {
-            (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => {
-                path.parent().map(Path::to_owned)
-            }
-            _ => None,
-        };
+        let is_stored = matches!(storage, StorageMode::InFile(_));
+        let folder = settings.state_folder().filter(|_| is_stored);
+        if let (Some(folder), ArchiveLocation::Server(_)) = (&folder, &settings.archive) {
+            // Without it nothing is remembered, which prevents no start.
+            let _ = create_private_dir(folder);
+        }
         let state_files = StateFiles::new(folder, mailbox);
         // An unreadable file does not prevent the start.
         let saved = state_files.load().unwrap_or_default();
@@ -243,7 +245,7 @@ impl SessionFactory {
                 Ok(archive)
             });
         Ok(match (archive, &settings.archive) {
-            (Ok(archive), ArchiveLocation::Disk(path)) => {
+            (Ok(archive), location @ (ArchiveLocation::Disk(_) | ArchiveLocation::Server(_))) => {
                 if let Some(error) = archive.read_only_reason() {
                     let notice = error.message.clone();
                     return Ok((archive, StorageMode::ReadOnly(error), Some(notice)));
@@ -255,7 +257,10 @@ impl SessionFactory {
                     )
                 });
                 let notice = notice.or(other_error.map(|error| error.message));
-                let storage = StorageMode::InFile(self.display_path(&mailbox.archive_path(path)));
+                let storage = StorageMode::InFile(match location {
+                    ArchiveLocation::Disk(path) => self.display_path(&mailbox.archive_path(path)),
+                    location => location.to_string(),
+                });
                 (archive, storage, notice)
             }
             (Ok(archive), ArchiveLocation::Memory) => {

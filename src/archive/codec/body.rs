@@ -3,8 +3,8 @@
 //! A dictionary never changes once a body uses it; [`super::dictionary`] makes new ones. A body names its
 //! dictionary by id, and inflates to the very bytes that were stored.
 
+use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::api::wire;
 use crate::archive::SortKey;

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::archive::storage::db::{Connection, Transaction};
 use flate2::{Compress, Compression};
-use rusqlite::{Connection, Transaction};
 
 use super::body::{BodyCompressor, CompressedBody, compress_bytes};
 use crate::api::wire;
@@ -79,7 +79,7 @@ fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
 /// Deletes dictionaries that no body needs any more.
 pub(crate) fn delete_unused(conn: &Connection) -> Result<()> {
     let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
-    conn.execute(sql, [])?;
+    sql::execute(conn, sql, [])?;
     Ok(())
 }
 
@@ -200,7 +200,7 @@ mod tests {
     fn numbers(archive: &Archive, sql: &str) -> i64 {
         archive
             .connections
-            .read(|conn| Ok(conn.query_row(sql, [], |row| row.get(0))?))
+            .read(|conn| sql::value(conn, sql, []))
             .unwrap()
     }
 
@@ -253,16 +253,16 @@ mod tests {
         archive
             .connections
             .write(|tx| {
-                Ok(tx.execute_batch(
+                tx.execute_batch(
                     "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
-                )?)
+                )
             })
             .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         archive
             .connections
-            .write(|tx| Ok(tx.execute_batch("DELETE FROM body")?))
+            .write(|tx| tx.execute_batch("DELETE FROM body"))
             .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);

@@ -3,7 +3,7 @@
 //! Rows keep columns: storing the JSON as it came was measured at about 730 MB for a million emails
 //! (490 MB deflated) against 410 MB, too close to or above the limit of 500 MB.
 
-use rusqlite::Row;
+use crate::archive::storage::db::Row;
 use rusqlite::types::ToSqlOutput::Owned;
 use rusqlite::types::{ToSqlOutput, Value};
 
@@ -77,7 +77,7 @@ pub(crate) fn to_params(fields: &LosslessSummary, sender: Value) -> [ToSqlOutput
 
 /// Reads the columns of [`summary_columns!`], which begin at `first`.
 pub(crate) fn read_summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
-    let text = |at: usize| row.get::<_, Option<String>>(first + at);
+    let text = |at: usize| row.get::<Option<String>>(first + at);
     let list = |at: usize| {
         Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(decode_list))
     };
@@ -142,17 +142,14 @@ mod tests {
     /// Through the columns of a real table and back.
     fn through(json: &str) -> LosslessSummary {
         let fields = ListedEmail::parse(json).unwrap().parsed();
-        let conn = rusqlite::Connection::open_in_memory().unwrap();
+        let conn = crate::archive::storage::db::Connection::in_memory();
         let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
         let sender = fields.summary.from.clone().into();
-        let values = to_params(&fields, sender)
+        let values: Vec<_> = to_params(&fields, sender)
             .into_iter()
-            .chain([ToSqlOutput::from(fields.key_order.as_str())]);
-        let back = conn
-            .query_row(sql, rusqlite::params_from_iter(values), |row| {
-                read_fields(row, 0)
-            })
-            .unwrap();
+            .chain([ToSqlOutput::from(fields.key_order.as_str())])
+            .collect();
+        let back = crate::archive::sql::one(&conn, sql, values, |row| read_fields(row, 0)).unwrap();
         assert_eq!(back, *fields);
         back
     }

@@ -11,8 +11,8 @@
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
+use crate::archive::storage::db::{Row, Transaction, params};
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Row, Transaction, params};
 
 use super::coverage;
 use super::{RequestTime, SortKey};
@@ -45,16 +45,16 @@ pub(crate) struct ConfirmedRun {
 pub(crate) const RUNS: &str =
     "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY top";
 pub(crate) const OVERLAPPING: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top <= ?2 \
-    AND top >= ifnull((SELECT max(top) FROM confirmed_run WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
+    AND top >= coalesce((SELECT max(top) FROM confirmed_run WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
 pub(crate) const NEXT_RUN_ABOVE: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top < ?1 ORDER BY top DESC LIMIT 1";
 pub(crate) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top > ?1 ORDER BY top LIMIT 1";
 const OLDEST_RUN: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY requested_at LIMIT 1";
-pub(crate) const LISTED_FROM: &str = "SELECT sort_key, last_event FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key";
+pub(crate) const LISTED_FROM: &str = "SELECT sort_key, last_event FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key";
 
 /// When the row of `mail` was confirmed, by its run or by a response of its own, as an SQL expression.
 macro_rules! confirmed_at {
     () => {
-        "nullif(max(ifnull(confirmed_at, 0), iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.requested_at, 0) FROM confirmed_run AS run \
+        "nullif(max(coalesce(confirmed_at, 0), iif(listed = 1, coalesce((SELECT iif(run.bottom >= mail.sort_key, run.requested_at, 0) FROM confirmed_run AS run \
          WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0)), 0)"
     };
 }
@@ -63,7 +63,7 @@ pub(crate) use confirmed_at;
 /// The number of the newest response that wrote or confirmed the row of `mail`, as an SQL expression.
 macro_rules! latest_response_seq {
     () => {
-        "max(response_seq, iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.response_seq, 0) FROM confirmed_run AS run \
+        "max(response_seq, iif(listed = 1, coalesce((SELECT iif(run.bottom >= mail.sort_key, run.response_seq, 0) FROM confirmed_run AS run \
          WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0))"
     };
 }

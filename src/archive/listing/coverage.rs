@@ -5,7 +5,7 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
-use rusqlite::{Connection, Transaction, params};
+use crate::archive::storage::db::{Connection, Transaction, params};
 
 use super::{Direction, RequestTime, SortKey};
 use crate::api::ListedEmail;
@@ -100,10 +100,10 @@ pub enum PagePosition {
 const RANGES: &str = "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top";
 /// Finds one of the listed emails between two keys, for each [`Direction`] of counting.
 pub(crate) const NTH_LISTED: [&str; 2] = [
-    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1 OFFSET ?3",
-    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
+    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key LIMIT 1 OFFSET ?3",
+    "SELECT sort_key, id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT 1 OFFSET ?3",
 ];
-pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
+pub(crate) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 LIMIT ?3) AS found";
 
 impl Archive {
     /// Returns how far back the archive is complete.
@@ -181,7 +181,7 @@ impl Archive {
         steps: u32,
     ) -> Result<SortKey> {
         let query = "SELECT min(sort_key) FROM \
-                     (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key DESC LIMIT ?3)";
+                     (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT ?3) AS found";
         let params = params![ceiling, key, steps + 1];
         self.read(|conn| {
             let found: Option<SortKey> = sql::value(conn, query, params)?;
@@ -194,7 +194,7 @@ impl Archive {
     /// They are at most `limit` listed rows above it that the service still has; fewer if the listing
     /// begins there.
     pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
-        let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
+        let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
         self.read(|conn| sql::all(conn, query, params![key, limit], |row| row.get(0)))
     }
 
@@ -252,7 +252,7 @@ pub(crate) fn count_listed(
 
 /// Returns the key of an email if it is listed.
 pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<SortKey>> {
-    let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
+    let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed = 1";
     sql::optional_value(conn, query, [email])
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Res
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
 pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
-    let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
+    let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND reaches_top = 0";
     Ok(sql::execute(tx, query, [top])? > 0)
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::Transaction;
+use crate::archive::storage::db::Transaction;
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
@@ -209,7 +209,7 @@ impl CoverageUpdate {
                 }
             }
             if range.reaches_top {
-                let query = "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top";
+                let query = "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top = 1";
                 sql::execute(tx, query, [])?;
             }
             position::move_rows(tx, &moves)?;

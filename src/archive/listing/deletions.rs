@@ -16,8 +16,8 @@
 
 use std::collections::HashSet;
 
+use crate::archive::storage::db::{Transaction, params};
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Transaction, params};
 
 use super::confirmations::latest_response_seq;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
@@ -28,15 +28,15 @@ use crate::archive::storage::sql;
 use crate::error::Result;
 use crate::mail::EmailId;
 
-pub(crate) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
+pub(crate) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed = 1 ORDER BY sort_key LIMIT 1";
 const MARK_MISSING: &str = concat!(
     "UPDATE mail SET missing_since = ?2, response_seq = ?3 WHERE id = ?1 AND missing_since IS NULL AND ",
     latest_response_seq!(),
     " <= ?3"
 );
 const NEWEST_LISTED: &str =
-    "SELECT id, missing_since FROM mail WHERE listed ORDER BY sort_key LIMIT 1";
-const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
+    "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
+const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 /// An email this near to the end of the listing counts as expired and not as deleted: mail expires
 /// while the listing is read, and its end is not read every day.
@@ -79,7 +79,7 @@ impl MissingReason {
 /// The sort key of the oldest listed email, if the row of `mail` is missing, as an SQL expression.
 macro_rules! listing_end_if_missing {
     () => {
-        "iif(missing_since IS NULL OR listed, NULL, (SELECT bottom FROM covered_range WHERE reaches_end))"
+        "iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1))"
     };
 }
 pub(crate) use listing_end_if_missing;
@@ -212,7 +212,7 @@ pub(crate) fn mark_missing_between(
     }
     // A row that the response to a later request contained is newer than this page.
     let query = concat!(
-        "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed AND ",
+        "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND ",
         latest_response_seq!(),
         " < ?3"
     );
@@ -220,7 +220,7 @@ pub(crate) fn mark_missing_between(
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
     let mut missing: Vec<SortKey> = sql::all(tx, query, params, |row| row.get(0))?;
     missing.retain(|key| !contained.contains(key));
-    let query = "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
+    let query = "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
     for key in &missing {
         sql::execute(tx, query, params![key, request.micros(), request.seq])?;
     }
@@ -238,8 +238,8 @@ pub(crate) fn mark_missing_below(
     request: RequestTime,
 ) -> Result<()> {
     let query = concat!(
-        "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 \
-         WHERE listed AND sort_key > ?1 AND ",
+        "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 \
+         WHERE listed = 1 AND sort_key > ?1 AND ",
         latest_response_seq!(),
         " < ?3"
     );

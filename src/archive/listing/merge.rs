@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Transaction, params};
+use crate::archive::storage::db::{Transaction, params};
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, MergedRange};
@@ -216,7 +216,7 @@ fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Resu
     );
     if oldest_first != page.oldest_first {
         tx.execute_batch(
-            "DELETE FROM covered_range; DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed",
+            "DELETE FROM covered_range; DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed = 1",
         )?;
     }
     if before != after {

@@ -177,8 +177,7 @@ impl Archive {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let day = now.as_second().div_euclid(24 * 60 * 60);
         let params = [day, number(requests), number(limit)];
-        let counted =
-            self.write(|tx| sql::optional(tx, query, params, |row| row.get::<_, i64>(0)))?;
+        let counted = self.write(|tx| sql::optional(tx, query, params, |row| row.get::<i64>(0)))?;
         Ok(counted.is_some())
     }
 }

@@ -3,8 +3,8 @@
 //! A page has listed rows of one covered range only, so it never leaves out an email that the service lists. Where it
 //! reaches the end of its range, it says what has to be requested to go on.
 
+use crate::archive::storage::db::{Connection, params};
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
 
 use super::confirmations::{self, confirmed_at};
 use super::coverage::{self, CoveredRange};
@@ -60,7 +60,7 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         ", ",
         confirmed_at!(),
         " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key > ?1 AND mail.sort_key <= ?2 \
-         AND listed AND missing_since IS NULL ORDER BY mail.sort_key LIMIT ?3"
+         AND listed = 1 AND missing_since IS NULL ORDER BY mail.sort_key LIMIT ?3"
     ),
     concat!(
         "SELECT ",
@@ -68,12 +68,12 @@ pub(crate) const LISTED_PAGE: [&str; 2] = [
         ", ",
         confirmed_at!(),
         " FROM mail JOIN key_order USING (key_order_id) WHERE mail.sort_key < ?1 AND mail.sort_key >= ?2 \
-         AND listed AND missing_since IS NULL ORDER BY mail.sort_key DESC LIMIT ?3"
+         AND listed = 1 AND missing_since IS NULL ORDER BY mail.sort_key DESC LIMIT ?3"
     ),
 ];
 const LIVE_KEY: &str =
-    "SELECT sort_key FROM mail WHERE id = ?1 AND listed AND missing_since IS NULL";
-const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
+    "SELECT sort_key FROM mail WHERE id = ?1 AND listed = 1 AND missing_since IS NULL";
+const OLDEST_LIVE: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 impl Archive {
     /// Loads at most `limit` summaries at `cursor`; `None` if no listed email is the cursor's.

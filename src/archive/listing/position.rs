@@ -21,8 +21,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
-use rusqlite::{Transaction, params};
 
 use super::SortKey;
 use crate::archive::incoming::IncomingEmail;

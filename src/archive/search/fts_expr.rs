@@ -19,6 +19,9 @@ const DENSE_RATIO: usize = 4;
 /// The same where the rows of a window are wanted, which are few.
 const SPARSE_RATIO: usize = 16;
 
+/// The most characters of a token in PostgreSQL, of four bytes at most.
+pub(super) const MAX_TOKEN_CHARS: usize = 500;
+
 /// To collect the rows of a prefix takes as long as to examine one of so many emails of the archive.
 const EMAILS_FOR_EACH_EXAMINED: usize = 250;
 
@@ -144,35 +147,48 @@ impl FtsExpr {
         }
     }
 
-    /// Writes the expression in the FTS5 query syntax.
-    pub(super) fn to_match_text(&self) -> String {
+    /// Writes the expression in the query syntax of FTS5, or as a `tsquery` of PostgreSQL.
+    pub(super) fn to_match_text(&self, is_postgres: bool) -> String {
+        let text = |expr: &Self| expr.to_match_text(is_postgres);
+        let join = |members: &[&Self], operator: &str| {
+            let texts: Vec<String> = members.iter().map(|member| text(member)).collect();
+            let text = texts.join(operator);
+            if members.len() == 1 {
+                text
+            } else {
+                format!("({text})")
+            }
+        };
+        let (and, or) = if is_postgres {
+            (" & ", " | ")
+        } else {
+            (" AND ", " OR ")
+        };
         match self {
-            Self::All | Self::Nothing => format!("\"{}\"", flag::EVERY_EMAIL),
+            Self::All | Self::Nothing => text(&Self::Token(flag::EVERY_EMAIL.to_owned())),
+            Self::Token(token) if is_postgres => format!("'{}'", cap_token(token)),
             Self::Token(token) => format!("\"{token}\""),
+            Self::Prefix(start) if is_postgres => format!("'{}':*", cap_token(start)),
             Self::Prefix(start) => format!("\"{start}\"*"),
-            Self::Or(members) => join(members.iter(), " OR "),
+            Self::Or(members) => join(&members.iter().collect::<Vec<_>>(), or),
+            Self::Not(inner) if is_postgres => format!("!({})", text(inner)),
+            Self::And(members) if is_postgres => join(&members.iter().collect::<Vec<_>>(), and),
             // NOT has two operands in FTS5.
             Self::And(members) => {
                 let (negative, positive): (Vec<&Self>, Vec<&Self>) = members
                     .iter()
                     .partition(|expr| matches!(expr, Self::Not(_)));
                 let positive = match positive.as_slice() {
-                    [] => Self::All.to_match_text(),
-                    positive => join(positive.iter().copied(), " AND "),
+                    [] => text(&Self::All),
+                    positive => join(positive, and),
                 };
                 let negative: Vec<&Self> = negative.into_iter().map(Self::without_not).collect();
                 match negative.as_slice() {
                     [] => positive,
-                    negative => {
-                        let negative = join(negative.iter().copied(), " OR ");
-                        format!("({positive} NOT {negative})")
-                    }
+                    negative => format!("({positive} NOT {})", join(negative, or)),
                 }
             }
-            Self::Not(inner) => {
-                let all = Self::All.to_match_text();
-                format!("({all} NOT {})", inner.to_match_text())
-            }
+            Self::Not(inner) => format!("({} NOT {})", text(&Self::All), text(inner)),
         }
     }
 
@@ -238,16 +254,9 @@ impl FtsExpr {
     }
 }
 
-/// Joins expressions, in parentheses if there are several.
-fn join<'a>(members: impl ExactSizeIterator<Item = &'a FtsExpr>, operator: &str) -> String {
-    let count = members.len();
-    let texts: Vec<String> = members.map(FtsExpr::to_match_text).collect();
-    let text = texts.join(operator);
-    if count == 1 {
-        text
-    } else {
-        format!("({text})")
-    }
+/// Cuts a token as `tokens_of` in `postgres.sql` does: PostgreSQL takes at most 2,046 bytes.
+fn cap_token(token: &str) -> String {
+    token.chars().take(MAX_TOKEN_CHARS).collect()
 }
 
 fn is_short_prefix(start: &str) -> bool {

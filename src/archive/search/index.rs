@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use rusqlite::{Connection, Transaction, params};
+use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 
+use super::fts_expr::{FtsExpr, MAX_TOKEN_CHARS};
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
 use super::tokens::{
@@ -120,14 +121,18 @@ impl<'a> Index<'a> {
             params![rowid, self.tokens.as_str()],
         )?;
         let sql = if is_out_of_order(key, email.summary) {
-            "INSERT OR IGNORE INTO out_of_order VALUES (?1)"
+            "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
         } else {
             "DELETE FROM out_of_order WHERE sort_key = ?1"
         };
         self.execute(sql, [key])
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), Error> {
+    fn execute(
+        &self,
+        sql: &str,
+        params: impl crate::archive::storage::db::Params,
+    ) -> Result<(), Error> {
         self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
@@ -269,7 +274,7 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
         sql::execute(transaction, "DELETE FROM search WHERE rowid = ?1", [from])?;
         sql::execute(
             transaction,
-            "INSERT OR IGNORE INTO dirty VALUES (?1)",
+            "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING",
             [key],
         )?;
     }
@@ -321,11 +326,7 @@ fn reindex_row(
 ) -> Result<(), Error> {
     let row = sql::optional(transaction, ROW_TO_INDEX, [key], |row| {
         let body = CompressedBody::from_row(row, 1)?;
-        Ok((
-            row.get::<_, Option<i64>>(0)?,
-            body,
-            row::read_fields(row, 3)?,
-        ))
+        Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
     })?;
     let Some((Some(rowid), body, fields)) = row else {
         return Ok(());
@@ -343,13 +344,13 @@ fn reindex_row(
 ///
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
 pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
-    let transaction = writer.unchecked_transaction()?;
-    let values: Vec<(i64, String, String)> = {
-        let mut statement = transaction.prepare("SELECT id, kind, value FROM interned")?;
-        statement
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-            .collect::<Result<_, _>>()?
-    };
+    let transaction = writer.begin(TransactionKind::Write)?;
+    let values: Vec<(i64, String, String)> = sql::all(
+        &transaction,
+        "SELECT id, kind, value FROM interned",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
     for (id, kind, value) in values {
         let token = match kind.strip_prefix("tag=") {
             Some(name) => tag_value_token(name, &normalize(&value)),
@@ -359,15 +360,21 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
             None => interned_token(id),
         };
         let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
-        transaction
-            .prepare_cached(sql)?
-            .execute((id, format!("\"{}\"", token.replace('"', "\"\""))))?;
+        transaction.prepare_cached(sql)?.execute(params![
+            id,
+            FtsExpr::Token(token).to_match_text(transaction.is_postgres())
+        ])?;
     }
     let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
-    transaction.execute(sql, [interned::STORED_SENDER])?;
-    transaction.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
-    transaction.commit()?;
-    Ok(())
+    sql::execute(&transaction, sql, [interned::STORED_SENDER])?;
+    if !transaction.is_postgres() {
+        sql::execute(
+            &transaction,
+            "INSERT INTO search (search) VALUES ('optimize')",
+            [],
+        )?;
+    }
+    transaction.commit()
 }
 
 /// Merges segments of the index, at most about `MERGED_PAGES`; false if there is nothing left to merge.
@@ -377,6 +384,9 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
 pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool, Error> {
     /// Other writers wait for about a tenth of a second.
     const MERGED_PAGES: i64 = 500;
+    if writer.is_postgres() {
+        return Ok(false);
+    }
     let total_changes = || sql::value::<i64>(writer, "SELECT total_changes()", []);
     let before = total_changes()?;
     let pages = if start { -MERGED_PAGES } else { MERGED_PAGES };
@@ -438,7 +448,11 @@ impl<'a> IndexChecksum<'a> {
             .as_bytes()
             .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
         {
-            let token = &token[..token.len().min(MAX_TOKEN_BYTES)];
+            let token = if self.connection.is_postgres() {
+                cap_token(token)
+            } else {
+                &token[..token.len().min(MAX_TOKEN_BYTES)]
+            };
             if !token.is_empty() && is_compared(token, self.all_interned) && seen.insert(token) {
                 self.checksum.add(rowid, token);
             }
@@ -448,27 +462,43 @@ impl<'a> IndexChecksum<'a> {
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
     pub(crate) fn matches_index(&self) -> Result<bool, Error> {
-        // The temporary table belongs to this connection only.
-        self.connection.pragma_update(None, "query_only", false)?;
-        self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
         let mut found = TokenChecksum::default();
-        {
-            let mut statement = self
-                .connection
-                .prepare("SELECT doc, term FROM temp.search_terms")?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
-                if is_compared(token, self.all_interned) {
-                    found.add(row.get(0)?, token);
-                }
-            }
+        if self.connection.is_postgres() {
+            self.add_found(
+                "SELECT rowid, lexeme FROM search, unnest(tokens)",
+                &mut found,
+            )?;
+            return Ok(found == self.checksum);
         }
+        // The temporary table belongs to this connection only.
+        let sqlite = self.connection.sqlite()?;
+        sqlite.pragma_update(None, "query_only", false)?;
+        self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
+        self.add_found("SELECT doc, term FROM temp.search_terms", &mut found)?;
         self.connection
             .execute_batch("DROP TABLE temp.search_terms")?;
-        self.connection.pragma_update(None, "query_only", true)?;
+        sqlite.pragma_update(None, "query_only", true)?;
         Ok(found == self.checksum)
     }
+
+    fn add_found(&self, query: &str, found: &mut TokenChecksum) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(query)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
+            if is_compared(token, self.all_interned) {
+                found.add(row.get(0)?, token);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a token as PostgreSQL stores it.
+fn cap_token(token: &[u8]) -> &[u8] {
+    let text = std::str::from_utf8(token).unwrap_or_default();
+    let end = text.char_indices().nth(MAX_TOKEN_CHARS);
+    &token[..end.map_or(token.len(), |(end, _)| end)]
 }
 
 /// Checks whether a token does not depend on when its email was indexed.

@@ -1,6 +1,6 @@
 //! Interned values: each value that many emails share is stored once and indexed by its id.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use crate::archive::storage::db::{Connection, params};
 
 use crate::archive::sql;
 use crate::error::Error;
@@ -50,7 +50,7 @@ pub(crate) fn intern(
     connection
         .prepare_cached("INSERT INTO interned (kind, value) VALUES (?1, ?2)")?
         .execute([kind, value])?;
-    Ok(Some(connection.last_insert_rowid()))
+    connection.last_insert_rowid().map(Some)
 }
 
 pub(super) fn find_id(
@@ -58,10 +58,7 @@ pub(super) fn find_id(
     kind: &str,
     value: &str,
 ) -> Result<Option<i64>, Error> {
-    Ok(connection
-        .prepare_cached(FIND_ID)?
-        .query_row([kind, value], |row| row.get(0))
-        .optional()?)
+    sql::optional_value(connection, FIND_ID, [kind, value])
 }
 
 /// Checks whether more values of a kind may be stored.
@@ -83,10 +80,8 @@ pub(super) fn ids_containing(
     kind: &str,
     text: &SearchText,
 ) -> Result<Option<Vec<i64>>, Error> {
-    let mut statement = connection.prepare_cached(IDS_CONTAINING)?;
-    let found: Vec<i64> = statement
-        .query_map([kind, text.normalized()], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let params = [kind, text.normalized()];
+    let found: Vec<i64> = sql::all(connection, IDS_CONTAINING, params, |row| row.get(0))?;
     Ok((found.len() <= MAX_ADDRESSES).then_some(found))
 }
 

@@ -4,9 +4,9 @@
 //! It knows exactly whether a body has a word with a given start. It does not know the order of words,
 //! so a phrase is searched in the body itself.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use rusqlite::{Connection, params};
+use crate::archive::storage::db::{Connection, params};
 
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
@@ -52,6 +52,8 @@ pub(super) struct RowMatcher<'a> {
     /// The matches that the index knows, for a query that depends on more of bodies.
     certain: Option<ReadAhead<'a>>,
     bodies_loaded: usize,
+    /// Rows that were loaded together, until they are matched.
+    loaded: HashMap<SortKey, EmailRow>,
 }
 
 impl<'a> RowMatcher<'a> {
@@ -74,7 +76,25 @@ impl<'a> RowMatcher<'a> {
             body_words,
             certain: has_certain.then(|| ReadAhead::new(reader, &plan.certain)),
             bodies_loaded: 0,
+            loaded: HashMap::new(),
         }
+    }
+
+    /// Loads the rows at some keys together, where each request takes long.
+    pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+        let Some(last) = keys.last() else {
+            return Ok(());
+        };
+        self.loaded.clear();
+        // Of few lengths, so that few statements are prepared.
+        let length = keys.len().next_power_of_two();
+        let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
+        let query = window::by_keys(&marks.join(", "));
+        let mut params = keys.to_vec();
+        params.resize(length, *last);
+        let rows = sql::all(self.connection, &query, params, window::read_row)?;
+        self.loaded = rows.into_iter().map(|row| (row.sort_key, row)).collect();
+        Ok(())
     }
 
     /// Takes all further candidates for emails that the index does not know as matches.
@@ -84,7 +104,10 @@ impl<'a> RowMatcher<'a> {
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
     pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
-        let row = sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?;
+        let row = match self.loaded.remove(&key) {
+            Some(row) => Some(row),
+            None => sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?,
+        };
         let Some(row) = row else { return Ok(None) };
         Ok(self.is_match(&row)?.then_some(row))
     }
@@ -270,7 +293,7 @@ impl<'a> ReadAhead<'a> {
     fn new(reader: RowidReader<'a>, expr: &FtsExpr) -> Self {
         Self {
             reader,
-            match_text: expr.to_match_text(),
+            match_text: expr.to_match_text(reader.connection.is_postgres()),
             rowids: VecDeque::new(),
             batch_size: FIRST_BATCH,
             is_end: false,

@@ -5,8 +5,8 @@
 
 use std::cmp::Reverse;
 
+use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
-use rusqlite::Connection;
 
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::interned;

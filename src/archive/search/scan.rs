@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use rusqlite::{Connection, params};
+use crate::archive::storage::db::{Connection, params};
 
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
@@ -18,6 +18,10 @@ use crate::query::Query;
 
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
 const MAX_PREFILTERED_COUNT: u64 = 20_000;
+
+/// Rows of a server that are loaded together, at first and at most.
+const FIRST_CHUNK: usize = 16;
+const MAX_CHUNK: usize = 256;
 
 /// Checks the time of an email, unless it is one that cannot be compared here.
 macro_rules! within_times {
@@ -64,7 +68,7 @@ pub(super) const CHANGED_ROWS: [&str; 2] = [
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key > ?1",
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
 ];
-pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
+pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
 
 /// A planned query on one state of the archive.
 pub(super) struct Scan<'a> {
@@ -109,7 +113,8 @@ impl<'a> Scan<'a> {
                 Prefiltered::TooFewMatches { last } => from = last,
             }
         }
-        self.for_each_candidate(&self.plan.expr, direction, from, |key| {
+        self.for_each_candidate(&self.plan.expr, direction, from, |key, upcoming| {
+            matcher.load_rows(upcoming)?;
             let row = self.match_readable_row(&mut matcher, key)?;
             Ok(row.map_or(ControlFlow::Continue(()), &mut visit))
         })
@@ -126,7 +131,8 @@ impl<'a> Scan<'a> {
     ) -> Result<Prefiltered, Error> {
         let (mut examined, mut found) = (0, 0);
         let mut result = Prefiltered::Finished;
-        self.for_each_candidate(&prefilter.expr, direction, from, |key| {
+        self.for_each_candidate(&prefilter.expr, direction, from, |key, upcoming| {
+            matcher.load_rows(upcoming)?;
             examined += 1;
             if let Some(row) = self.match_readable_row(matcher, key)? {
                 found += 1;
@@ -213,7 +219,8 @@ impl<'a> Scan<'a> {
             let uncertain = plan.certain.clone().complement();
             let expr = FtsExpr::and([plan.possible.clone(), uncertain]);
             matcher.expect_uncertain();
-            self.for_each_candidate(&expr, direction, from, |key| {
+            self.for_each_candidate(&expr, direction, from, |key, upcoming| {
+                matcher.load_rows(upcoming)?;
                 found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
                 Ok(continue_while(found < most))
             })?;
@@ -237,12 +244,18 @@ impl<'a> Scan<'a> {
             Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let params = params![expr.to_match_text(), after, before, most];
+        let params = params![
+            expr.to_match_text(self.connection.is_postgres()),
+            after,
+            before,
+            most
+        ];
         let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
         Ok(count.unsigned_abs())
     }
 
-    /// Calls `visit` for each candidate of `expr`, nearest first.
+    /// Calls `visit` for each candidate of `expr`, nearest first; with those that come next, where their rows are
+    /// better loaded together.
     ///
     /// Candidates are the emails within the bounds of the query, merged with those out of order and with
     /// those whose status has changed.
@@ -251,7 +264,7 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         from: SortKey,
-        mut visit: impl FnMut(SortKey) -> Result<ControlFlow<()>, Error>,
+        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let plan = &self.plan;
         let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
@@ -278,26 +291,47 @@ impl<'a> Scan<'a> {
                     rowid(self.connection, first)?,
                     rowid(self.connection, last)?,
                 );
-                statement.query(params![first, last, oldest, newest, expr.to_match_text()])?
+                statement.query(params![
+                    first,
+                    last,
+                    oldest,
+                    newest,
+                    expr.to_match_text(self.connection.is_postgres())
+                ])?
             };
-            while let Some(row) = rows.next()? {
-                let Some(key) = row.get::<_, Option<SortKey>>(0)? else {
-                    continue;
-                };
-                while let Some(other) =
-                    others.next_if(|other| *other == key || direction.precedes(*other, key))
+            let is_remote = self.connection.is_postgres();
+            let mut size = if is_remote { FIRST_CHUNK } else { 1 };
+            let mut chunk: Vec<SortKey> = Vec::new();
+            loop {
+                chunk.clear();
+                while chunk.len() < size
+                    && let Some(row) = rows.next()?
                 {
-                    if other != key && visit(other)?.is_break() {
+                    chunk.extend(row.get::<Option<SortKey>>(0)?);
+                }
+                if chunk.is_empty() {
+                    break;
+                }
+                let mut upcoming = if is_remote { &chunk[..] } else { &[] };
+                for key in chunk.iter().copied() {
+                    while let Some(other) =
+                        others.next_if(|other| *other == key || direction.precedes(*other, key))
+                    {
+                        if other != key && visit(other, &[])?.is_break() {
+                            return Ok(());
+                        }
+                    }
+                    if visit(key, std::mem::take(&mut upcoming))?.is_break() {
                         return Ok(());
                     }
                 }
-                if visit(key)?.is_break() {
-                    return Ok(());
+                if is_remote {
+                    size = (size * 4).min(MAX_CHUNK);
                 }
             }
         }
         for key in others {
-            if visit(key)?.is_break() {
+            if visit(key, &[])?.is_break() {
                 break;
             }
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params};
+use crate::archive::storage::db::{Connection, params};
 
 use super::CancellationToken;
 use super::fts_expr::FtsExpr;
@@ -27,7 +27,7 @@ const SAMPLED_EMAILS: usize = 200;
 const MAX_COUNT: i64 = 1000;
 
 pub(super) const COUNT_MATCHES: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
+    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
 
 impl SuggestionSource for Archive {
     fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
@@ -163,7 +163,7 @@ fn count_emails_with(
     if expr == FtsExpr::Nothing {
         return Ok(0);
     }
-    let params = params![expr.to_match_text(), MAX_COUNT];
+    let params = params![expr.to_match_text(connection.is_postgres()), MAX_COUNT];
     let count: i64 = sql::value(connection, COUNT_MATCHES, params)?;
     Ok(count.unsigned_abs())
 }

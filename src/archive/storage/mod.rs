@@ -5,23 +5,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+pub(crate) mod db;
 pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
+pub(crate) mod server;
 pub(crate) mod sql;
 
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
+use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind, Result, lock};
+use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
 use files::{
     FileId, back_up_outdated, create_private, explain_damage, file_uri, is_read_only_file,
 };
 use peer_notice::{PeerNotice, PeerNotifier};
+use server::PostgresServer;
 
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,12 +37,9 @@ const IDLE_READERS: usize = 3;
 /// The most prepared statements of each connection.
 const STATEMENT_CACHE: usize = 64;
 
-/// `SQLite` instructions between two checks for cancellation: a fraction of a millisecond.
-const PROGRESS_STEPS: i32 = 10_000;
-
 /// The database's connections.
 pub(crate) struct Connections {
-    uri: String,
+    database: Database,
     is_read_only: bool,
     /// `None` until the first write.
     writer: Mutex<Option<Connection>>,
@@ -49,7 +51,30 @@ pub(crate) struct Connections {
     notifier: Option<Arc<PeerNotifier>>,
 }
 
+/// Where the connections lead.
+enum Database {
+    /// The URI of a file, or of a database in memory.
+    Sqlite(String),
+    Server(Arc<PostgresServer>),
+}
+
 impl Connections {
+    /// Opens the archive on a server, and creates it if there is none.
+    pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
+        let server = Arc::new(PostgresServer::new(url)?);
+        let reader = Connection::Postgres(Box::new(server.connect()?));
+        let mut connections = Self::new(Database::Server(server), None, false);
+        if !has_tables(&reader)? {
+            connections.with_writer(|writer| create_tables(writer))?;
+        }
+        if is_outdated(&reader)? {
+            return Err(error::outdated_schema_error(url));
+        }
+        connections.is_read_only = !db::postgres::is_writable(&reader)?;
+        lock(&connections.idle_readers).push(reader);
+        Ok(connections)
+    }
+
     /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
     /// first and returns its path.
     pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>)> {
@@ -72,21 +97,21 @@ impl Connections {
         }
         create_private(path)?;
         let uri = file_uri(path);
-        let mut first = match connect_and_check(&uri) {
+        let first = match connect_and_check(&uri) {
             Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
-            first => first?,
+            first => Connection::Sqlite(first?),
         };
         if is_outdated(&first)? {
             return Ok(None);
         }
         if !has_tables(&first)? {
-            set_wal_mode(&first)?;
-            create_tables(&mut first)?;
+            set_wal_mode(first.sqlite()?)?;
+            create_tables(&first)?;
         }
-        forbid_writes(&first)?;
-        let connections = Self::new(uri, Some(path), false);
+        forbid_writes(first.sqlite()?)?;
+        let connections = Self::new(Database::Sqlite(uri), Some(path), false);
         lock(&connections.idle_readers).push(first);
         Ok(Some(connections))
     }
@@ -98,6 +123,7 @@ impl Connections {
         let reader = opened.map_err(|error| {
             files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
+        let reader = Connection::Sqlite(reader);
         if is_outdated(&reader)? {
             return Ok(None);
         }
@@ -107,7 +133,7 @@ impl Connections {
                 "check the owner and the mode of its file",
             ));
         }
-        Ok(Some(Self::new(uri, Some(path), true)))
+        Ok(Some(Self::new(Database::Sqlite(uri), Some(path), true)))
     }
 
     /// Opens the file as it is, and creates none beside it; `None` if that cannot be done now.
@@ -121,11 +147,11 @@ impl Connections {
             (true, false) => return Ok(None),
         };
         let uri = format!("{}{parameters}", file_uri(path));
-        let reader = connect_and_check(&uri)?;
+        let reader = Connection::Sqlite(connect_and_check(&uri)?);
         if is_outdated(&reader)? || !has_tables(&reader)? {
             return Ok(None);
         }
-        Ok(Some(Self::new(uri, None, true)))
+        Ok(Some(Self::new(Database::Sqlite(uri), None, true)))
     }
 
     /// Creates a database that exists as long as this value, under a name of its own in this process.
@@ -134,18 +160,22 @@ impl Connections {
     /// reader that meets the writer gets an error at once, without any timeout.
     pub(crate) fn open_in_memory() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        #[cfg(test)]
+        if let Some(url) = server::tests::schema_for_test() {
+            return Self::open_on_server(&url);
+        }
         let uri = format!(
             "file:/sentbox-{}?vfs=memdb",
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
-        let connections = Self::new(uri, None, false);
-        connections.with_writer(create_tables)?;
+        let connections = Self::new(Database::Sqlite(uri), None, false);
+        connections.with_writer(|writer| create_tables(writer))?;
         Ok(connections)
     }
 
-    fn new(uri: String, path: Option<&Path>, is_read_only: bool) -> Self {
+    fn new(database: Database, path: Option<&Path>, is_read_only: bool) -> Self {
         Self {
-            uri,
+            database,
             is_read_only,
             writer: Mutex::default(),
             idle_readers: Mutex::default(),
@@ -163,6 +193,21 @@ impl Connections {
     /// Returns the sender of notices to other processes, if there can be others.
     pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
         self.notifier.as_ref()
+    }
+
+    /// Reports something to the other processes, if there can be others. They see a change later if that fails.
+    pub(crate) fn notify(&self, notice: PeerNotice) {
+        if let Some(notifier) = &self.notifier {
+            notifier.send(notice);
+        }
+        if self.server().is_some() {
+            let query = "SELECT pg_notify(current_schema(), ?1)";
+            let sent =
+                self.with_writer(|writer| sql::one(writer, query, [notice.as_str()], |_| Ok(())));
+            if let Err(error) = sent {
+                tracing::warn!(%error, "a notice was not sent");
+            }
+        }
     }
 
     /// Fails if another file has taken the name of the open one.
@@ -185,7 +230,7 @@ impl Connections {
 
     fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
-            let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = writer.begin(TransactionKind::Write)?;
             self.has_changed.store(false, Ordering::Relaxed);
             let result = operation(&tx)?;
             search::reindex_dirty(&tx)?;
@@ -206,6 +251,9 @@ impl Connections {
         }
         self.check_file()?;
         let mut writer = lock(&self.writer);
+        if writer.as_ref().is_some_and(Connection::is_closed) {
+            *writer = None;
+        }
         let writer = match &mut *writer {
             Some(writer) => writer,
             none => none.insert(self.connect_writer()?),
@@ -214,7 +262,15 @@ impl Connections {
     }
 
     fn connect_writer(&self) -> Result<Connection> {
-        let mut writer = connect(&self.uri)?;
+        let uri = match &self.database {
+            Database::Sqlite(uri) => uri,
+            Database::Server(server) => {
+                return server
+                    .connect_writer()
+                    .map(|conn| Connection::Postgres(Box::new(conn)));
+            }
+        };
+        let mut writer = connect(uri)?;
         if self.file_id.is_some() {
             self.check_file()?;
             set_wal_mode(&writer)?;
@@ -225,7 +281,7 @@ impl Connections {
                 flag.store(true, Ordering::Relaxed);
             }
         }))?;
-        Ok(writer)
+        Ok(Connection::Sqlite(writer))
     }
 
     /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
@@ -234,10 +290,13 @@ impl Connections {
         self.with_writer(|writer| {
             search::erase_deleted(writer)?;
             dictionary::delete_unused(writer)?;
+            if writer.is_postgres() {
+                writer.execute_batch("VACUUM (ANALYZE)")?;
+                return Ok(true);
+            }
             // The copy may be too large for memory.
             writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-            let busy: bool =
-                writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let busy: bool = sql::value(writer, "PRAGMA wal_checkpoint(TRUNCATE)", [])?;
             Ok(!busy)
         })
     }
@@ -248,12 +307,8 @@ impl Connections {
         cancel: &CancellationToken,
         read: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<Option<T>> {
-        let watched = cancel.clone();
         let result = self.with_reader(|reader| {
-            reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
-            let result = read_in_transaction(reader, read);
-            reader.progress_handler(0, None::<fn() -> bool>)?;
-            result
+            reader.run_cancellable(cancel, |reader| read_in_transaction(reader, read))
         });
         if cancel.is_cancelled() {
             Ok(None)
@@ -272,18 +327,36 @@ impl Connections {
             // How to open it depends on whether another process writes now.
             return work(&mut connect_reader(&format!(
                 "{}{}",
-                self.uri,
+                file_uri(file.path()),
                 files::uri_parameters(file.path())
             ))?);
         }
         let idle = lock(&self.idle_readers).pop();
-        let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
+        let idle = idle.filter(|reader| !reader.is_closed());
+        let mut reader = idle.map_or_else(|| self.connect_reader(), Ok)?;
         let result = work(&mut reader).map_err(|error| self.explain(error))?;
         let mut idle = lock(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
         Ok(result)
+    }
+
+    fn connect_reader(&self) -> Result<Connection> {
+        match &self.database {
+            Database::Sqlite(uri) => connect_reader(uri),
+            Database::Server(server) => server
+                .connect()
+                .map(|conn| Connection::Postgres(Box::new(conn))),
+        }
+    }
+
+    /// Returns the server of the archive, if it is on one.
+    pub(crate) const fn server(&self) -> Option<&Arc<PostgresServer>> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Server(server) => Some(server),
+        }
     }
 
     fn explain(&self, error: Error) -> Error {
@@ -295,43 +368,43 @@ impl Connections {
 }
 
 fn read_in_transaction<T>(
-    reader: &mut Connection,
+    reader: &Connection,
     read: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
-    let tx = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let tx = reader.begin(TransactionKind::Read)?;
     let result = read(&tx)?;
-    tx.finish()?;
+    tx.commit()?;
     Ok(result)
 }
 
 /// Connects and reads the file, which connecting alone does not.
-fn connect_and_check(uri: &str) -> rusqlite::Result<Connection> {
+fn connect_and_check(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
     let conn = connect(uri)?;
-    read_version(&conn)?;
+    conn.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))?;
     Ok(conn)
 }
 
-fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
+fn connect_reader(uri: &str) -> Result<Connection> {
     let reader = connect(uri)?;
     forbid_writes(&reader)?;
-    Ok(reader)
+    Ok(Connection::Sqlite(reader))
 }
 
-fn forbid_writes(conn: &Connection) -> rusqlite::Result<()> {
+fn forbid_writes(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "query_only", true)
 }
 
-fn set_wal_mode(conn: &Connection) -> rusqlite::Result<()> {
+fn set_wal_mode(conn: &rusqlite::Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "wal")
 }
 
-fn connect(uri: &str) -> rusqlite::Result<Connection> {
+fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
     // A URI may ask for a read-only file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(uri, flags)?;
+    let conn = rusqlite::Connection::open_with_flags(uri, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
@@ -369,15 +442,20 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
 const VERSION: u32 = 13;
 
 /// Creates the tables if there are none, in one transaction.
-pub(crate) fn create_tables(conn: &mut Connection) -> Result<()> {
-    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
+    let change = conn.begin(TransactionKind::Write)?;
     // Read under the lock: another process may have created them meanwhile.
     if read_version(&change)? == 0 {
-        change.execute_batch(include_str!("../schema.sql"))?;
-        change.pragma_update(None, "user_version", VERSION)?;
+        if change.is_postgres() {
+            change.execute_batch(include_str!("../postgres.sql"))?;
+            sql::execute(&change, "INSERT INTO format VALUES (?1)", [VERSION])?;
+        } else {
+            change.execute_batch(include_str!("../schema.sql"))?;
+            let sqlite = change.sqlite()?;
+            sqlite.pragma_update(None, "user_version", VERSION)?;
+        }
     }
-    change.commit()?;
-    Ok(())
+    change.commit()
 }
 
 /// Whether the tables exist already.
@@ -401,8 +479,11 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
 }
 
 /// Reads the version of the tables.
-pub(crate) fn read_version(conn: &Connection) -> rusqlite::Result<u32> {
-    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
+    if conn.is_postgres() {
+        return db::postgres::read_version(conn);
+    }
+    sql::value(conn, "PRAGMA user_version", [])
 }
 
 #[cfg(test)]
@@ -441,18 +522,18 @@ mod tests {
         let path = dir.path().join("archive.sqlite");
         let open = || Connections::open_on_disk(&path).unwrap().0;
         let (connections, other) = (open(), open());
-        let count = || connections.read(|conn| Ok(read_version(conn)?)).unwrap();
+        let count = || connections.read(read_version).unwrap();
         assert_eq!(count(), VERSION);
         assert!(lock(&connections.writer).is_none());
         assert_eq!(lock(&connections.idle_readers).len(), 1);
         connections
-            .write(|tx| Ok(tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])?))
+            .write(|tx| sql::execute(tx, "INSERT INTO key_order (keys) VALUES ('[]')", []))
             .unwrap();
         assert!(lock(&connections.writer).is_some());
         let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
         let found: i64 = other.read(|conn| sql::value(conn, keys, [])).unwrap();
         assert_eq!(found, 1);
-        let refused = connections.read(|conn| Ok(conn.execute("DELETE FROM key_order", [])?));
+        let refused = connections.read(|conn| sql::execute(conn, "DELETE FROM key_order", []));
         assert!(refused.is_err(), "a reader does not write");
     }
 
@@ -471,43 +552,43 @@ mod tests {
 
     #[test]
     fn empty_file_gets_the_tables_once() {
-        let mut conn = Connection::open_in_memory().unwrap();
+        let conn = Connection::in_memory();
         assert!(!has_tables(&conn).unwrap());
-        create_tables(&mut conn).unwrap();
-        create_tables(&mut conn).unwrap();
+        create_tables(&conn).unwrap();
+        create_tables(&conn).unwrap();
         assert_eq!(
             (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
             (VERSION, false)
         );
-        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
-            .unwrap();
+        sql::execute(&conn, "INSERT INTO key_order (keys) VALUES ('[]')", []).unwrap();
     }
 
     #[test]
     fn newer_tables_are_refused_and_older_recognised() {
-        let conn = Connection::open_in_memory().unwrap();
-        conn.pragma_update(None, "user_version", VERSION + 1)
+        let conn = Connection::in_memory();
+        let sqlite = conn.sqlite().unwrap();
+        sqlite
+            .pragma_update(None, "user_version", VERSION + 1)
             .unwrap();
         let error = is_outdated(&conn).unwrap_err();
         assert!(
             error.kind == ErrorKind::Archive && error.message.contains("newer version"),
             "{error}"
         );
-        conn.pragma_update(None, "user_version", VERSION - 1)
+        sqlite
+            .pragma_update(None, "user_version", VERSION - 1)
             .unwrap();
         assert!(is_outdated(&conn).unwrap());
     }
 
     #[test]
     fn failed_creation_leaves_nothing_behind() {
-        let mut conn = Connection::open_in_memory().unwrap();
+        let conn = Connection::in_memory();
         conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
             .unwrap();
-        create_tables(&mut conn).unwrap_err();
+        create_tables(&conn).unwrap_err();
         assert!(!has_tables(&conn).unwrap());
-        let tables: i64 = conn
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .unwrap();
+        let tables: i64 = sql::value(&conn, "SELECT count(*) FROM sqlite_schema", []).unwrap();
         assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -13,9 +13,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::sync::mpsc::UnboundedReceiver;
+
 use super::files::parent_dir;
 use crate::archive::Archive;
 use crate::error::Result;
+
+/// The most notices that are received at once.
+const MAX_NOTICES: usize = 100;
 
 /// What another process reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +34,13 @@ pub(crate) enum PeerNotice {
 }
 
 impl PeerNotice {
-    const fn as_str(self) -> &'static str {
+    /// Parses the word of a notice.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        let notices = [Self::Changed, Self::ServiceState];
+        notices.into_iter().find(|notice| notice.as_str() == word)
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
             Self::ServiceState => "service",
@@ -90,10 +101,7 @@ impl PeerNotifier {
     pub(crate) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
         let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
         let (_, word) = rest.split_once('-')?;
-        let notices = [PeerNotice::Changed, PeerNotice::ServiceState];
-        notices
-            .into_iter()
-            .find(|notice| sender != self.sender && notice.as_str() == word)
+        PeerNotice::parse(word).filter(|_| sender != self.sender)
     }
 
     /// The archive file.
@@ -120,20 +128,24 @@ impl PeerNotifier {
 impl Archive {
     /// Starts to watch other processes; `None` if the archive is in memory or its folder cannot be watched.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
+        if let Some(server) = self.connections.server() {
+            return Some(PeerNoticeReceiver {
+                source: NoticeSource::Server(server.listen()),
+                archive: self.clone(),
+            });
+        }
         let notifier = self.connections.notifier()?.clone();
         let watch = Watch::start(parent_dir(notifier.path())).ok()?;
         notifier.remove_leftovers();
         Some(PeerNoticeReceiver {
-            watch,
+            source: NoticeSource::Folder(watch),
             archive: self.clone(),
         })
     }
 
     /// Makes other processes check the service's state again.
     pub(crate) fn notify_service_state(&self) {
-        if let Some(notifier) = self.connections.notifier() {
-            notifier.send(PeerNotice::ServiceState);
-        }
+        self.connections.notify(PeerNotice::ServiceState);
     }
 
     /// Fails if the archive file was removed or replaced since it was opened.
@@ -144,17 +156,31 @@ impl Archive {
 
 /// Receives notices.
 pub(crate) struct PeerNoticeReceiver {
-    watch: Watch,
+    source: NoticeSource,
     archive: Archive,
+}
+
+enum NoticeSource {
+    Folder(Watch),
+    Server(UnboundedReceiver<PeerNotice>),
 }
 
 impl PeerNoticeReceiver {
     /// Waits for the next notices, without duplicates and without waking up before. Needs a runtime with I/O.
     /// Safe to cancel.
     pub(crate) async fn next(&mut self) -> Vec<PeerNotice> {
+        let watch = match &mut self.source {
+            NoticeSource::Folder(watch) => watch,
+            NoticeSource::Server(receiver) => {
+                let mut notices = Vec::new();
+                receiver.recv_many(&mut notices, MAX_NOTICES).await;
+                notices.dedup();
+                return notices;
+            }
+        };
         loop {
             let mut notices = Vec::new();
-            let events = self.watch.next().await;
+            let events = watch.next().await;
             for name in &events.names {
                 let notice = self
                     .archive

@@ -3,84 +3,117 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::db::Connection;
+use super::server::PostgresServer;
+use super::sql;
 use crate::archive::ArchiveLocation;
-use crate::error::{Error, ErrorKind, lock};
+use crate::error::{Error, ErrorKind, Result, lock};
 
 /// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// A lock on a file beside the archive. The system releases it when the process ends, however it ends.
+/// A lock on a file beside the archive, or on its server. It is released when the process ends, however it ends.
 /// Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
-    /// `None` if the archive belongs to this process alone.
-    path: Option<PathBuf>,
-    file: Arc<Mutex<Option<File>>>,
+    place: LockPlace,
+}
+
+#[derive(Clone)]
+enum LockPlace {
+    /// The archive belongs to this process alone.
+    Process,
+    File {
+        path: PathBuf,
+        held: Arc<Mutex<Option<File>>>,
+    },
+    Server {
+        server: Arc<PostgresServer>,
+        work: &'static str,
+        /// Whether this process may only read, and leaves the work to others.
+        is_reader: bool,
+        session: Arc<Mutex<Option<Session>>>,
+    },
+}
+
+/// A connection that has the lock, or waits for it.
+struct Session {
+    connection: Connection,
+    is_held: bool,
 }
 
 impl ProcessLock {
     /// Creates the lock for the work `work` on an archive; it is free.
     pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
-        let path = match location {
-            ArchiveLocation::Disk(path) => Some(path.with_added_extension(work)),
-            ArchiveLocation::Memory => None,
+        let place = match location {
+            ArchiveLocation::Disk(path) => LockPlace::File {
+                path: path.with_added_extension(work),
+                held: Arc::default(),
+            },
+            _ => LockPlace::Process,
         };
-        Self {
-            path,
-            file: Arc::default(),
-        }
+        Self { place }
+    }
+
+    /// Creates the lock for the work `work` on the archive of a server.
+    pub(crate) fn on_server(
+        server: &Arc<PostgresServer>,
+        work: &'static str,
+        is_reader: bool,
+    ) -> Self {
+        let place = LockPlace::Server {
+            server: Arc::clone(server),
+            work,
+            is_reader,
+            session: Arc::default(),
+        };
+        Self { place }
     }
 
     /// Acquires the lock if it is free; true if this process holds it.
     ///
-    /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing.
+    /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing. A server that
+    /// cannot be reached has no lock to give.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
-        let Some(path) = &self.path else { return true };
-        let mut file_guard = lock(&self.file);
-        if let Some(file) = &*file_guard {
-            let _ = file.set_modified(SystemTime::from(now));
-            return true;
-        }
-        let Ok(file) = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-        else {
-            return true;
-        };
-        match file.try_lock() {
-            Ok(()) => {
-                let _ = file.set_modified(SystemTime::from(now));
-                *file_guard = Some(file);
-                true
-            }
-            Err(TryLockError::WouldBlock) => {
-                let modified = file
-                    .metadata()
-                    .and_then(|metadata| metadata.modified())
-                    .ok();
-                let request = modified.and_then(|modified| Timestamp::try_from(modified).ok());
-                request.is_some_and(|request| now.duration_since(request) > ABANDONED_AFTER)
-            }
-            Err(TryLockError::Error(_)) => true,
+        match &self.place {
+            LockPlace::Process => true,
+            LockPlace::File { path, held } => try_lock_file(path, held, now),
+            LockPlace::Server {
+                is_reader: true, ..
+            } => false,
+            LockPlace::Server { .. } => self
+                .on_session(|session, work| {
+                    if !session.is_held {
+                        let query = "SELECT pg_try_advisory_lock(hashtext(current_setting('search_path')), hashtext(?1))";
+                        session.is_held = sql::value(&session.connection, query, [work])?;
+                    }
+                    Ok(session.is_held)
+                })
+                .unwrap_or(false),
         }
     }
 
     /// Whether no process holds it now.
     pub(crate) fn is_free(&self) -> bool {
-        let Some(path) = &self.path else { return true };
-        // A missing file was never locked; one that cannot be opened proves nothing.
-        File::open(path)
-            .ok()
-            .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        match &self.place {
+            LockPlace::Process => true,
+            // A missing file was never locked; one that cannot be opened proves nothing.
+            LockPlace::File { path, .. } => File::open(path)
+                .ok()
+                .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
+            LockPlace::Server { .. } if self.is_held() => false,
+            LockPlace::Server { .. } => {
+                let is_free = self.try_acquire(Timestamp::UNIX_EPOCH);
+                self.release();
+                is_free
+            }
+        }
     }
 
     /// Records for all processes that the service answered, if this process holds the lock; returns whether
@@ -110,16 +143,34 @@ impl ProcessLock {
     /// Writes the record; returns whether an outage begins or ends.
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
-        let mut file_guard = lock(&self.file);
-        let Some(file) = &mut *file_guard else {
-            return false;
-        };
         // The record is only displayed, so an error is ignored.
-        let _ = file
-            .rewind()
-            .and_then(|()| file.set_len(0))
-            .and_then(|()| file.write_all(text.as_bytes()));
-        let _ = file.set_modified(SystemTime::from(now));
+        match &self.place {
+            LockPlace::Process => return false,
+            LockPlace::File { held, .. } => {
+                let mut held = lock(held);
+                let Some(file) = &mut *held else {
+                    return false;
+                };
+                let _ = file
+                    .rewind()
+                    .and_then(|()| file.set_len(0))
+                    .and_then(|()| file.write_all(text.as_bytes()));
+                let _ = file.set_modified(SystemTime::from(now));
+            }
+            LockPlace::Server { .. } => {
+                let query = "INSERT INTO poller_record (work, record) VALUES (?1, ?2) \
+                             ON CONFLICT (work) DO UPDATE SET record = excluded.record";
+                let written = self.on_session(|session, work| {
+                    if session.is_held {
+                        sql::execute(&session.connection, query, [work, text])?;
+                    }
+                    Ok(session.is_held)
+                });
+                if written != Some(true) {
+                    return false;
+                }
+            }
+        }
         before != (text.lines().count() > 1)
     }
 
@@ -140,16 +191,107 @@ impl ProcessLock {
 
     /// Whether this process holds it.
     pub(crate) fn is_held(&self) -> bool {
-        lock(&self.file).is_some()
+        match &self.place {
+            LockPlace::Process => false,
+            LockPlace::File { held, .. } => lock(held).is_some(),
+            LockPlace::Server { session, .. } => {
+                let session = lock(session);
+                session
+                    .as_ref()
+                    .is_some_and(|session| session.is_held && !session.connection.is_closed())
+            }
+        }
     }
 
     fn read_record(&self) -> Option<String> {
-        std::fs::read_to_string(self.path.as_ref()?).ok()
+        match &self.place {
+            LockPlace::Process => None,
+            LockPlace::File { path, .. } => std::fs::read_to_string(path).ok(),
+            LockPlace::Server { .. } => self
+                .on_session(|session, work| {
+                    let query = "SELECT record FROM poller_record WHERE work = ?1";
+                    sql::optional_value(&session.connection, query, [work])
+                })
+                .flatten(),
+        }
     }
 
     /// Releases the lock.
     pub(crate) fn release(&self) {
-        *lock(&self.file) = None;
+        match &self.place {
+            LockPlace::Process => {}
+            LockPlace::File { held, .. } => *lock(held) = None,
+            LockPlace::Server { session, .. } => {
+                if self.is_held() {
+                    // At once; the end of the connection would release it a little later.
+                    self.on_session(|session, work| {
+                        let query = "SELECT pg_advisory_unlock(hashtext(current_setting('search_path')), hashtext(?1))";
+                        sql::value::<bool>(&session.connection, query, [work])
+                    });
+                }
+                *lock(session) = None;
+            }
+        }
+    }
+
+    /// Uses the connection of the lock, which is opened first if there is none; `None` if that fails.
+    fn on_session<T>(
+        &self,
+        work: impl FnOnce(&mut Session, &'static str) -> Result<T>,
+    ) -> Option<T> {
+        let LockPlace::Server {
+            server,
+            work: name,
+            session,
+            ..
+        } = &self.place
+        else {
+            return None;
+        };
+        let mut session = lock(session);
+        if session
+            .as_ref()
+            .is_none_or(|session| session.connection.is_closed())
+        {
+            *session = Some(Session {
+                connection: Connection::Postgres(Box::new(server.connect().ok()?)),
+                is_held: false,
+            });
+        }
+        work(session.as_mut()?, name).ok()
+    }
+}
+
+fn try_lock_file(path: &Path, held: &Mutex<Option<File>>, now: Timestamp) -> bool {
+    let mut held = lock(held);
+    if let Some(file) = &*held {
+        let _ = file.set_modified(SystemTime::from(now));
+        return true;
+    }
+    let Ok(file) = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+    else {
+        return true;
+    };
+    match file.try_lock() {
+        Ok(()) => {
+            let _ = file.set_modified(SystemTime::from(now));
+            *held = Some(file);
+            true
+        }
+        Err(TryLockError::WouldBlock) => {
+            let modified = file
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .ok();
+            let request = modified.and_then(|modified| Timestamp::try_from(modified).ok());
+            request.is_some_and(|request| now.duration_since(request) > ABANDONED_AFTER)
+        }
+        Err(TryLockError::Error(_)) => true,
     }
 }
 

@@ -1,13 +1,13 @@
 //! Short forms of the calls that run one cached statement.
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+use super::db::{Connection, Params, Row};
 use crate::error::Result;
 
 /// Runs a statement that changes rows; returns how many it changed.
 pub(crate) fn execute(conn: &Connection, sql: &str, params: impl Params) -> Result<usize> {
-    Ok(conn.prepare_cached(sql)?.execute(params)?)
+    conn.prepare_cached(sql)?.execute(params)
 }
 
 /// Returns the first column of the first row; no row is an error.
@@ -31,7 +31,8 @@ pub(crate) fn one<T>(
     params: impl Params,
     map: impl FnOnce(&Row) -> rusqlite::Result<T>,
 ) -> Result<T> {
-    Ok(conn.prepare_cached(sql)?.query_row(params, map)?)
+    let row = optional(conn, sql, params, map)?;
+    row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
 }
 
 /// Returns the first row, if there is one.
@@ -41,8 +42,7 @@ pub(crate) fn optional<T>(
     params: impl Params,
     map: impl FnOnce(&Row) -> rusqlite::Result<T>,
 ) -> Result<Option<T>> {
-    let mut statement = conn.prepare_cached(sql)?;
-    Ok(statement.query_row(params, map).optional()?)
+    conn.prepare_cached(sql)?.first(params, map)
 }
 
 /// Returns all rows.
@@ -52,7 +52,5 @@ pub(crate) fn all<T>(
     params: impl Params,
     map: impl FnMut(&Row) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>> {
-    let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map(params, map)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    conn.prepare_cached(sql)?.all(params, map)
 }

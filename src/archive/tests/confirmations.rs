@@ -319,7 +319,7 @@ fn oldest_runs_merge_above_the_limit() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(128), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Against the plain meaning: each row has the newest time at which an answer has held it, or an older one.
     #[test]

@@ -161,7 +161,7 @@ fn latest(pair: &[(&'static str, bool)]) -> &'static str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(64)) })]
 
     #[test]
     fn any_order_and_repetition_gives_the_same_archive(

@@ -44,7 +44,7 @@ impl World {
 fn is_marked(archive: &Archive) -> bool {
     archive
         .connections
-        .read(|connection| Ok(connection.table_exists(None, "token")?))
+        .read(|connection| Ok(connection.prepare_cached("SELECT x FROM token").is_ok()))
         .unwrap()
 }
 
@@ -52,7 +52,7 @@ fn is_marked(archive: &Archive) -> bool {
 fn mark(archive: &Archive) {
     archive
         .connections
-        .write(|change| Ok(change.execute_batch("CREATE TABLE token (x)")?))
+        .write(|change| change.execute_batch("CREATE TABLE token (x)"))
         .unwrap();
 }
 
@@ -130,7 +130,7 @@ fn moved_file_keeps_its_identity() {
         mark(&world.open("re_one", OnMismatch::Ask).unwrap());
         let path_of = |key| match world.settings(key).archive {
             ArchiveLocation::Disk(path) => path.parent().unwrap().to_owned(),
-            ArchiveLocation::Memory => panic!("on disk"),
+            _ => panic!("on disk"),
         };
         std::fs::rename(path_of("re_one"), path_of("re_two")).unwrap();
         assert!(world.open("re_two", OnMismatch::Ask).is_err());

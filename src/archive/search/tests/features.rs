@@ -1,6 +1,8 @@
 //! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
 
 use super::*;
+use crate::archive::sql;
+use crate::mail::EmailId;
 
 #[test]
 fn index_follows_every_change() {
@@ -77,7 +79,7 @@ fn index_follows_every_change() {
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive
         .connections
-        .write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?))
+        .write(|tx| sql::execute(tx, "DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
     assert_eq!(

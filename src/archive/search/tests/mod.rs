@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::archive::tests::cases;
 use crate::archive::{
     Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
 };
@@ -288,7 +289,7 @@ fn mailbox() -> impl Strategy<Value = Vec<(ArbitraryEmail, bool)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn search_agrees_with_reference_evaluator(mails in mailbox(), queries in prop::collection::vec(query(), 30)) {
@@ -342,7 +343,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(6), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn large_or_agrees_with_reference_evaluator(mails in mailbox(), large in large_or(), other in query()) {

@@ -1,0 +1,312 @@
+//! One connection type over two databases: `SQLite`, and PostgreSQL for an archive that an organisation shares.
+//!
+//! Statements are written once, in what both dialects have in common, with parameters `?1` as `SQLite` writes them.
+//! The schemas make up for most differences (`schema.sql`, `postgres.sql`); `dialect.rs` rewrites the few texts that
+//! still differ. Values are those of `rusqlite` for both.
+
+use std::ops::Deref;
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, ValueRef};
+
+mod dialect;
+pub(crate) mod postgres;
+
+use tokio_util::sync::CancellationToken;
+
+use self::postgres::{PostgresConnection, PostgresRow, PostgresRows, PostgresStatement};
+use crate::error::{Error, Result};
+
+/// `SQLite` instructions between two checks for cancellation: a fraction of a millisecond.
+const PROGRESS_STEPS: i32 = 10_000;
+
+/// A connection to an archive.
+pub(crate) enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(Box<PostgresConnection>),
+}
+
+impl Connection {
+    /// Opens an empty database of `SQLite`.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        Self::Sqlite(rusqlite::Connection::open_in_memory().unwrap())
+    }
+
+    /// Prepares a statement, which stays prepared for the next time.
+    pub(crate) fn prepare_cached(&self, sql: &str) -> Result<Statement<'_>> {
+        Ok(match self {
+            Self::Sqlite(conn) => Statement::Sqlite(conn.prepare_cached(sql)?),
+            Self::Postgres(conn) => Statement::Postgres(conn.prepare(sql)?),
+        })
+    }
+
+    /// Runs statements without parameters, in the dialect of the database.
+    pub(crate) fn execute_batch(&self, sql: &str) -> Result<()> {
+        match self {
+            Self::Sqlite(conn) => Ok(conn.execute_batch(sql)?),
+            Self::Postgres(conn) => conn.execute_batch(sql),
+        }
+    }
+
+    /// Returns the number that the database has given to the row that was inserted last.
+    pub(crate) fn last_insert_rowid(&self) -> Result<i64> {
+        match self {
+            Self::Sqlite(conn) => Ok(conn.last_insert_rowid()),
+            Self::Postgres(_) => super::sql::value(self, "SELECT lastval()", []),
+        }
+    }
+
+    /// The connection for what only `SQLite` has.
+    pub(crate) fn sqlite(&self) -> Result<&rusqlite::Connection> {
+        match self {
+            Self::Sqlite(conn) => Ok(conn),
+            Self::Postgres(_) => Err(postgres::only_sqlite_error()),
+        }
+    }
+
+    /// Runs `work`, whose statements fail once `cancel` is cancelled.
+    pub(crate) fn run_cancellable<T>(
+        &mut self,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
+        let _watch = match self {
+            Self::Sqlite(conn) => {
+                let watched = cancel.clone();
+                conn.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
+                None
+            }
+            Self::Postgres(conn) => Some(conn.cancel_with(cancel)),
+        };
+        let result = work(self);
+        if let Self::Sqlite(conn) = self {
+            conn.progress_handler(0, None::<fn() -> bool>)?;
+        }
+        result
+    }
+
+    /// Whether its server can no longer be reached through it.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Postgres(conn) if conn.is_closed())
+    }
+
+    pub(crate) const fn is_postgres(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// Begins a transaction, which is undone unless it is committed.
+    pub(crate) fn begin(&self, kind: TransactionKind) -> Result<Transaction<'_>> {
+        self.execute_batch(match (self, kind) {
+            (Self::Sqlite(_), TransactionKind::Read) => "BEGIN DEFERRED",
+            (Self::Sqlite(_), TransactionKind::Write) => "BEGIN IMMEDIATE",
+            (Self::Postgres(_), TransactionKind::Read) => {
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            }
+            (Self::Postgres(_), TransactionKind::Write) => postgres::BEGIN_WRITE,
+        })?;
+        Ok(Transaction {
+            conn: self,
+            is_open: true,
+        })
+    }
+}
+
+/// What a transaction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransactionKind {
+    /// It sees one state of the database.
+    Read,
+    /// No other one writes at the same time.
+    Write,
+}
+
+/// A transaction.
+pub(crate) struct Transaction<'a> {
+    conn: &'a Connection,
+    is_open: bool,
+}
+
+impl Transaction<'_> {
+    /// Makes its changes permanent.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.conn.execute_batch("COMMIT")?;
+        self.is_open = false;
+        Ok(())
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.conn
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            // It fails if the database has undone it already.
+            let _ = self.conn.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+/// A prepared statement.
+pub(crate) enum Statement<'a> {
+    Sqlite(rusqlite::CachedStatement<'a>),
+    Postgres(PostgresStatement<'a>),
+}
+
+impl Statement<'_> {
+    /// Runs a statement that changes rows; returns how many it changed.
+    pub(crate) fn execute(&mut self, params: impl Params) -> Result<usize> {
+        params.with_values(|values| match self {
+            Self::Sqlite(statement) => Ok(statement.execute(values)?),
+            Self::Postgres(statement) => statement.execute(values),
+        })
+    }
+
+    /// Runs a query whose rows are read one by one. Other statements may run meanwhile.
+    pub(crate) fn query(&mut self, params: impl Params) -> Result<Rows<'_>> {
+        params.with_values(|values| {
+            Ok(match self {
+                Self::Sqlite(statement) => Rows::Sqlite(statement.query(values)?),
+                Self::Postgres(statement) => Rows::Postgres(statement.query(values)?),
+            })
+        })
+    }
+
+    /// Returns the first row, if there is one.
+    pub(crate) fn first<T>(
+        &mut self,
+        params: impl Params,
+        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        match self {
+            Self::Sqlite(_) => {
+                let mut rows = self.query(params)?;
+                let row = rows.next()?;
+                row.map(|row| map(&row).map_err(Error::from)).transpose()
+            }
+            Self::Postgres(statement) => {
+                let rows = params.with_values(|values| statement.all(values))?;
+                let row = rows.into_iter().next();
+                row.map(|row| map(&Row::Postgres(row)).map_err(Error::from))
+                    .transpose()
+            }
+        }
+    }
+
+    /// Returns all rows.
+    pub(crate) fn all<T>(
+        &mut self,
+        params: impl Params,
+        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        match self {
+            Self::Sqlite(_) => {
+                let mut found = Vec::new();
+                let mut rows = self.query(params)?;
+                while let Some(row) = rows.next()? {
+                    found.push(map(&row)?);
+                }
+                Ok(found)
+            }
+            Self::Postgres(statement) => {
+                let rows = params.with_values(|values| statement.all(values))?;
+                let rows = rows.into_iter().map(|row| map(&Row::Postgres(row)));
+                Ok(rows.collect::<Result<_, _>>()?)
+            }
+        }
+    }
+
+    /// Whether there is a row.
+    pub(crate) fn exists(&mut self, params: impl Params) -> Result<bool> {
+        Ok(self.first(params, |_| Ok(()))?.is_some())
+    }
+}
+
+/// The rows of a query.
+pub(crate) enum Rows<'a> {
+    Sqlite(rusqlite::Rows<'a>),
+    Postgres(PostgresRows<'a>),
+}
+
+impl Rows<'_> {
+    /// Reads the next row.
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
+        Ok(match self {
+            Self::Sqlite(rows) => rows.next()?.map(Row::Sqlite),
+            Self::Postgres(rows) => rows.next()?.map(Row::Postgres),
+        })
+    }
+}
+
+/// A row of a result.
+pub(crate) enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(PostgresRow),
+}
+
+impl Row<'_> {
+    /// Returns a column.
+    pub(crate) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
+        match self {
+            Self::Sqlite(row) => row.get(column),
+            Self::Postgres(row) => row.get(column),
+        }
+    }
+
+    /// Returns a column as it is stored.
+    pub(crate) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
+        match self {
+            Self::Sqlite(row) => row.get_ref(column),
+            Self::Postgres(row) => row.get_ref(column),
+        }
+    }
+}
+
+/// The values of the parameters of a statement.
+pub(crate) trait Params {
+    fn with_values<T>(self, run: impl FnOnce(&[&dyn ToSql]) -> T) -> T;
+}
+
+impl Params for &[&dyn ToSql] {
+    fn with_values<T>(self, run: impl FnOnce(&[&dyn ToSql]) -> T) -> T {
+        run(self)
+    }
+}
+
+impl Params for [&dyn ToSql; 0] {
+    fn with_values<T>(self, run: impl FnOnce(&[&dyn ToSql]) -> T) -> T {
+        run(&self)
+    }
+}
+
+macro_rules! params_of_arrays {
+    ($($len:literal)*) => {
+        $(impl<V: ToSql> Params for [V; $len] {
+            fn with_values<T>(self, run: impl FnOnce(&[&dyn ToSql]) -> T) -> T {
+                run(&self.each_ref().map(|value| value as &dyn ToSql))
+            }
+        })*
+    };
+}
+params_of_arrays!(1 2 3 4);
+
+impl<V: ToSql> Params for Vec<V> {
+    fn with_values<T>(self, run: impl FnOnce(&[&dyn ToSql]) -> T) -> T {
+        let values: Vec<&dyn ToSql> = self.iter().map(|value| value as &dyn ToSql).collect();
+        run(&values)
+    }
+}
+
+/// Parameters of several types.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$(&$value as &dyn ::rusqlite::ToSql),*] as &[&dyn ::rusqlite::ToSql]
+    };
+}
+pub(crate) use params;

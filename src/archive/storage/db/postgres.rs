@@ -1,0 +1,437 @@
+//! The driver of PostgreSQL: blocking calls over `tokio-postgres`, with the values of `rusqlite`.
+//!
+//! A value is stored so that every value of `SQLite` comes back:
+//!
+//! - Text may contain U+0000, which PostgreSQL refuses: it is stored as U+10FFFE and `0`, and U+10FFFE itself twice.
+//! - A column that has values of several types in `SQLite`, or a blob, is `bytea`: a byte for the type, and the value.
+//!   Numbers are stored so that their order is that of the bytes. `postgres.sql` has functions that read this form.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::error::Error as StdError;
+use std::sync::LazyLock;
+
+use futures_executor::block_on;
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlError, ToSqlOutput, Value, ValueRef};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{
+    FromSql as FromPostgres, IsNull, ToSql as ToPostgres, Type, to_sql_checked,
+};
+use tokio_postgres::{Client, Row as ClientRow, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Connection;
+use super::dialect::to_postgres;
+use crate::archive::storage::error::archive_error;
+use crate::archive::storage::sql;
+use crate::error::{Error, Result};
+
+/// Takes turns with other writers: a transaction of ours reads what it changes.
+pub(super) const BEGIN_WRITE: &str =
+    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
+
+/// Rows that a cursor reads at first, and at most.
+const FIRST_ROWS: usize = 16;
+const MAX_ROWS: usize = 1024;
+
+/// The threads that talk to servers.
+pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("postgres")
+        .enable_all()
+        .build()
+        .expect("the system starts a thread")
+});
+
+/// A connection to PostgreSQL.
+pub(crate) struct PostgresConnection {
+    client: Client,
+    tls: MakeRustlsConnect,
+    statements: RefCell<HashMap<String, Statement>>,
+    /// A number for each query that had a cursor: a prepared FETCH keeps the columns of the cursor of that name.
+    cursor_numbers: RefCell<HashMap<String, usize>>,
+    open_cursors: RefCell<HashSet<String>>,
+}
+
+impl PostgresConnection {
+    pub(crate) fn new(client: Client, tls: MakeRustlsConnect) -> Self {
+        Self {
+            client,
+            tls,
+            statements: RefCell::default(),
+            cursor_numbers: RefCell::default(),
+            open_cursors: RefCell::default(),
+        }
+    }
+
+    /// Returns the process at the server that serves this connection.
+    pub(crate) fn backend_pid(&self) -> Result<i32> {
+        let row = block_on(self.client.query_one("SELECT pg_backend_pid()", &[]));
+        row.and_then(|row| row.try_get(0)).map_err(to_error)
+    }
+
+    /// Whether the server can no longer be reached through it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Ends the statement that runs when `cancel` is cancelled, until the returned value is dropped.
+    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> DropGuard {
+        let (cancel, token) = (cancel.clone(), self.client.cancel_token());
+        let end = CancellationToken::new();
+        let ended = end.clone();
+        let tls = self.tls.clone();
+        RUNTIME.spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => {}
+                () = cancel.cancelled() => drop(token.cancel_query(tls).await),
+            }
+        });
+        end.drop_guard()
+    }
+
+    pub(super) fn prepare(&self, sql: &str) -> Result<PostgresStatement<'_>> {
+        Ok(PostgresStatement {
+            connection: self,
+            statement: self.prepared(sql, "")?,
+            sql: sql.to_owned(),
+        })
+    }
+
+    fn prepared(&self, sql: &str, before: &str) -> Result<Statement> {
+        let key = format!("{before}{sql}");
+        if let Some(known) = self.statements.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let text = format!("{before}{}", to_postgres(sql));
+        let statement = block_on(self.client.prepare(&text)).map_err(to_error)?;
+        // The rarity of its tokens decides how a search is planned, and the first execution has a plan of its own.
+        if !text.contains("tsquery") {
+            self.statements.borrow_mut().insert(key, statement.clone());
+        }
+        Ok(statement)
+    }
+
+    /// Returns a name that no open cursor has, and no cursor of another query had.
+    fn name_cursor(&self, sql: &str) -> String {
+        let mut numbers = self.cursor_numbers.borrow_mut();
+        let next = numbers.len();
+        let number = *numbers.entry(sql.to_owned()).or_insert(next);
+        let open = self.open_cursors.borrow();
+        let names = (0..).map(|level| format!("cursor_{number}_{level}"));
+        let mut free = names.filter(|name| !open.contains(name));
+        free.next().expect("the names do not end")
+    }
+
+    pub(super) fn execute_batch(&self, sql: &str) -> Result<()> {
+        block_on(self.client.batch_execute(sql)).map_err(to_error)
+    }
+}
+
+pub(crate) struct PostgresStatement<'a> {
+    connection: &'a PostgresConnection,
+    statement: Statement,
+    sql: String,
+}
+
+impl PostgresStatement<'_> {
+    pub(super) fn execute(&self, values: &[&dyn ToSql]) -> Result<usize> {
+        let values = to_parameters(values)?;
+        let client = &self.connection.client;
+        let count = block_on(client.execute(&self.statement, &as_parameters(&values)));
+        count
+            .map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+            .map_err(to_error)
+    }
+
+    /// Reads all rows.
+    pub(super) fn all(&self, values: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
+        let values = to_parameters(values)?;
+        let client = &self.connection.client;
+        let rows = block_on(client.query(&self.statement, &as_parameters(&values)));
+        rows.map_err(to_error)?
+            .iter()
+            .map(PostgresRow::new)
+            .collect()
+    }
+
+    /// Reads rows in portions. A cursor lives as long as its transaction.
+    pub(super) fn query(&self, values: &[&dyn ToSql]) -> Result<PostgresRows<'_>> {
+        let connection = self.connection;
+        let values = to_parameters(values)?;
+        let cursor = connection.name_cursor(&self.sql);
+        let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR ");
+        let statement = connection.prepared(&self.sql, &declare)?;
+        block_on(
+            connection
+                .client
+                .execute(&statement, &as_parameters(&values)),
+        )
+        .map_err(to_error)?;
+        connection.open_cursors.borrow_mut().insert(cursor.clone());
+        Ok(PostgresRows {
+            connection,
+            cursor,
+            rows: VecDeque::new(),
+            next: FIRST_ROWS,
+            is_end: false,
+        })
+    }
+}
+
+/// The rows of a cursor.
+pub(crate) struct PostgresRows<'a> {
+    connection: &'a PostgresConnection,
+    cursor: String,
+    rows: VecDeque<PostgresRow>,
+    next: usize,
+    is_end: bool,
+}
+
+impl PostgresRows<'_> {
+    pub(super) fn next(&mut self) -> Result<Option<PostgresRow>> {
+        if self.rows.is_empty() && !self.is_end {
+            let fetch = format!("FETCH {} FROM {}", self.next, self.cursor);
+            let fetch = self.connection.prepared(&fetch, "")?;
+            let rows = block_on(self.connection.client.query(&fetch, &[])).map_err(to_error)?;
+            self.is_end = rows.len() < self.next;
+            self.next = (self.next * 4).min(MAX_ROWS);
+            self.rows = rows.iter().map(PostgresRow::new).collect::<Result<_>>()?;
+        }
+        Ok(self.rows.pop_front())
+    }
+}
+
+impl Drop for PostgresRows<'_> {
+    fn drop(&mut self) {
+        self.connection
+            .open_cursors
+            .borrow_mut()
+            .remove(&self.cursor);
+        // It fails in a transaction that has failed, which closes the cursor, too.
+        let _ = self
+            .connection
+            .execute_batch(&format!("CLOSE {}", self.cursor));
+    }
+}
+
+/// A row in the values of `SQLite`.
+pub(crate) struct PostgresRow(Vec<Value>);
+
+impl PostgresRow {
+    fn new(row: &ClientRow) -> Result<Self> {
+        let columns = 0..row.len();
+        let values =
+            columns.map(|column| Ok(row.try_get::<_, Stored>(column).map_err(to_error)?.0));
+        values.collect::<Result<_>>().map(Self)
+    }
+
+    pub(super) fn get<T: FromSql>(&self, column: usize) -> rusqlite::Result<T> {
+        let value = self.get_ref(column)?;
+        T::column_result(value).map_err(|error| match error {
+            FromSqlError::OutOfRange(number) => {
+                rusqlite::Error::IntegralValueOutOfRange(column, number)
+            }
+            other => rusqlite::Error::FromSqlConversionFailure(
+                column,
+                value.data_type(),
+                Box::new(other),
+            ),
+        })
+    }
+
+    pub(super) fn get_ref(&self, column: usize) -> rusqlite::Result<ValueRef<'_>> {
+        let value = self.0.get(column).map(ValueRef::from);
+        value.ok_or(rusqlite::Error::InvalidColumnIndex(column))
+    }
+}
+
+/// A value of `SQLite` as PostgreSQL stores it.
+#[derive(Debug)]
+struct Stored(Value);
+
+const BLOB: u8 = 0;
+const INTEGER: u8 = 1;
+const TEXT: u8 = 2;
+
+/// Stands before `0` for U+0000, and twice for itself. It is no character.
+const ESCAPE: char = '\u{10FFFE}';
+
+fn escape(text: &str) -> String {
+    if !text.contains(['\0', ESCAPE]) {
+        return text.to_owned();
+    }
+    text.replace(ESCAPE, "\u{10FFFE}\u{10FFFE}")
+        .replace('\0', "\u{10FFFE}0")
+}
+
+fn unescape(text: String) -> String {
+    if !text.contains(ESCAPE) {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        plain.push(match c {
+            ESCAPE => chars
+                .next()
+                .map_or(ESCAPE, |next| if next == '0' { '\0' } else { next }),
+            c => c,
+        });
+    }
+    plain
+}
+
+/// Changes the sign bit, so that the bytes of a smaller number are smaller.
+fn ordered(number: i64) -> [u8; 8] {
+    (number ^ i64::MIN).to_be_bytes()
+}
+
+impl ToPostgres for Stored {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match (&self.0, kind) {
+            (Value::Null, _) => return Ok(IsNull::Yes),
+            (Value::Integer(number), &Type::INT8) => return ToPostgres::to_sql(number, kind, out),
+            (Value::Integer(number), &Type::INT4) => {
+                return ToPostgres::to_sql(&i32::try_from(*number)?, kind, out);
+            }
+            (Value::Integer(number), &Type::BOOL) => {
+                return ToPostgres::to_sql(&(*number != 0), kind, out);
+            }
+            (Value::Text(text), &Type::TEXT) => out.extend_from_slice(escape(text).as_bytes()),
+            (Value::Integer(number), &Type::BYTEA) => {
+                out.extend_from_slice(&[INTEGER]);
+                out.extend_from_slice(&ordered(*number));
+            }
+            (Value::Text(text), &Type::BYTEA) => {
+                out.extend_from_slice(&[TEXT]);
+                out.extend_from_slice(text.as_bytes());
+            }
+            (Value::Blob(bytes), &Type::BYTEA) => {
+                out.extend_from_slice(&[BLOB]);
+                out.extend_from_slice(bytes);
+            }
+            (value, kind) => {
+                let found = value.data_type();
+                return Err(
+                    format!("a parameter of type {kind} gets a value of type {found}").into(),
+                );
+            }
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromPostgres<'a> for Stored {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self(match *kind {
+            Type::INT8 => Value::Integer(<i64 as FromPostgres>::from_sql(kind, raw)?),
+            Type::INT4 => Value::Integer(i32::from_sql(kind, raw)?.into()),
+            Type::BOOL => Value::Integer(bool::from_sql(kind, raw)?.into()),
+            Type::BYTEA => match raw.split_first() {
+                Some((&INTEGER, bytes)) => {
+                    Value::Integer(i64::from_be_bytes(bytes.try_into()?) ^ i64::MIN)
+                }
+                Some((&TEXT, bytes)) => Value::Text(std::str::from_utf8(bytes)?.to_owned()),
+                Some((&BLOB, bytes)) => Value::Blob(bytes.to_owned()),
+                _ => return Err("a value of an unknown form".into()),
+            },
+            _ => Value::Text(unescape(String::from_sql(&Type::TEXT, raw)?)),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+fn to_parameters(values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+    let values = values.iter().map(|value| {
+        Ok(Stored(match value.to_sql()? {
+            ToSqlOutput::Owned(value) => value,
+            ToSqlOutput::Borrowed(value) => {
+                Value::try_from(value).map_err(rusqlite::Error::from)?
+            }
+            _ => unreachable!("no value of ours has another form"),
+        }))
+    });
+    values.collect()
+}
+
+fn as_parameters(values: &[Stored]) -> Vec<&(dyn ToPostgres + Sync)> {
+    let values = values.iter();
+    values
+        .map(|value| value as &(dyn ToPostgres + Sync))
+        .collect()
+}
+
+/// Reads the version of the tables; 0 if there are none.
+pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
+    let exists = "SELECT to_regclass('format') IS NOT NULL";
+    if !sql::value::<bool>(conn, exists, [])? {
+        return Ok(0);
+    }
+    sql::value(conn, "SELECT version FROM format", [])
+}
+
+/// Whether the archive may be written: neither on a standby, nor by a role that may only read.
+pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
+    let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
+                 AND has_table_privilege('mail', 'INSERT')";
+    sql::value(conn, query, [])
+}
+
+/// Converts an error of the server or the connection.
+#[expect(clippy::needless_pass_by_value, reason = "it is called by `map_err`")]
+pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
+    // The message of the server may quote stored data; its code does not.
+    tracing::warn!(code = ?error.code(), "the archive failed");
+    let Some(reported) = error.as_db_error() else {
+        let cause = error.source().map(|cause| format!(": {cause}"));
+        return archive_error(
+            format!("the archive failed: {error}{}", cause.unwrap_or_default()),
+            "check the address of its server, the network, and that it runs",
+        );
+    };
+    let text = format!("the archive failed: {}", reported.message());
+    match reported.code() {
+        code if *code == SqlState::DISK_FULL => archive_error(
+            "the disk of the server is full, so the archive cannot take more mail",
+            "free some space there; what is stored is safe",
+        ),
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => archive_error(
+            "the server takes no changes, so new mail is not stored",
+            "it may be a standby: name the primary in the address of the archive",
+        ),
+        code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            archive_error(text, "the owner of the schema grants what a role may do")
+        }
+        _ => archive_error(text, ""),
+    }
+}
+
+pub(crate) fn only_sqlite_error() -> Error {
+    archive_error(
+        "an archive in PostgreSQL has no file",
+        "use the tools of the database: pg_dump, pg_amcheck",
+    )
+}

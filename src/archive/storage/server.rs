@@ -1,0 +1,310 @@
+//! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use futures_executor::block_on;
+use futures_util::future::poll_fn;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{AsyncMessage, Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::db::postgres::{PostgresConnection, RUNTIME, to_error};
+use super::error::archive_error;
+use super::peer_notice::PeerNotice;
+use crate::config::ServerUrl;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long a server may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a server may keep a packet unacknowledged before it counts as lost.
+const LOST_AFTER: Duration = Duration::from_secs(20);
+
+/// The time until a lost connection for notices is opened again: at first, and at most. Each is up to twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// A server, with the schema of the archive.
+pub(crate) struct PostgresServer {
+    config: Config,
+    tls: MakeRustlsConnect,
+    schema: String,
+    /// The process at the server that writes for this handle: what it reports is known here.
+    writer_pid: AtomicI32,
+    #[cfg(test)]
+    schema_for_test: Option<tests::SchemaForTest>,
+}
+
+impl PostgresServer {
+    pub(crate) fn new(url: &ServerUrl) -> Result<Self> {
+        let mut config: Config =
+            url.address()
+                .parse()
+                .map_err(|error: tokio_postgres::Error| {
+                    Error::new(
+                        ErrorKind::Config,
+                        format!("the address of the archive is wrong: {error}"),
+                    )
+                    .with_hint("it is postgres://USER@HOST/DATABASE?schema=NAME")
+                })?;
+        if let Some(password) = url.password() {
+            config.password(password);
+        }
+        config
+            .application_name("sentbox")
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(LOST_AFTER)
+            .keepalives_idle(LOST_AFTER);
+        let is_local = config.get_hosts().iter().all(is_local);
+        // Require is with verification: the certificate must be of this host, and of a trusted authority.
+        config.ssl_mode(if is_local {
+            SslMode::Disable
+        } else {
+            SslMode::Require
+        });
+        Ok(Self {
+            config,
+            tls: MakeRustlsConnect::new(tls_config()?),
+            schema: url.schema().to_owned(),
+            writer_pid: AtomicI32::new(0),
+            #[cfg(test)]
+            schema_for_test: tests::SchemaForTest::from_schema(url.schema()),
+        })
+    }
+
+    /// Opens a connection.
+    pub(crate) fn connect(&self) -> Result<PostgresConnection> {
+        let (config, tls, settings) = (self.config.clone(), self.tls.clone(), self.settings());
+        let opening = RUNTIME.spawn(async move {
+            let (client, connection) = config.connect(tls).await?;
+            // It ends with the client.
+            RUNTIME.spawn(connection);
+            client.batch_execute(&settings).await?;
+            Ok(client)
+        });
+        let client = block_on(opening).map_err(|error| archive_error(error.to_string(), ""))?;
+        client
+            .map(|client| PostgresConnection::new(client, self.tls.clone()))
+            .map_err(|error| self.connect_error(error))
+    }
+
+    /// Says what to do about a server that takes no connection.
+    fn connect_error(&self, error: tokio_postgres::Error) -> Error {
+        let host = match self.config.get_hosts() {
+            [Host::Tcp(host), ..] => host.clone(),
+            [Host::Unix(path), ..] => path.display().to_string(),
+            [] => "localhost".to_owned(),
+        };
+        let hint = match error.code() {
+            Some(code)
+                if *code == SqlState::INVALID_PASSWORD
+                    || *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION =>
+            {
+                "check the user in the address, and archive_password_command or archive_password_file"
+            }
+            Some(code) if *code == SqlState::INVALID_CATALOG_NAME => {
+                "the database must exist: createdb creates it"
+            }
+            Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => {
+                "wait, or raise max_connections"
+            }
+            Some(_) => "check the address, and the log of the server",
+            None => "check the address, the network, and that the server runs",
+        };
+        let error = to_error(error);
+        archive_error(format!("{} (PostgreSQL at {host})", error.message), hint)
+    }
+
+    /// Opens the connection that writes.
+    pub(crate) fn connect_writer(&self) -> Result<PostgresConnection> {
+        let writer = self.connect()?;
+        let pid = writer.backend_pid()?;
+        self.writer_pid.store(pid, Ordering::Relaxed);
+        Ok(writer)
+    }
+
+    /// The statements that prepare a connection.
+    fn settings(&self) -> String {
+        format!(
+            "SET search_path = {}; SET jit = off; \
+             SET idle_in_transaction_session_timeout = '60s'",
+            self.quoted_schema()
+        )
+    }
+
+    pub(crate) fn quoted_schema(&self) -> String {
+        format!("\"{}\"", self.schema.replace('"', "\"\""))
+    }
+
+    /// Starts to listen for what other processes report. It goes on until the receiver is dropped.
+    pub(crate) fn listen(self: &Arc<Self>) -> mpsc::UnboundedReceiver<PeerNotice> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let server = Arc::clone(self);
+        RUNTIME.spawn(async move {
+            let mut pause = FIRST_PAUSE;
+            while !sender.is_closed() {
+                let opened = server.listen_once(&sender).await;
+                if opened.is_ok() {
+                    pause = FIRST_PAUSE;
+                }
+                sleep(pause.mul_f64(1.0 + fastrand::f64())).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        });
+        receiver
+    }
+
+    /// Listens until the connection is lost. What was reported before it was there counts as a change.
+    async fn listen_once(
+        &self,
+        sender: &mpsc::UnboundedSender<PeerNotice>,
+    ) -> Result<(), tokio_postgres::Error> {
+        let (client, mut connection) = self.config.connect(self.tls.clone()).await?;
+        let mut messages = poll_fn(move |context| connection.poll_message(context));
+        let listen = format!("LISTEN {}", self.quoted_schema());
+        let mut listening = std::pin::pin!(client.batch_execute(&listen));
+        let mut is_listening = false;
+        let _client: &Client = &client;
+        loop {
+            let message = tokio::select! {
+                message = &mut messages => message,
+                result = &mut listening, if !is_listening => {
+                    result?;
+                    is_listening = true;
+                    let _ = sender.send(PeerNotice::Changed);
+                    continue;
+                }
+                () = sender.closed() => return Ok(()),
+            };
+            match message {
+                Some(Ok(AsyncMessage::Notification(notification))) => {
+                    let is_own =
+                        notification.process_id() == self.writer_pid.load(Ordering::Relaxed);
+                    let notice = PeerNotice::parse(notification.payload());
+                    if let Some(notice) = notice.filter(|_| !is_own) {
+                        let _ = sender.send(notice);
+                    }
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Whether what is sent to a host stays on this machine.
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name
+                    .parse()
+                    .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        }
+    }
+}
+
+fn tls_config() -> Result<ClientConfig> {
+    let unusable = |error: rustls::Error| archive_error(format!("TLS cannot be used: {error}"), "");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(unusable)?;
+    Ok(builder.with_no_client_auth())
+}
+
+impl std::fmt::Debug for PostgresServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PostgresServer")?;
+        f.write_char(' ')?;
+        f.write_str(&self.schema)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use crate::error::lock;
+
+    /// Names the server for all archives that a test would have in memory.
+    pub(crate) const SERVER: &str = "SENTBOX_TEST_SERVER";
+
+    /// Empties the tables for the next test: to create them takes much longer.
+    const EMPTY: &str = "TRUNCATE key_order, mail, dictionary, body, status_history, covered_range, confirmed_run, listing, \
+        purged, identity, row_counts, search, dirty, out_of_order, interned, poller_record RESTART IDENTITY; \
+        INSERT INTO listing (id) VALUES (1); INSERT INTO row_counts VALUES (0, 0)";
+
+    /// Schemas that no test uses now.
+    static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test that runs the others again tells them where"
+    )]
+    pub(crate) fn variable(name: &str) -> Option<std::ffi::OsString> {
+        std::env::var_os(name)
+    }
+
+    /// Returns the address of a schema that no other test has, if the tests run on a server.
+    pub(crate) fn schema_for_test() -> Option<ServerUrl> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let server = variable(SERVER)?.into_string().ok()?;
+        let free = lock(&FREE).pop();
+        let is_used = free.is_some();
+        let new = || {
+            let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            format!("test_{process}_{number}")
+        };
+        let schema = free.unwrap_or_else(new);
+        let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
+        if is_used {
+            let connection = PostgresServer::connect_for_test(&url);
+            super::super::db::Connection::Postgres(Box::new(connection))
+                .execute_batch(EMPTY)
+                .unwrap();
+        }
+        Some(url)
+    }
+
+    impl PostgresServer {
+        fn connect_for_test(url: &ServerUrl) -> PostgresConnection {
+            let mut server = Self::new(url).unwrap();
+            let connection = server.connect().unwrap();
+            std::mem::forget(server.schema_for_test.take());
+            connection
+        }
+    }
+
+    /// A schema that another test gets when it is dropped.
+    pub(super) struct SchemaForTest(String);
+
+    impl SchemaForTest {
+        pub(super) fn from_schema(schema: &str) -> Option<Self> {
+            (schema.starts_with("test_") && !schema.ends_with("shared"))
+                .then(|| Self(schema.to_owned()))
+        }
+    }
+
+    impl Drop for SchemaForTest {
+        fn drop(&mut self) {
+            let mut free = lock(&FREE);
+            if !free.contains(&self.0) {
+                free.push(std::mem::take(&mut self.0));
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The archive on a PostgreSQL server: all tests of the archive once more, and what only a server has.
+//!
+//! The server is that of this machine, in a folder of its own. Without one these tests say that they are skipped.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::*;
+use crate::archive::storage::server::tests::{SERVER, schema_for_test, variable};
+use crate::config::ServerUrl;
+
+/// Tests that look into the file of `SQLite`, or into its memory.
+const SKIPPED: [&str; 5] = [
+    "failed_page_changes_nothing",
+    "import_merges_segments_of_index",
+    "archive_in_memory_has_no_notices",
+    "damage::",
+    "all_tests_pass_on_a_server",
+];
+
+/// A server with its data in a folder that it is removed with.
+struct TestServer {
+    process: Child,
+    folder: tempfile::TempDir,
+    programs: PathBuf,
+}
+
+impl TestServer {
+    /// Starts a server; `None` if this machine has none.
+    fn start() -> Option<Self> {
+        let programs = find_programs()?;
+        // The path of a Unix socket is short.
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        if is_root() {
+            std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let data = folder.path().join("data");
+        let created = as_other_user(&programs.join("initdb"))
+            .arg("-D")
+            .arg(&data)
+            .args([
+                "-A",
+                "trust",
+                "-U",
+                "sentbox",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--no-sync",
+            ])
+            .output()
+            .unwrap();
+        assert!(created.status.success(), "{created:?}");
+        let process = spawn_server(&programs, folder.path());
+        Some(Self {
+            process,
+            folder,
+            programs,
+        })
+    }
+
+    fn url(&self) -> String {
+        let folder = self.folder.path().display();
+        format!("postgres:///postgres?host={folder}&user=sentbox")
+    }
+
+    /// Ends the server as a crash does, and starts it again.
+    fn crash_and_restart(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.process = spawn_server(&self.programs, self.folder.path());
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts the server on the data in a folder, and waits until it takes connections.
+fn spawn_server(programs: &Path, folder: &Path) -> Child {
+    let mut server = as_other_user(&programs.join("postgres"))
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .args([
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "fsync=off",
+            "-c",
+            "max_connections=200",
+        ])
+        .args(["-c", "max_locks_per_transaction=256"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    let is_ready = |line: &std::io::Result<String>| {
+        line.as_ref()
+            .is_ok_and(|line| line.contains("ready to accept connections"))
+    };
+    assert!(lines.any(|line| is_ready(&line)), "the server starts");
+    // It goes on writing.
+    std::thread::spawn(move || lines.for_each(drop));
+    server
+}
+
+/// The user `nobody`: a server refuses to run as root.
+const NOBODY: u32 = 65534;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn as_other_user(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/");
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+/// Returns the folder with the newest `initdb`.
+fn find_programs() -> Option<PathBuf> {
+    let debian = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut folders: Vec<PathBuf> = debian
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .collect();
+    folders.sort();
+    let in_path = variable("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&in_path));
+    folders
+        .into_iter()
+        .rev()
+        .find(|folder| folder.join("initdb").exists())
+}
+
+fn note_skipped(name: &str) {
+    // Not through the macros: the harness would hide it.
+    let note = format!("skipped: {name}: there is no initdb of PostgreSQL on this machine\n");
+    std::io::stderr().write_all(note.as_bytes()).unwrap();
+}
+
+#[test]
+fn all_tests_pass_on_a_server() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("tests of the archive on PostgreSQL");
+    };
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    tests
+        .env(SERVER, server.url())
+        .args(["archive::", "--test-threads=2"]);
+    for skipped in SKIPPED {
+        tests.args(["--skip", skipped]);
+    }
+    let output = tests.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let failures = text.find("\nfailures:").map_or("", |at| &text[at..]);
+    assert!(output.status.success(), "{failures}");
+}
+
+/// Returns an archive of this test on the server, with its address; `None` without a server.
+fn on_server() -> Option<(Archive, ServerUrl)> {
+    // Two handles may use it, so no other test gets it.
+    let url = schema_for_test()?.with_suffix("shared");
+    let archive = Archive::open(&ArchiveLocation::Server(url.clone())).unwrap();
+    Some((archive, url))
+}
+
+#[tokio::test]
+async fn changes_are_reported_to_others_only() {
+    let Some((archive, url)) = on_server() else {
+        return;
+    };
+    let other = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    let mut notices = other.watch_peers().unwrap();
+    let mut own = archive.watch_peers().unwrap();
+    // What may have happened before it listened.
+    assert_eq!(notices.next().await, [PeerNotice::Changed]);
+    assert_eq!(own.next().await, [PeerNotice::Changed]);
+    archive
+        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .unwrap();
+    assert_eq!(notices.next().await, [PeerNotice::Changed]);
+    archive.notify_service_state();
+    assert_eq!(notices.next().await, [PeerNotice::ServiceState]);
+    other.notify_service_state();
+    assert_eq!(
+        own.next().await,
+        [PeerNotice::ServiceState],
+        "nothing of its own"
+    );
+}
+
+#[test]
+fn lock_passes_to_the_next_process() {
+    let Some((one, url)) = on_server() else {
+        return;
+    };
+    let other = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    let now = at(0);
+    assert!(one.poll_lock().try_acquire(now) && one.poll_lock().is_held());
+    assert!(!other.poll_lock().try_acquire(now) && !other.poll_lock().is_free());
+    assert!(other.backfill_lock().try_acquire(now), "another work");
+    assert!(!one.poll_lock().record_response(now), "there was no outage");
+    assert_eq!(other.poll_lock().last_response_at(), Some(now));
+    one.poll_lock().release();
+    assert!(other.poll_lock().try_acquire(now) && !one.poll_lock().try_acquire(now));
+}
+
+#[test]
+fn text_that_the_server_refuses_comes_back() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    let json = "{\"id\":\"a\\u0000b\",\"to\":[\"x@example.com\"],\"subject\":\"nul \\u0000 and \u{10FFFE} and \u{10FFFE}0\",\"created_at\":\"2026-11-20T09:00:00Z\",\"tail\":\"\\u0000\"}";
+    archive.import(json.as_bytes(), at(0), |_| ()).unwrap();
+    let id = EmailId::new("a\0b");
+    assert_eq!(archive.summary_json(&id).unwrap().as_deref(), Some(json));
+}
+
+#[test]
+fn crash_of_the_server_loses_nothing_that_was_stored() {
+    // Only where all tests are: it has a server of its own.
+    if variable(SERVER).is_some() {
+        return;
+    }
+    let Some(mut server) = TestServer::start() else {
+        return note_skipped("crash of a PostgreSQL server");
+    };
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    archive
+        .merge_page(&page((10..20).rev(), PagePosition::Top))
+        .unwrap();
+    assert!(archive.poll_lock().try_acquire(at(0)));
+    let before = (all(&archive), archive.coverage_state().unwrap());
+    server.crash_and_restart();
+    assert!(
+        !archive.poll_lock().is_held(),
+        "the lock is gone with the connection"
+    );
+    let after = (0..3)
+        .find_map(|_| archive.coverage_state().ok())
+        .map(|state| (all(&archive), state));
+    assert_eq!(after, Some(before));
+    archive.merge_page(&page((0..10).rev(), below(10))).unwrap();
+    assert_eq!(archive.query_count().unwrap(), 20);
+    assert!(archive.poll_lock().try_acquire(at(0)));
+}
+
+#[test]
+fn reader_searches_and_leaves_the_work_to_others() {
+    let Some((archive, url)) = on_server() else {
+        return;
+    };
+    archive
+        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .unwrap();
+    let schema = url.schema();
+    let grants = format!(
+        "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader"
+    );
+    archive.write(|tx| tx.execute_batch(&grants)).unwrap();
+    let server = variable(SERVER).unwrap().into_string().unwrap();
+    let server = server.replace("user=sentbox", "user=reader");
+    let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
+    let reader = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    assert_eq!(all(&reader), all(&archive));
+    assert!(reader.read_only_reason().is_some() && !reader.poll_lock().try_acquire(at(0)));
+    assert!(reader.import(&b"{}"[..], at(0), |_| ()).is_err());
+}
