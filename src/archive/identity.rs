@@ -140,7 +140,7 @@ impl From<IdentityMismatch> for Error {
 
 impl ArchiveLocation {
     /// The archive of a mailbox, where this is that of sent mail.
-    pub(crate) fn of(&self, mailbox: Mailbox) -> Self {
+    pub(crate) fn for_mailbox(&self, mailbox: Mailbox) -> Self {
         match self {
             Self::Disk(path) => Self::Disk(mailbox.archive_path(path)),
             Self::Server(url) if mailbox == Mailbox::Received => {
@@ -225,7 +225,7 @@ impl Archive {
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
     ) -> Result<OpenResult> {
-        let archive = Self::open(&settings.archive.of(mailbox))?;
+        let archive = Self::open(&settings.archive.for_mailbox(mailbox))?;
         // A reader needs no key.
         let Some(ours) = identity_of(settings) else {
             return Ok(OpenResult::Opened(archive));

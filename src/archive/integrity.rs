@@ -96,7 +96,7 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
     if conn.is_postgres() {
-        // The pages are the server's affair.
+        // The server checks its own pages.
         compare_with_emails(conn, &mut damage, progress)?;
         return Ok(damage);
     }

@@ -359,13 +359,13 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         None => "none".to_owned(),
     };
     let count = |count| group_digits(count, ' ');
-    let place = settings.archive.of(ctx.mailbox).to_string();
+    let location = settings.archive.for_mailbox(ctx.mailbox).to_string();
     let key_line = match report.key.as_str() {
         "" => "not known here".to_owned(),
         key => format!("fingerprint {key}"),
     };
     let lines = [
-        ("path", place),
+        ("path", location),
         (
             "size",
             format!("{}, sent and received", format_bytes(report.bytes)),
@@ -399,7 +399,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
 
 /// Opens the archive of received mail beside that of sent mail, if there is one.
 fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
-    let location = settings.archive.of(Mailbox::Received);
+    let location = settings.archive.for_mailbox(Mailbox::Received);
     if let ArchiveLocation::Server(_) = location {
         return Archive::open(&location).map(Some);
     }

@@ -22,11 +22,11 @@ const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 /// Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
-    place: LockPlace,
+    kind: LockKind,
 }
 
 #[derive(Clone)]
-enum LockPlace {
+enum LockKind {
     /// The archive belongs to this process alone.
     Process,
     File {
@@ -51,14 +51,14 @@ struct Session {
 impl ProcessLock {
     /// Creates the lock for the work `work` on an archive; it is free.
     pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
-        let place = match location {
-            ArchiveLocation::Disk(path) => LockPlace::File {
+        let kind = match location {
+            ArchiveLocation::Disk(path) => LockKind::File {
                 path: path.with_added_extension(work),
                 held: Arc::default(),
             },
-            _ => LockPlace::Process,
+            _ => LockKind::Process,
         };
-        Self { place }
+        Self { kind }
     }
 
     /// Creates the lock for the work `work` on the archive of a server.
@@ -67,13 +67,13 @@ impl ProcessLock {
         work: &'static str,
         is_reader: bool,
     ) -> Self {
-        let place = LockPlace::Server {
+        let kind = LockKind::Server {
             server: Arc::clone(server),
             work,
             is_reader,
             session: Arc::default(),
         };
-        Self { place }
+        Self { kind }
     }
 
     /// Acquires the lock if it is free; true if this process holds it.
@@ -81,13 +81,13 @@ impl ProcessLock {
     /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing. A server that
     /// cannot be reached has no lock to give.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
-        match &self.place {
-            LockPlace::Process => true,
-            LockPlace::File { path, held } => try_lock_file(path, held, now),
-            LockPlace::Server {
+        match &self.kind {
+            LockKind::Process => true,
+            LockKind::File { path, held } => try_lock_file(path, held, now),
+            LockKind::Server {
                 is_reader: true, ..
             } => false,
-            LockPlace::Server { .. } => self
+            LockKind::Server { .. } => self
                 .on_session(|session, work| {
                     if !session.is_held {
                         let query = "SELECT pg_try_advisory_lock(hashtext(current_setting('search_path')), hashtext(?1))";
@@ -101,14 +101,14 @@ impl ProcessLock {
 
     /// Whether no process holds it now.
     pub(crate) fn is_free(&self) -> bool {
-        match &self.place {
-            LockPlace::Process => true,
+        match &self.kind {
+            LockKind::Process => true,
             // A missing file was never locked; one that cannot be opened proves nothing.
-            LockPlace::File { path, .. } => File::open(path)
+            LockKind::File { path, .. } => File::open(path)
                 .ok()
                 .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock))),
-            LockPlace::Server { .. } if self.is_held() => false,
-            LockPlace::Server { .. } => {
+            LockKind::Server { .. } if self.is_held() => false,
+            LockKind::Server { .. } => {
                 let is_free = self.try_acquire(Timestamp::UNIX_EPOCH);
                 self.release();
                 is_free
@@ -144,9 +144,9 @@ impl ProcessLock {
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
         // The record is only displayed, so an error is ignored.
-        match &self.place {
-            LockPlace::Process => return false,
-            LockPlace::File { held, .. } => {
+        match &self.kind {
+            LockKind::Process => return false,
+            LockKind::File { held, .. } => {
                 let mut held = lock(held);
                 let Some(file) = &mut *held else {
                     return false;
@@ -157,7 +157,7 @@ impl ProcessLock {
                     .and_then(|()| file.write_all(text.as_bytes()));
                 let _ = file.set_modified(SystemTime::from(now));
             }
-            LockPlace::Server { .. } => {
+            LockKind::Server { .. } => {
                 let query = "INSERT INTO poller_record (work, record) VALUES (?1, ?2) \
                              ON CONFLICT (work) DO UPDATE SET record = excluded.record";
                 let written = self.on_session(|session, work| {
@@ -191,10 +191,10 @@ impl ProcessLock {
 
     /// Whether this process holds it.
     pub(crate) fn is_held(&self) -> bool {
-        match &self.place {
-            LockPlace::Process => false,
-            LockPlace::File { held, .. } => lock(held).is_some(),
-            LockPlace::Server { session, .. } => {
+        match &self.kind {
+            LockKind::Process => false,
+            LockKind::File { held, .. } => lock(held).is_some(),
+            LockKind::Server { session, .. } => {
                 let session = lock(session);
                 session
                     .as_ref()
@@ -204,10 +204,10 @@ impl ProcessLock {
     }
 
     fn read_record(&self) -> Option<String> {
-        match &self.place {
-            LockPlace::Process => None,
-            LockPlace::File { path, .. } => std::fs::read_to_string(path).ok(),
-            LockPlace::Server { .. } => self
+        match &self.kind {
+            LockKind::Process => None,
+            LockKind::File { path, .. } => std::fs::read_to_string(path).ok(),
+            LockKind::Server { .. } => self
                 .on_session(|session, work| {
                     let query = "SELECT record FROM poller_record WHERE work = ?1";
                     sql::optional_value(&session.connection, query, [work])
@@ -218,10 +218,10 @@ impl ProcessLock {
 
     /// Releases the lock.
     pub(crate) fn release(&self) {
-        match &self.place {
-            LockPlace::Process => {}
-            LockPlace::File { held, .. } => *lock(held) = None,
-            LockPlace::Server { session, .. } => {
+        match &self.kind {
+            LockKind::Process => {}
+            LockKind::File { held, .. } => *lock(held) = None,
+            LockKind::Server { session, .. } => {
                 if self.is_held() {
                     // At once; the end of the connection would release it a little later.
                     self.on_session(|session, work| {
@@ -239,12 +239,12 @@ impl ProcessLock {
         &self,
         work: impl FnOnce(&mut Session, &'static str) -> Result<T>,
     ) -> Option<T> {
-        let LockPlace::Server {
+        let LockKind::Server {
             server,
             work: name,
             session,
             ..
-        } = &self.place
+        } = &self.kind
         else {
             return None;
         };

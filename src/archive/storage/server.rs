@@ -37,7 +37,7 @@ pub(crate) struct PostgresServer {
     config: Config,
     tls: MakeRustlsConnect,
     schema: String,
-    /// The process at the server that writes for this handle: what it reports is known here.
+    /// The server process of the writer of this handle. Its own notices are ignored.
     writer_pid: AtomicI32,
     #[cfg(test)]
     schema_for_test: Option<tests::SchemaForTest>,
