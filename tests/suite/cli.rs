@@ -504,7 +504,7 @@ fn generated_documents_name_all_commands() {
     Global options:
       -p, --profile <NAME>   Use this profile, and no key from the environment
           --base-url <URL>   Where the service is
-          --archive <FILE>   Use this archive and not the profile's; no key is needed to read it
+          --archive <FILE>   Use this archive (file or postgres://...); reading it needs no key
           --json             Print one JSON document, and errors as JSON
           --jsonl            Print one JSON object a line, and errors as JSON
           --jq <EXPR>        Print what this expression of jq makes of the JSON document, or with

@@ -47,7 +47,7 @@ pub struct Global {
     /// Where the service is
     #[arg(long, global = true, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Use this archive, a file or postgres://..., and not the profile's; no key is needed to read it
+    /// Use this archive (file or postgres://...); reading it needs no key
     #[arg(long, global = true, value_name = "FILE")]
     pub archive: Option<PathBuf>,
     /// Print one JSON document, and errors as JSON
