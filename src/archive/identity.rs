@@ -299,7 +299,7 @@ impl Archive {
             } = identity;
             sql::execute(change, "DELETE FROM identity", [])?;
             let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
-            sql::execute(change, query, [service, key_fingerprint]).map(drop)
+            sql::execute(change, query, [service, key_fingerprint])
         })
     }
 }

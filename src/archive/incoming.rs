@@ -106,22 +106,6 @@ impl IncomingEmail {
         EmailId::new(&self.item.id)
     }
 
-    /// Loads the row that the archive has of it now.
-    pub(crate) fn find_existing(&mut self, tx: &Transaction) -> Result<()> {
-        let params = [codec::encode_id(&self.item.id)];
-        self.existing = sql::optional(tx, EXISTING, params, |row| {
-            Ok(ExistingRow {
-                sort_key: row.get(0)?,
-                listed: row.get(1)?,
-                status_seen: row.get(2)?,
-                changes: row.get(3)?,
-                is_missing: row.get(4)?,
-                response_seq: row.get(5)?,
-            })
-        })?;
-        Ok(())
-    }
-
     /// Inserts it as a new row.
     fn insert_row(
         &self,
@@ -210,6 +194,28 @@ impl IncomingEmail {
         }
         Ok(changed)
     }
+}
+
+/// Loads the rows that the archive has of these emails now.
+pub(crate) fn find_existing(tx: &Transaction, emails: &mut [IncomingEmail]) -> Result<()> {
+    let ids: Vec<_> = emails
+        .iter()
+        .map(|email| [codec::encode_id(&email.item.id)])
+        .collect();
+    let rows = sql::optional_each(tx, EXISTING, ids, |row| {
+        Ok(ExistingRow {
+            sort_key: row.get(0)?,
+            listed: row.get(1)?,
+            status_seen: row.get(2)?,
+            changes: row.get(3)?,
+            is_missing: row.get(4)?,
+            response_seq: row.get(5)?,
+        })
+    })?;
+    for (email, existing) in emails.iter_mut().zip(rows) {
+        email.existing = existing;
+    }
+    Ok(())
 }
 
 /// Inserts the emails that are new, with their bodies and index entries.

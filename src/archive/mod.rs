@@ -9,6 +9,7 @@
 mod bodies;
 mod changes;
 mod codec;
+mod copy;
 mod email_event;
 mod grouping;
 mod identity;
@@ -34,6 +35,7 @@ use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
+pub(crate) use copy::{CopyOutcome, CopyStep};
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};

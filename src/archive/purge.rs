@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 
 use super::codec::row::{self, summary_columns};
-use super::incoming::IncomingEmail;
+use super::incoming::{self, IncomingEmail};
 use super::listing::coverage;
 use super::storage::sql;
 use super::{Archive, SortKey, search};
@@ -139,8 +139,8 @@ pub(crate) fn filter_purged(
     let any_purged: bool = sql::value(tx, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
     let mut find_hash = tx.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut filtered = FilteredCounts::default();
-    for mut email in std::mem::take(emails) {
-        email.find_existing(tx)?;
+    incoming::find_existing(tx, emails)?;
+    for email in std::mem::take(emails) {
         if email.existing.is_some() {
             emails.push(email);
         } else if email.time_key.is_some_and(|key| key.micros() < cutoff) {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::ProfileContext;
+use super::archive_copy::copy;
 use super::args::{ArchiveVerb, ImportArgs, PurgeArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time, format_utc};
 use super::open_archive::{
@@ -38,6 +39,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
             ctx.mailbox = args.mailbox();
             OnMismatch::Ask
         }
+        ArchiveVerb::Copy(args) => return copy(args, ctx),
         ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
     if on_mismatch != OnMismatch::Ask {
@@ -62,9 +64,11 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
         Archive::open_for(&ctx.settings, Mailbox::Received, on_mismatch)?;
     }
     match verb {
-        ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info(_) | ArchiveVerb::Repair(_) => {
-            print_info(&archive, ctx)
-        }
+        ArchiveVerb::Adopt
+        | ArchiveVerb::Begin
+        | ArchiveVerb::Info(_)
+        | ArchiveVerb::Repair(_)
+        | ArchiveVerb::Copy(_) => print_info(&archive, ctx),
         ArchiveVerb::Purge(args) => {
             let received = open_received(&ctx.settings)?;
             purge(&archive, received.as_ref(), args, ctx)

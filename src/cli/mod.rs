@@ -1,6 +1,7 @@
 //! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
 
 mod archive;
+mod archive_copy;
 pub mod args;
 mod attachment;
 mod command_line;

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use secrecy::SecretString;
-
 use super::env::Flags;
 use super::file::{ConfigFile, KeySource, ProfileConfig};
 use super::{
-    ApiKey, BaseUrl, Env, HistorySpan, Paths, Rate, SavedViews, ServerUrl, built_in_views,
+    ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerUrl,
+    built_in_views,
 };
 use crate::error::{Error, ErrorKind};
 
@@ -57,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
+    /// The password of archives on a server.
+    pub(crate) server_password: ServerPassword,
     /// The mail that is fetched in the background.
     pub(crate) backfill: HistorySpan,
     /// Whether it is in memory for lack of a home directory.
@@ -89,21 +90,15 @@ impl Settings {
         let folder = paths.profile_data_dir(name);
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
         let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
-        let server = match &flags.archive {
-            Some(file) => file
-                .to_str()
-                .filter(|text| ServerUrl::is_one(text))
-                .map(ServerUrl::parse)
-                .transpose()?,
-            None if in_memory => None,
-            None => match profile.server.clone() {
-                Some(url) => Some(url.with_password(server_password(&profile, flags)?)),
-                None => None,
-            },
+        let password = ServerPassword {
+            source: profile.server_password.clone(),
+            prompting: flags.prompting,
         };
         let archive = match (&credentials.key, &archives_folder) {
-            _ if let Some(url) = server => ArchiveLocation::Server(url),
-            _ if let Some(file) = &flags.archive => ArchiveLocation::Disk(file.clone()),
+            _ if let Some(place) = &flags.archive => password.locate(place)?,
+            _ if let (Some(url), false) = (&profile.server, in_memory) => {
+                password.on_server(url)?
+            }
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
                 let team = format!("{service}-{}", key.fingerprint());
@@ -116,6 +111,7 @@ impl Settings {
             profile: name.to_owned(),
             credentials,
             archive,
+            server_password: password,
             archives_folder,
             is_named_archive: flags.archive.is_some() || is_on_server,
             in_memory,
@@ -132,15 +128,34 @@ impl Settings {
     }
 }
 
-/// Returns the password of the server of the archive, if the profile has one.
-fn server_password(profile: &ProfileConfig, flags: &Flags) -> Result<Option<SecretString>, Error> {
-    let name = "the password of the archive";
-    let secret = match &profile.server_password {
-        Some(KeySource::Command(command)) => ApiKey::from_command(command, name, flags.prompting),
-        Some(KeySource::File(path)) => ApiKey::from_file(path, name),
-        _ => return Ok(None),
-    };
-    Ok(Some(secret?.expose().into()))
+/// Where a profile has the password of its archives on a server.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerPassword {
+    source: Option<KeySource>,
+    prompting: Prompting,
+}
+
+impl ServerPassword {
+    /// Returns the archive that a user names: a file, or the address of one on a server.
+    pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation, Error> {
+        match place.to_str().filter(|text| ServerUrl::is_one(text)) {
+            Some(url) => self.on_server(&ServerUrl::parse(url)?),
+            None => Ok(ArchiveLocation::Disk(place.to_owned())),
+        }
+    }
+
+    fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation, Error> {
+        let name = "the password of the archive";
+        let secret = match &self.source {
+            Some(KeySource::Command(command)) => {
+                Some(ApiKey::from_command(command, name, self.prompting)?)
+            }
+            Some(KeySource::File(path)) => Some(ApiKey::from_file(path, name)?),
+            _ => None,
+        };
+        let password = secret.map(|secret| secret.expose().into());
+        Ok(ArchiveLocation::Server(url.clone().with_password(password)))
+    }
 }
 
 impl Settings {

@@ -77,7 +77,7 @@ impl BodyCompressor {
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
         let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        sql::execute(tx, query, params![key, bytes, number]).map(drop)
+        sql::execute(tx, query, params![key, bytes, number])
     }
 }
 

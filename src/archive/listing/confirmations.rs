@@ -178,14 +178,14 @@ pub(crate) fn record_run(
 /// Records that the response to `request` confirmed one row that no run covers.
 pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
-    sql::execute(tx, query, params![key, request.micros(), request.seq]).map(drop)
+    sql::execute(tx, query, params![key, request.micros(), request.seq])
 }
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
 pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, response_seq, may_change) SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
-    sql::execute(tx, query, [key]).map(drop)
+    sql::execute(tx, query, [key])
 }
 
 impl ConfirmedRun {
@@ -272,11 +272,11 @@ fn insert_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
     let at = run.at.as_microsecond();
     let params = params![run.top, run.bottom, at, run.may_change, run.response_seq];
-    sql::execute(tx, query, params).map(drop)
+    sql::execute(tx, query, params)
 }
 
 fn delete_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
-    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top]).map(drop)
+    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top])
 }
 
 fn read_run(row: &Row) -> rusqlite::Result<ConfirmedRun> {

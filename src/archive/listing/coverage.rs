@@ -259,13 +259,13 @@ pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<S
 /// Records when the newest page was requested, if it was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    sql::execute(tx, query, [request.micros()]).map(drop)
+    sql::execute(tx, query, [request.micros()])
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
 pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
     let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND reaches_top = 0";
-    Ok(sql::execute(tx, query, [top])? > 0)
+    Ok(sql::execute_counted(tx, query, [top])? > 0)
 }
 
 /// Loads all ranges, newest first.
@@ -294,7 +294,7 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
     let params = params![top, bottom, reaches_top, reaches_end];
-    sql::execute(tx, query, params).map(drop)
+    sql::execute(tx, query, params)
 }
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
@@ -320,5 +320,5 @@ pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
 
 pub(crate) fn delete_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     let query = "DELETE FROM covered_range WHERE top = ?1";
-    sql::execute(tx, query, [range.top]).map(drop)
+    sql::execute(tx, query, [range.top])
 }

@@ -115,7 +115,7 @@ impl Archive {
             return Ok(());
         }
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| sql::execute(tx, MARK_MISSING, params).map(drop))
+        self.write(|tx| sql::execute(tx, MARK_MISSING, params))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
@@ -157,7 +157,7 @@ impl Archive {
     ) -> Result<()> {
         self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
-            if sql::execute(tx, query, [bottom])? > 0 {
+            if sql::execute_counted(tx, query, [bottom])? > 0 {
                 self.connections.mark_changed();
                 sql::execute(tx, "DELETE FROM covered_range WHERE top > ?1", [bottom])?;
                 if let Some(oldest) = oldest
@@ -244,7 +244,7 @@ pub(crate) fn mark_missing_below(
         " < ?3"
     );
     let params = params![key, request.micros(), request.seq];
-    if sql::execute(tx, query, params)? > 0 {
+    if sql::execute_counted(tx, query, params)? > 0 {
         coverage::shrink_ranges(tx)?;
     }
     Ok(())

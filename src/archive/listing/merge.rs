@@ -136,9 +136,7 @@ fn place_emails(
             }
             Err(exhausted) => position::renumber(tx, exhausted)?,
         }
-        for email in &mut *emails {
-            email.find_existing(tx)?;
-        }
+        incoming::find_existing(tx, emails)?;
     }
     position::assign_time_keys(tx, emails, page.requested.at)?;
     Ok(PlacedPage::default())

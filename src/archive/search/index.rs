@@ -29,6 +29,9 @@ const MAX_TOKEN_BYTES: usize = 32_768;
 /// A rowid is half a second: seldom too few for the emails between two others, never a large number.
 const ROWID_SHIFT: u32 = 29;
 
+/// How many emails are read together before they are indexed.
+const READ_TOGETHER: usize = 32;
+
 /// How many more rowids than needed are freed where there are too few.
 const SLACK: i64 = 64;
 
@@ -109,6 +112,28 @@ impl<'a> Index<'a> {
         }
         if is_out_of_order(key, &summary) {
             self.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the tokens of emails as they are stored.
+    pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+        let params = keys.iter().map(|key| [*key]);
+        let rows = sql::optional_each(self.connection, ROW_TO_INDEX, params, |row| {
+            let body = CompressedBody::from_row(row, 1)?;
+            Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
+        })?;
+        for (key, row) in keys.iter().zip(rows) {
+            let Some((Some(rowid), body, fields)) = row else {
+                continue;
+            };
+            // A damaged body is not found by its words; opening the email reports the damage.
+            let email = body.and_then(|body| body.to_email(self.connection).ok());
+            let indexed = IndexedEmail {
+                summary: &Summary::from(&fields.summary),
+                email: email.as_ref(),
+            };
+            self.replace(*key, rowid, &indexed)?;
         }
         Ok(())
     }
@@ -291,20 +316,20 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };
-        let mut without_rowid = Vec::new();
-        for key in &keys {
-            if !transaction.prepare_cached(HAS_ROWID)?.exists([key])? {
-                without_rowid.push(*key);
-            }
-        }
+        let params = keys.iter().map(|key| [*key]);
+        let with_rowid = sql::optional_each(transaction, HAS_ROWID, params, |_| Ok(()))?;
+        let keys_with = keys.iter().zip(with_rowid);
+        let without_rowid: Vec<SortKey> = keys_with
+            .filter_map(|(key, found)| found.is_none().then_some(*key))
+            .collect();
         let rowids = assign_rowids(transaction, &without_rowid)?;
         for (key, rowid) in without_rowid.iter().zip(rowids) {
             sql::execute(transaction, SET_ROWID, params![key, rowid])?;
         }
         let mut index = Index::new(transaction);
         // Emails that had to move for the new rowids may be dirty now.
-        for key in dirty_keys(transaction, *first, *last)? {
-            reindex_row(transaction, &mut index, key)?;
+        for keys in dirty_keys(transaction, *first, *last)?.chunks(READ_TOGETHER) {
+            index.replace_stored(keys)?;
         }
         let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
         sql::execute(transaction, delete, [first, last])?;
@@ -317,27 +342,6 @@ fn dirty_keys(
     last: SortKey,
 ) -> Result<Vec<SortKey>, Error> {
     sql::all(transaction, DIRTY_KEYS, [first, last], |row| row.get(0))
-}
-
-fn reindex_row(
-    transaction: &Transaction,
-    index: &mut Index<'_>,
-    key: SortKey,
-) -> Result<(), Error> {
-    let row = sql::optional(transaction, ROW_TO_INDEX, [key], |row| {
-        let body = CompressedBody::from_row(row, 1)?;
-        Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
-    })?;
-    let Some((Some(rowid), body, fields)) = row else {
-        return Ok(());
-    };
-    // A damaged body is not found by its words; opening the email reports the damage.
-    let email = body.and_then(|body| body.to_email(transaction).ok());
-    let indexed = IndexedEmail {
-        summary: &Summary::from(&fields.summary),
-        email: email.as_ref(),
-    };
-    index.replace(key, rowid, &indexed)
 }
 
 /// Erases the tokens of deleted emails, and interned values that no email has.

@@ -15,11 +15,12 @@ pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
 pub(crate) mod server;
 pub(crate) mod sql;
+mod tables;
 
 use super::codec::dictionary;
 use super::search::{self, CancellationToken};
-use crate::config::ServerUrl;
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::config::{ArchiveLocation, ServerUrl};
+use crate::error::{Error, Result, lock};
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
 use files::{
@@ -27,6 +28,10 @@ use files::{
 };
 use peer_notice::{PeerNotice, PeerNotifier};
 use server::PostgresServer;
+use tables::{INCOMPLETE_COPY, create_tables_as};
+pub(crate) use tables::{
+    complete_copy, create_tables, exists, has_tables, is_outdated, read_version,
+};
 
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,6 +77,32 @@ impl Connections {
         }
         connections.is_read_only = !db::postgres::is_writable(&reader)?;
         lock(&connections.idle_readers).push(reader);
+        Ok(connections)
+    }
+
+    /// Opens an archive that is a copy and not complete, and creates one if there is none.
+    pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
+        let connections = match location {
+            ArchiveLocation::Disk(path) => {
+                create_private(path)?;
+                Self::new(Database::Sqlite(file_uri(path)), Some(path), false)
+            }
+            ArchiveLocation::Server(url) => {
+                let server = Arc::new(PostgresServer::new(url)?);
+                Self::new(Database::Server(server), None, false)
+            }
+            ArchiveLocation::Memory => Self::open_in_memory()?,
+        };
+        connections.with_writer(|writer| {
+            create_tables_as(writer, INCOMPLETE_COPY)?;
+            match read_version(writer)? {
+                INCOMPLETE_COPY => Ok(()),
+                _ => Err(archive_error(
+                    format!("there is an archive at {location} already"),
+                    "name a file or a schema that does not exist yet",
+                )),
+            }
+        })?;
         Ok(connections)
     }
 
@@ -244,8 +275,24 @@ impl Connections {
         })
     }
 
+    /// The same, but emails that it changes stay marked for the search index.
+    pub(crate) fn write_unindexed<T>(
+        &self,
+        operation: impl FnOnce(&Transaction) -> Result<T>,
+    ) -> Result<T> {
+        self.with_writer(|writer| {
+            let tx = writer.begin(TransactionKind::Write)?;
+            let result = operation(&tx)?;
+            tx.commit()?;
+            Ok(result)
+        })
+    }
+
     /// Runs `work` on the writer. The first write opens it: most commands only read.
-    fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_writer<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T>,
+    ) -> Result<T> {
         if self.is_read_only {
             return Err(error::read_only_error());
         }
@@ -437,55 +484,6 @@ pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// The version that this program reads and writes. The tables may change with each version: an older
-/// archive is moved to a backup, and its mail is fetched again.
-const VERSION: u32 = 13;
-
-/// Creates the tables if there are none, in one transaction.
-pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
-    let change = conn.begin(TransactionKind::Write)?;
-    // Read under the lock: another process may have created them meanwhile.
-    if read_version(&change)? == 0 {
-        if change.is_postgres() {
-            change.execute_batch(include_str!("../postgres.sql"))?;
-            sql::execute(&change, "INSERT INTO format VALUES (?1)", [VERSION])?;
-        } else {
-            change.execute_batch(include_str!("../schema.sql"))?;
-            let sqlite = change.sqlite()?;
-            sqlite.pragma_update(None, "user_version", VERSION)?;
-        }
-    }
-    change.commit()
-}
-
-/// Whether the tables exist already.
-pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
-    Ok(read_version(conn)? != 0)
-}
-
-/// Whether the tables are of an older version; a newer one is an error. Changes nothing.
-pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
-    match read_version(conn)? {
-        0 | VERSION => Ok(false),
-        1..VERSION => Ok(true),
-        newer => Err(Error::new(
-            ErrorKind::Archive,
-            format!("the archive was written by a newer version of sentbox (format {newer})"),
-        )
-        .with_hint(
-            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
-        )),
-    }
-}
-
-/// Reads the version of the tables.
-pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
-    if conn.is_postgres() {
-        return db::postgres::read_version(conn);
-    }
-    sql::value(conn, "PRAGMA user_version", [])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -523,7 +521,7 @@ mod tests {
         let open = || Connections::open_on_disk(&path).unwrap().0;
         let (connections, other) = (open(), open());
         let count = || connections.read(read_version).unwrap();
-        assert_eq!(count(), VERSION);
+        assert_eq!(count(), tables::VERSION);
         assert!(lock(&connections.writer).is_none());
         assert_eq!(lock(&connections.idle_readers).len(), 1);
         connections
@@ -548,47 +546,5 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
-    }
-
-    #[test]
-    fn empty_file_gets_the_tables_once() {
-        let conn = Connection::in_memory();
-        assert!(!has_tables(&conn).unwrap());
-        create_tables(&conn).unwrap();
-        create_tables(&conn).unwrap();
-        assert_eq!(
-            (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
-            (VERSION, false)
-        );
-        sql::execute(&conn, "INSERT INTO key_order (keys) VALUES ('[]')", []).unwrap();
-    }
-
-    #[test]
-    fn newer_tables_are_refused_and_older_recognised() {
-        let conn = Connection::in_memory();
-        let sqlite = conn.sqlite().unwrap();
-        sqlite
-            .pragma_update(None, "user_version", VERSION + 1)
-            .unwrap();
-        let error = is_outdated(&conn).unwrap_err();
-        assert!(
-            error.kind == ErrorKind::Archive && error.message.contains("newer version"),
-            "{error}"
-        );
-        sqlite
-            .pragma_update(None, "user_version", VERSION - 1)
-            .unwrap();
-        assert!(is_outdated(&conn).unwrap());
-    }
-
-    #[test]
-    fn failed_creation_leaves_nothing_behind() {
-        let conn = Connection::in_memory();
-        conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
-            .unwrap();
-        create_tables(&conn).unwrap_err();
-        assert!(!has_tables(&conn).unwrap());
-        let tables: i64 = sql::value(&conn, "SELECT count(*) FROM sqlite_schema", []).unwrap();
-        assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -162,7 +162,7 @@ impl ProcessLock {
                              ON CONFLICT (work) DO UPDATE SET record = excluded.record";
                 let written = self.on_session(|session, work| {
                     if session.is_held {
-                        sql::execute(&session.connection, query, [work, text])?;
+                        sql::execute_counted(&session.connection, query, [work, text])?;
                     }
                     Ok(session.is_held)
                 });

@@ -5,9 +5,14 @@ use rusqlite::types::FromSql;
 use super::db::{Connection, Params, Row};
 use crate::error::Result;
 
-/// Runs a statement that changes rows; returns how many it changed.
-pub(crate) fn execute(conn: &Connection, sql: &str, params: impl Params) -> Result<usize> {
+/// Runs a statement that changes rows. An error of a server may be reported by a later call.
+pub(crate) fn execute(conn: &Connection, sql: &str, params: impl Params) -> Result<()> {
     conn.prepare_cached(sql)?.execute(params)
+}
+
+/// Runs a statement that changes rows; returns how many it changed.
+pub(crate) fn execute_counted(conn: &Connection, sql: &str, params: impl Params) -> Result<usize> {
+    conn.prepare_cached(sql)?.execute_counted(params)
 }
 
 /// Returns the first column of the first row; no row is an error.
@@ -43,6 +48,16 @@ pub(crate) fn optional<T>(
     map: impl FnOnce(&Row) -> rusqlite::Result<T>,
 ) -> Result<Option<T>> {
     conn.prepare_cached(sql)?.first(params, map)
+}
+
+/// Returns the first row for each of the parameters, if there is one. A server gets all requests at once.
+pub(crate) fn optional_each<T>(
+    conn: &Connection,
+    sql: &str,
+    each: impl IntoIterator<Item = impl Params>,
+    map: impl FnMut(&Row) -> rusqlite::Result<T>,
+) -> Result<Vec<Option<T>>> {
+    conn.prepare_cached(sql)?.first_of_each(each, map)
 }
 
 /// Returns all rows.

@@ -1,6 +1,7 @@
 //! The archive as its users see it, against plain lists and against files cut off anywhere.
 
 mod confirmations;
+mod copy;
 mod damage;
 mod email_events;
 mod identity;

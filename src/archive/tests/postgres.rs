@@ -204,6 +204,30 @@ async fn changes_are_reported_to_others_only() {
 }
 
 #[test]
+fn cancelled_search_does_not_end_the_next_one() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    archive
+        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .unwrap();
+    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    let query = crate::query::parse("mail", &context).query;
+    for _ in 0..50 {
+        let cancel = CancellationToken::new();
+        archive
+            .for_each_match(&query, &cancel, |_| {
+                cancel.cancel();
+                true
+            })
+            .unwrap();
+        archive
+            .count_matches(&query, 9, &CancellationToken::new())
+            .unwrap();
+    }
+}
+
+#[test]
 fn lock_passes_to_the_next_process() {
     let Some((one, url)) = on_server() else {
         return;

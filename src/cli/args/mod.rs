@@ -12,9 +12,9 @@ use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
 pub use verbs::{
-    ArchiveVerb, AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, Listen,
-    MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,
-    ShowForm, StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
+    ArchiveVerb, AttachmentArgs, ConfigVerb, CopyArgs, ExportArgs, ExportForm, ImportArgs,
+    ListArgs, Listen, MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs,
+    ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -346,6 +346,14 @@ Examples:
   sentbox archive info --jq .emails
   sentbox archive purge --older 180d --dry-run
   sentbox archive purge --to ana@example.com";
+
+const ARCHIVE_COPY_HELP: &str = "\
+A copy that was interrupted goes on when the same command runs again; nothing opens it before it is complete. \
+A password comes from archive_password_command or archive_password_file of the profile.
+
+Examples:
+  sentbox archive copy --to 'postgres://sentbox@db.example.com/mail?schema=acme'
+  sentbox archive copy --to archive-of-acme.sqlite";
 
 const SERVE_HELP: &str = "\
 Without --demo it is a mirror: it keeps the archive of a profile current and serves it to a team, so that \

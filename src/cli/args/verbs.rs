@@ -418,6 +418,9 @@ pub enum ArchiveVerb {
     Purge(PurgeArgs),
     /// Rewrite the file without the space of removed mail
     Vacuum,
+    /// Copy it, with received mail: from a file to PostgreSQL, or back
+    #[command(after_help = super::ARCHIVE_COPY_HELP)]
+    Copy(CopyArgs),
     /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
     #[command(
         after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
@@ -428,6 +431,18 @@ pub enum ArchiveVerb {
     Adopt,
     /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
     Begin,
+}
+
+/// `archive copy`.
+#[derive(Debug, Group)]
+#[command(group = clap::ArgGroup::new("places").required(true).multiple(true).args(["from", "to"]))]
+pub struct CopyArgs {
+    /// The archive to copy (file or postgres://...); without it, that of the profile
+    #[arg(long, value_name = "ARCHIVE")]
+    pub from: Option<PathBuf>,
+    /// Where it goes (file or postgres://...); without it, to the archive of the profile
+    #[arg(long, value_name = "ARCHIVE")]
+    pub to: Option<PathBuf>,
 }
 
 /// `archive purge`.

@@ -71,14 +71,14 @@ impl Connection {
         cancel: &CancellationToken,
         work: impl FnOnce(&Self) -> Result<T>,
     ) -> Result<T> {
-        let _watch = match self {
-            Self::Sqlite(conn) => {
-                let watched = cancel.clone();
-                conn.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
-                None
-            }
-            Self::Postgres(conn) => Some(conn.cancel_with(cancel)),
-        };
+        if let Self::Postgres(conn) = &*self {
+            let _watch = conn.cancel_with(cancel);
+            return work(self);
+        }
+        if let Self::Sqlite(conn) = self {
+            let watched = cancel.clone();
+            conn.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
+        }
         let result = work(self);
         if let Self::Sqlite(conn) = self {
             conn.progress_handler(0, None::<fn() -> bool>)?;
@@ -97,14 +97,18 @@ impl Connection {
 
     /// Begins a transaction, which is undone unless it is committed.
     pub(crate) fn begin(&self, kind: TransactionKind) -> Result<Transaction<'_>> {
-        self.execute_batch(match (self, kind) {
-            (Self::Sqlite(_), TransactionKind::Read) => "BEGIN DEFERRED",
-            (Self::Sqlite(_), TransactionKind::Write) => "BEGIN IMMEDIATE",
-            (Self::Postgres(_), TransactionKind::Read) => {
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        match (self, kind) {
+            (Self::Sqlite(conn), TransactionKind::Read) => conn.execute_batch("BEGIN DEFERRED")?,
+            (Self::Sqlite(conn), TransactionKind::Write) => {
+                conn.execute_batch("BEGIN IMMEDIATE")?;
             }
-            (Self::Postgres(_), TransactionKind::Write) => postgres::BEGIN_WRITE,
-        })?;
+            (Self::Postgres(conn), TransactionKind::Read) => {
+                conn.send_batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            }
+            (Self::Postgres(conn), TransactionKind::Write) => {
+                conn.send_batch(postgres::BEGIN_WRITE)?;
+            }
+        }
         Ok(Transaction {
             conn: self,
             is_open: true,
@@ -160,11 +164,19 @@ pub(crate) enum Statement<'a> {
 }
 
 impl Statement<'_> {
+    /// Runs a statement that changes rows. An error of a server may be reported by a later call.
+    pub(crate) fn execute(&mut self, params: impl Params) -> Result<()> {
+        params.with_values(|values| match self {
+            Self::Sqlite(statement) => Ok(statement.execute(values).map(drop)?),
+            Self::Postgres(statement) => statement.execute(values),
+        })
+    }
+
     /// Runs a statement that changes rows; returns how many it changed.
-    pub(crate) fn execute(&mut self, params: impl Params) -> Result<usize> {
+    pub(crate) fn execute_counted(&mut self, params: impl Params) -> Result<usize> {
         params.with_values(|values| match self {
             Self::Sqlite(statement) => Ok(statement.execute(values)?),
-            Self::Postgres(statement) => statement.execute(values),
+            Self::Postgres(statement) => statement.execute_counted(values),
         })
     }
 
@@ -195,6 +207,26 @@ impl Statement<'_> {
                 let row = rows.into_iter().next();
                 row.map(|row| map(&Row::Postgres(row)).map_err(Error::from))
                     .transpose()
+            }
+        }
+    }
+
+    /// Returns the first row for each of the parameters, if there is one. A server gets all requests at once.
+    pub(crate) fn first_of_each<T>(
+        &mut self,
+        each: impl IntoIterator<Item = impl Params>,
+        mut map: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<Option<T>>> {
+        let each = each.into_iter();
+        match self {
+            Self::Sqlite(_) => each.map(|params| self.first(params, &mut map)).collect(),
+            Self::Postgres(statement) => {
+                let all = each.map(|params| params.with_values(postgres::to_parameters));
+                let rows = statement.first_of_each(&all.collect::<Result<Vec<_>>>()?)?;
+                let rows = rows
+                    .into_iter()
+                    .map(|row| row.map(|row| map(&Row::Postgres(row))).transpose());
+                Ok(rows.collect::<Result<_, _>>()?)
             }
         }
     }

@@ -9,12 +9,16 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::error::Error as StdError;
-use std::sync::LazyLock;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 
 use futures_executor::block_on;
+use futures_util::future::try_join_all;
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{
@@ -22,7 +26,7 @@ use tokio_postgres::types::{
 };
 use tokio_postgres::{Client, Row as ClientRow, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::Connection;
 use super::dialect::to_postgres;
@@ -33,6 +37,9 @@ use crate::error::{Error, Result};
 /// Takes turns with other writers: a transaction of ours reads what it changes.
 pub(super) const BEGIN_WRITE: &str =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
+
+/// The most statements whose responses are awaited later.
+const MAX_PENDING: usize = 512;
 
 /// Rows that a cursor reads at first, and at most.
 const FIRST_ROWS: usize = 16;
@@ -48,10 +55,15 @@ pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("the system starts a thread")
 });
 
+/// The response to a statement that returns no rows.
+type Response = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
+
 /// A connection to PostgreSQL.
 pub(crate) struct PostgresConnection {
-    client: Client,
+    client: Arc<Client>,
     tls: MakeRustlsConnect,
+    /// Statements that were sent, in their order: see [`PostgresConnection::send`].
+    pending: RefCell<Vec<Response>>,
     statements: RefCell<HashMap<String, Statement>>,
     /// A number for each query that had a cursor: a prepared FETCH keeps the columns of the cursor of that name.
     cursor_numbers: RefCell<HashMap<String, usize>>,
@@ -61,8 +73,9 @@ pub(crate) struct PostgresConnection {
 impl PostgresConnection {
     pub(crate) fn new(client: Client, tls: MakeRustlsConnect) -> Self {
         Self {
-            client,
+            client: Arc::new(client),
             tls,
+            pending: RefCell::default(),
             statements: RefCell::default(),
             cursor_numbers: RefCell::default(),
             open_cursors: RefCell::default(),
@@ -71,8 +84,8 @@ impl PostgresConnection {
 
     /// Returns the process at the server that serves this connection.
     pub(crate) fn backend_pid(&self) -> Result<i32> {
-        let row = block_on(self.client.query_one("SELECT pg_backend_pid()", &[]));
-        row.and_then(|row| row.try_get(0)).map_err(to_error)
+        let row = self.run(self.client.query_one("SELECT pg_backend_pid()", &[]))?;
+        row.try_get(0).map_err(to_error)
     }
 
     /// Whether the server can no longer be reached through it.
@@ -81,18 +94,23 @@ impl PostgresConnection {
     }
 
     /// Ends the statement that runs when `cancel` is cancelled, until the returned value is dropped.
-    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> DropGuard {
-        let (cancel, token) = (cancel.clone(), self.client.cancel_token());
+    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch<'_> {
+        let (watched, token) = (cancel.clone(), self.client.cancel_token());
         let end = CancellationToken::new();
         let ended = end.clone();
         let tls = self.tls.clone();
-        RUNTIME.spawn(async move {
+        let task = RUNTIME.spawn(async move {
             tokio::select! {
                 () = ended.cancelled() => {}
-                () = cancel.cancelled() => drop(token.cancel_query(tls).await),
+                () = watched.cancelled() => drop(token.cancel_query(tls).await),
             }
         });
-        end.drop_guard()
+        CancelWatch {
+            connection: self,
+            cancel: cancel.clone(),
+            end,
+            task,
+        }
     }
 
     pub(super) fn prepare(&self, sql: &str) -> Result<PostgresStatement<'_>> {
@@ -109,7 +127,7 @@ impl PostgresConnection {
             return Ok(known.clone());
         }
         let text = format!("{before}{}", to_postgres(sql));
-        let statement = block_on(self.client.prepare(&text)).map_err(to_error)?;
+        let statement = self.run(self.client.prepare(&text))?;
         // The rarity of its tokens decides how a search is planned, and the first execution has a plan of its own.
         if !text.contains("tsquery") {
             self.statements.borrow_mut().insert(key, statement.clone());
@@ -129,7 +147,77 @@ impl PostgresConnection {
     }
 
     pub(super) fn execute_batch(&self, sql: &str) -> Result<()> {
-        block_on(self.client.batch_execute(sql)).map_err(to_error)
+        self.run(self.client.batch_execute(sql))
+    }
+
+    /// Runs statements; an error is reported by the next one that waits for its response.
+    pub(super) fn send_batch(&self, sql: &str) -> Result<()> {
+        let (client, sql) = (Arc::clone(&self.client), sql.to_owned());
+        self.send(Box::pin(async move { client.batch_execute(&sql).await }))
+    }
+
+    fn send_execute(&self, statement: &Statement, values: &[&dyn ToSql]) -> Result<()> {
+        let values = to_parameters(values)?;
+        let (client, statement) = (Arc::clone(&self.client), statement.clone());
+        self.send(Box::pin(async move {
+            let parameters = as_parameters(&values);
+            client.execute(&statement, &parameters).await.map(drop)
+        }))
+    }
+
+    /// Sends a statement without waiting for its response: a server in the network is far away. It runs before
+    /// all later statements, and if it fails, these fail until the transaction ends.
+    fn send(&self, mut response: Response) -> Result<()> {
+        if let Poll::Ready(result) = response
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return result.map_err(to_error);
+        }
+        self.pending.borrow_mut().push(response);
+        if self.pending.borrow().len() < MAX_PENDING {
+            return Ok(());
+        }
+        self.await_pending()
+    }
+
+    /// Waits for a response, and then reports the first error, which may be that of an earlier statement.
+    fn run<T>(
+        &self,
+        response: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let result = block_on(response);
+        self.await_pending()?;
+        result.map_err(to_error)
+    }
+
+    fn await_pending(&self) -> Result<()> {
+        let responses = std::mem::take(&mut *self.pending.borrow_mut());
+        // After an error all others fail, too.
+        responses
+            .into_iter()
+            .try_for_each(block_on)
+            .map_err(to_error)
+    }
+}
+
+/// Lets a [`CancellationToken`] end the statements of a connection until it is dropped.
+pub(super) struct CancelWatch<'a> {
+    connection: &'a PostgresConnection,
+    cancel: CancellationToken,
+    end: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Drop for CancelWatch<'_> {
+    /// Waits until the request to cancel has ended, so that it does not meet a later statement. It may have met
+    /// the end of the transaction.
+    fn drop(&mut self) {
+        self.end.cancel();
+        let _ = block_on(&mut self.task);
+        if self.cancel.is_cancelled() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
     }
 }
 
@@ -140,39 +228,54 @@ pub(crate) struct PostgresStatement<'a> {
 }
 
 impl PostgresStatement<'_> {
-    pub(super) fn execute(&self, values: &[&dyn ToSql]) -> Result<usize> {
+    /// Runs it; returns how many rows it changed.
+    pub(super) fn execute_counted(&self, values: &[&dyn ToSql]) -> Result<usize> {
         let values = to_parameters(values)?;
         let client = &self.connection.client;
-        let count = block_on(client.execute(&self.statement, &as_parameters(&values)));
-        count
-            .map(|count| usize::try_from(count).unwrap_or(usize::MAX))
-            .map_err(to_error)
+        let count = self
+            .connection
+            .run(client.execute(&self.statement, &as_parameters(&values)))?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// Runs it; an error is reported by the next statement that waits for its response.
+    pub(super) fn execute(&self, values: &[&dyn ToSql]) -> Result<()> {
+        self.connection.send_execute(&self.statement, values)
     }
 
     /// Reads all rows.
     pub(super) fn all(&self, values: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
         let values = to_parameters(values)?;
         let client = &self.connection.client;
-        let rows = block_on(client.query(&self.statement, &as_parameters(&values)));
-        rows.map_err(to_error)?
+        let parameters = as_parameters(&values);
+        let rows = self
+            .connection
+            .run(client.query(&self.statement, &parameters))?;
+        rows.iter().map(PostgresRow::new).collect()
+    }
+
+    /// Reads the first row for each of the parameters, if there is one.
+    pub(super) fn first_of_each(&self, each: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
+        let client = &self.connection.client;
+        let requests = each.iter().map(|values| async move {
+            client
+                .query_opt(&self.statement, &as_parameters(values))
+                .await
+        });
+        let rows = self.connection.run(try_join_all(requests))?;
+        let rows = rows
             .iter()
-            .map(PostgresRow::new)
-            .collect()
+            .map(|row| row.as_ref().map(PostgresRow::new).transpose());
+        rows.collect()
     }
 
     /// Reads rows in portions. A cursor lives as long as its transaction.
     pub(super) fn query(&self, values: &[&dyn ToSql]) -> Result<PostgresRows<'_>> {
         let connection = self.connection;
-        let values = to_parameters(values)?;
         let cursor = connection.name_cursor(&self.sql);
         let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR ");
         let statement = connection.prepared(&self.sql, &declare)?;
-        block_on(
-            connection
-                .client
-                .execute(&statement, &as_parameters(&values)),
-        )
-        .map_err(to_error)?;
+        connection.send_execute(&statement, values)?;
         connection.open_cursors.borrow_mut().insert(cursor.clone());
         Ok(PostgresRows {
             connection,
@@ -198,7 +301,9 @@ impl PostgresRows<'_> {
         if self.rows.is_empty() && !self.is_end {
             let fetch = format!("FETCH {} FROM {}", self.next, self.cursor);
             let fetch = self.connection.prepared(&fetch, "")?;
-            let rows = block_on(self.connection.client.query(&fetch, &[])).map_err(to_error)?;
+            let rows = self
+                .connection
+                .run(self.connection.client.query(&fetch, &[]))?;
             self.is_end = rows.len() < self.next;
             self.next = (self.next * 4).min(MAX_ROWS);
             self.rows = rows.iter().map(PostgresRow::new).collect::<Result<_>>()?;
@@ -216,7 +321,7 @@ impl Drop for PostgresRows<'_> {
         // It fails in a transaction that has failed, which closes the cursor, too.
         let _ = self
             .connection
-            .execute_batch(&format!("CLOSE {}", self.cursor));
+            .send_batch(&format!("CLOSE {}", self.cursor));
     }
 }
 
@@ -253,7 +358,7 @@ impl PostgresRow {
 
 /// A value of `SQLite` as PostgreSQL stores it.
 #[derive(Debug)]
-struct Stored(Value);
+pub(super) struct Stored(Value);
 
 const BLOB: u8 = 0;
 const INTEGER: u8 = 1;
@@ -364,7 +469,7 @@ impl<'a> FromPostgres<'a> for Stored {
     }
 }
 
-fn to_parameters(values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+pub(super) fn to_parameters(values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
     let values = values.iter().map(|value| {
         Ok(Stored(match value.to_sql()? {
             ToSqlOutput::Owned(value) => value,

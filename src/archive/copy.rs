@@ -1,0 +1,356 @@
+//! Copies an archive to another database: from a file to PostgreSQL, back, or to another file.
+//!
+//! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
+//! where it ended, whatever has changed in the source meanwhile. The version of the target says that it is not
+//! complete until everything is equal; only then can it be opened. What the databases store differently is made anew:
+//! the search index, and counts.
+
+use std::cmp::Ordering;
+
+use rusqlite::types::Value;
+
+use super::listing::TOP;
+use super::search::{Index, merge_segments};
+use super::storage::db::{Connection, Row};
+use super::storage::error::{archive_error, in_use_error};
+use super::storage::{self, Connections, sql};
+use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
+use crate::error::Result;
+use crate::mail::Mailbox;
+
+/// What a copy is doing, with the rows that it has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyStep {
+    /// It compares what the target has with the source.
+    Compare(u64),
+    /// It copies emails, bodies and what else is stored.
+    Copy(u64),
+    /// It makes the search index.
+    Index(u64),
+}
+
+/// How much there is in a complete copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CopyOutcome {
+    pub(crate) emails: u64,
+    pub(crate) bodies: u64,
+}
+
+/// A table that is copied. A row refers only to tables before its own.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    /// How many of the columns are the primary key.
+    key_len: usize,
+    /// The primary key, and all other columns.
+    columns: &'static [&'static str],
+    /// Rows in one transaction.
+    batch: usize,
+}
+
+impl Table {
+    const fn new(name: &'static str, columns: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            key_len: 1,
+            columns,
+            batch: 1000,
+        }
+    }
+}
+
+#[rustfmt::skip] // one table a line
+pub(super) const TABLES: [Table; 11] = [
+    Table::new("key_order", &["key_order_id", "keys"]),
+    Table::new("dictionary", &["id", "text"]),
+    Table::new("interned", &["id", "kind", "value"]),
+    Table::new(MAIL, &["sort_key", "fts_rowid", "id", "listed", "status_seen_at", "status_changes", "response_seq",
+        "confirmed_at", "missing_since", "key_order_id", "created_at", "last_event", "sender", "recipients", "subject",
+        "message_id", "cc", "bcc", "reply_to", "scheduled_at", "extra_json"]),
+    // A body may have a megabyte.
+    Table { batch: 100, ..Table::new("body", &["sort_key", "json", "dictionary_id"]) },
+    Table { key_len: 2, ..Table::new("status_history", &["sort_key", "seq", "seen_at", "last_event"]) },
+    Table::new("covered_range", &["top", "bottom", "reaches_top", "reaches_end"]),
+    Table::new("confirmed_run", &["top", "bottom", "requested_at", "response_seq", "may_change"]),
+    Table::new("listing", &["id", "oldest_first", "max_page_len", "is_empty", "cutoff", "bodies_stored", "last_request_seq",
+        "head_requested_at", "backfill_day", "backfill_requests"]),
+    Table::new("purged", &["id_hash"]),
+    Table::new("identity", &["service", "key_fingerprint"]),
+];
+const MAIL: &str = "mail";
+
+/// Emails that are indexed in one transaction.
+const INDEX_BATCH: usize = 500;
+
+impl Archive {
+    /// Copies the archives of sent and of received mail, as far as they exist, from one place to another.
+    ///
+    /// # Errors
+    ///
+    /// If there is no archive at `from`, a complete one at `to`, or one of them cannot be read or written.
+    pub(crate) fn copy(
+        from: &ArchiveLocation,
+        to: &ArchiveLocation,
+        mut progress: impl FnMut(Mailbox, CopyStep),
+    ) -> Result<CopyOutcome> {
+        let mut total = CopyOutcome::default();
+        let mut is_any = false;
+        for mailbox in Mailbox::ALL {
+            let from = from.for_mailbox(mailbox);
+            if !storage::exists(&from)? {
+                continue;
+            }
+            is_any = true;
+            let source = Self::open(&from)?;
+            let copied = copy_one(&source, &to.for_mailbox(mailbox), |step| {
+                progress(mailbox, step);
+            })?;
+            total.emails += copied.emails;
+            total.bodies += copied.bodies;
+        }
+        if is_any {
+            return Ok(total);
+        }
+        Err(archive_error(
+            format!("there is no archive at {from}"),
+            "sentbox archive info says where the archive of a profile is",
+        ))
+    }
+}
+
+fn copy_one(
+    source: &Archive,
+    to: &ArchiveLocation,
+    mut progress: impl FnMut(CopyStep),
+) -> Result<CopyOutcome> {
+    let target = Connections::open_copy(to)?;
+    let lock = match target.server() {
+        Some(server) => ProcessLock::on_server(server, "lease", false),
+        None => ProcessLock::new(to, "lease"),
+    };
+    if !lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
+        return Err(in_use_error(format!(
+            "another sentbox copies to the archive at {to}"
+        )));
+    }
+    source.read(|source| {
+        // A range refers to emails that may have to be replaced.
+        target.write_unindexed(|tx| sql::execute(tx, "DELETE FROM covered_range", []))?;
+        let mut done = 0;
+        for table in TABLES.iter().rev() {
+            remove_different(source, &target, table, |rows| {
+                done += rows;
+                progress(CopyStep::Compare(done));
+            })?;
+        }
+        done = 0;
+        for table in &TABLES {
+            add_missing(source, &target, table, |rows| {
+                done += rows;
+                progress(CopyStep::Copy(done));
+            })?;
+        }
+        Ok(())
+    })?;
+    index_emails(&target, |done| progress(CopyStep::Index(done)))?;
+    target.with_writer(|writer| {
+        storage::complete_copy(writer)?;
+        if writer.is_postgres() {
+            return writer.execute_batch("VACUUM (ANALYZE)");
+        }
+        let mut has_more = merge_segments(writer, true)?;
+        while has_more {
+            has_more = merge_segments(writer, false)?;
+        }
+        Ok(())
+    })?;
+    target.read(|target| {
+        sql::one(target, "SELECT emails, bodies FROM row_counts", [], |row| {
+            Ok(CopyOutcome {
+                emails: row.get::<i64>(0)?.unsigned_abs(),
+                bodies: row.get::<i64>(1)?.unsigned_abs(),
+            })
+        })
+    })
+}
+
+/// Deletes the rows of the target that the source does not have in the same form.
+fn remove_different(
+    source: &Connection,
+    target: &Connections,
+    table: &Table,
+    mut progress: impl FnMut(u64),
+) -> Result<()> {
+    let delete = format!(
+        "DELETE FROM {} WHERE {}",
+        table.name,
+        table.condition("=", 1)
+    );
+    let mut past: Option<Vec<Value>> = None;
+    loop {
+        let rows = target.read(|target| table.read_past(target, past.as_deref()))?;
+        let Some(last) = rows.last() else {
+            return Ok(());
+        };
+        let end = table.key(last).to_vec();
+        let known = table.read_between(source, past.as_deref(), &end)?;
+        let different = rows.iter().filter(|row| !table.has(&known, row));
+        let keys: Vec<Vec<Value>> = different.map(|row| table.key(row).to_vec()).collect();
+        if !keys.is_empty() {
+            target.write_unindexed(|tx| {
+                keys.into_iter()
+                    .try_for_each(|key| sql::execute(tx, &delete, key))
+            })?;
+        }
+        progress(rows.len() as u64);
+        past = Some(end);
+    }
+}
+
+/// Adds the rows of the source that the target does not have.
+fn add_missing(
+    source: &Connection,
+    target: &Connections,
+    table: &Table,
+    mut progress: impl FnMut(u64),
+) -> Result<()> {
+    let marks: Vec<String> = (1..=table.columns.len())
+        .map(|number| format!("?{number}"))
+        .collect();
+    let insert = format!(
+        "INSERT INTO {} ({}) VALUES ({})",
+        table.name,
+        table.columns.join(", "),
+        marks.join(", ")
+    );
+    let mut past: Option<Vec<Value>> = None;
+    loop {
+        let rows = table.read_past(source, past.as_deref())?;
+        let Some(last) = rows.last() else {
+            return Ok(());
+        };
+        let end = table.key(last).to_vec();
+        let known = target.read(|target| table.read_between(target, past.as_deref(), &end))?;
+        let count = rows.len() as u64;
+        if known.len() < rows.len() {
+            target.write_unindexed(|tx| {
+                for row in rows {
+                    if table.has(&known, &row) {
+                        continue;
+                    }
+                    if table.name == MAIL {
+                        let query = "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING";
+                        sql::execute(tx, query, table.key(&row).to_vec())?;
+                    }
+                    sql::execute(tx, &insert, row)?;
+                }
+                Ok(())
+            })?;
+        }
+        progress(count);
+        past = Some(end);
+    }
+}
+
+impl Table {
+    fn key<'a>(&self, row: &'a [Value]) -> &'a [Value] {
+        &row[..self.key_len]
+    }
+
+    /// Whether `row` is among `rows`, which are in the order of their keys.
+    fn has(&self, rows: &[Vec<Value>], row: &[Value]) -> bool {
+        let found = rows.binary_search_by(|other| compare_keys(self.key(other), self.key(row)));
+        found.is_ok_and(|at| rows[at] == row)
+    }
+
+    /// Compares the key with parameters from the number `first` on.
+    fn condition(&self, comparison: &str, first: usize) -> String {
+        let marks: Vec<String> = (first..)
+            .take(self.key_len)
+            .map(|number| format!("?{number}"))
+            .collect();
+        let names = self.columns[..self.key_len].join(", ");
+        format!("({names}) {comparison} ({})", marks.join(", "))
+    }
+
+    /// Reads the rows of the next batch, whose keys are past `past`.
+    pub(super) fn read_past(
+        &self,
+        conn: &Connection,
+        past: Option<&[Value]>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let condition = past.map_or_else(|| "1 = 1".to_owned(), |_| self.condition(">", 1));
+        let limit = format!(" LIMIT {}", self.batch);
+        self.read(conn, &condition, &limit, past.unwrap_or_default().to_vec())
+    }
+
+    /// Reads the rows whose keys are past `past` and not past `end`.
+    fn read_between(
+        &self,
+        conn: &Connection,
+        past: Option<&[Value]>,
+        end: &[Value],
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut condition = self.condition("<=", 1);
+        let mut params = end.to_vec();
+        if let Some(past) = past {
+            condition = format!("{condition} AND {}", self.condition(">", self.key_len + 1));
+            params.extend_from_slice(past);
+        }
+        self.read(conn, &condition, "", params)
+    }
+
+    fn read(
+        &self,
+        conn: &Connection,
+        condition: &str,
+        limit: &str,
+        params: Vec<Value>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let keys = self.columns[..self.key_len].join(", ");
+        let query = format!(
+            "SELECT {} FROM {} WHERE {condition} ORDER BY {keys}{limit}",
+            self.columns.join(", "),
+            self.name
+        );
+        let read_row = |row: &Row| {
+            (0..self.columns.len())
+                .map(|column| row.get(column))
+                .collect()
+        };
+        sql::all(conn, &query, params, read_row)
+    }
+}
+
+/// Compares keys as both databases order them.
+fn compare_keys(one: &[Value], other: &[Value]) -> Ordering {
+    let columns = one.iter().zip(other).map(|columns| match columns {
+        (Value::Integer(one), Value::Integer(other)) => one.cmp(other),
+        (Value::Blob(one), Value::Blob(other)) => one.cmp(other),
+        (Value::Text(one), Value::Text(other)) => one.cmp(other),
+        _ => Ordering::Equal,
+    });
+    columns.fold(Ordering::Equal, Ordering::then)
+}
+
+/// Writes the index of the emails that are marked for it.
+fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<()> {
+    let query = format!(
+        "SELECT sort_key FROM dirty WHERE sort_key > ?1 ORDER BY sort_key LIMIT {INDEX_BATCH}"
+    );
+    let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
+    let (mut past, mut done) = (TOP, 0);
+    loop {
+        let keys: Vec<SortKey> =
+            target.read(|target| sql::all(target, &query, [past], |row| row.get(0)))?;
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
+            return Ok(());
+        };
+        target.write_unindexed(|tx| {
+            Index::new(tx).replace_stored(&keys)?;
+            sql::execute(tx, delete, [first, last])
+        })?;
+        past = *last;
+        done += keys.len() as u64;
+        progress(done);
+    }
+}

@@ -1,0 +1,150 @@
+//! The tables of an archive: their version, and whether there are any.
+
+use super::db::{Connection, TransactionKind, postgres};
+use super::error::archive_error;
+use super::server::PostgresServer;
+use super::sql;
+use crate::config::ArchiveLocation;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The version that this program reads and writes. The tables may change with each version: an older
+/// archive is moved to a backup, and its mail is fetched again.
+pub(super) const VERSION: u32 = 13;
+
+/// The version of a copy that is not complete: see `archive/copy.rs`.
+pub(super) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;
+
+/// Creates the tables if there are none, in one transaction.
+pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
+    create_tables_as(conn, VERSION)
+}
+
+pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
+    let change = conn.begin(TransactionKind::Write)?;
+    // Read under the lock: another process may have created them meanwhile.
+    if read_version(&change)? == 0 {
+        if change.is_postgres() {
+            change.execute_batch(include_str!("../postgres.sql"))?;
+            sql::execute(&change, "INSERT INTO format VALUES (?1)", [version])?;
+        } else {
+            change.execute_batch(include_str!("../schema.sql"))?;
+            let sqlite = change.sqlite()?;
+            sqlite.pragma_update(None, "user_version", version)?;
+        }
+    }
+    change.commit()
+}
+
+/// Makes a copy an archive that can be opened.
+pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
+    if !conn.is_postgres() {
+        return Ok(conn
+            .sqlite()?
+            .pragma_update(None, "user_version", VERSION)?);
+    }
+    let change = conn.begin(TransactionKind::Write)?;
+    // The next number that the server gives is after those that were copied.
+    for (table, key) in [
+        ("key_order", "key_order_id"),
+        ("dictionary", "id"),
+        ("interned", "id"),
+    ] {
+        let query = format!(
+            "SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table} HAVING max({key}) IS NOT NULL"
+        );
+        sql::optional(&change, &query, [], |_| Ok(()))?;
+    }
+    sql::execute(&change, "UPDATE format SET version = ?1", [VERSION])?;
+    change.commit()
+}
+
+/// Whether there is an archive; creates none.
+pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
+    match location {
+        ArchiveLocation::Disk(path) => Ok(path.exists()),
+        ArchiveLocation::Server(url) => {
+            let conn = PostgresServer::new(url)?.connect()?;
+            has_tables(&Connection::Postgres(Box::new(conn)))
+        }
+        ArchiveLocation::Memory => Ok(false),
+    }
+}
+
+/// Whether the tables exist already.
+pub(crate) fn has_tables(conn: &Connection) -> Result<bool> {
+    Ok(read_version(conn)? != 0)
+}
+
+/// Whether the tables are of an older version; a newer one is an error. Changes nothing.
+pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
+    match read_version(conn)? {
+        0 | VERSION => Ok(false),
+        1..VERSION => Ok(true),
+        INCOMPLETE_COPY => Err(archive_error(
+            "the archive is a copy that is not complete",
+            "run the same sentbox archive copy again: it goes on",
+        )),
+        newer => Err(Error::new(
+            ErrorKind::Archive,
+            format!("the archive was written by a newer version of sentbox (format {newer})"),
+        )
+        .with_hint(
+            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
+        )),
+    }
+}
+
+/// Reads the version of the tables.
+pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
+    if conn.is_postgres() {
+        return postgres::read_version(conn);
+    }
+    sql::value(conn, "PRAGMA user_version", [])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_file_gets_the_tables_once() {
+        let conn = Connection::in_memory();
+        assert!(!has_tables(&conn).unwrap());
+        create_tables(&conn).unwrap();
+        create_tables(&conn).unwrap();
+        assert_eq!(
+            (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
+            (VERSION, false)
+        );
+        sql::execute(&conn, "INSERT INTO key_order (keys) VALUES ('[]')", []).unwrap();
+    }
+
+    #[test]
+    fn newer_tables_are_refused_and_older_recognised() {
+        let conn = Connection::in_memory();
+        let sqlite = conn.sqlite().unwrap();
+        sqlite
+            .pragma_update(None, "user_version", VERSION + 1)
+            .unwrap();
+        let error = is_outdated(&conn).unwrap_err();
+        assert!(
+            error.kind == ErrorKind::Archive && error.message.contains("newer version"),
+            "{error}"
+        );
+        sqlite
+            .pragma_update(None, "user_version", VERSION - 1)
+            .unwrap();
+        assert!(is_outdated(&conn).unwrap());
+    }
+
+    #[test]
+    fn failed_creation_leaves_nothing_behind() {
+        let conn = Connection::in_memory();
+        conn.execute_batch("CREATE TABLE mail (extra_json INTEGER)")
+            .unwrap();
+        create_tables(&conn).unwrap_err();
+        assert!(!has_tables(&conn).unwrap());
+        let tables: i64 = sql::value(&conn, "SELECT count(*) FROM sqlite_schema", []).unwrap();
+        assert_eq!(tables, 1, "only the table that existed before");
+    }
+}

@@ -1,0 +1,126 @@
+//! A copy has every row of its source, also after it was interrupted, and is found by the same searches.
+
+use std::path::Path;
+
+use rusqlite::types::Value;
+
+use super::*;
+use crate::archive::copy::TABLES;
+use crate::archive::storage::server::tests::schema_for_test;
+use crate::query::{ParseContext, parse};
+
+fn disk(folder: &Path, name: &str) -> ArchiveLocation {
+    ArchiveLocation::Disk(folder.join(name))
+}
+
+/// Adds mail with bodies, listed pages, a changed status and a purge.
+fn fill(archive: &Archive, from: i64) {
+    let line = |number: i64| {
+        format!(
+            r#"{{"id":"body-{number}","to":["p{number}@example.com"],"from":"Shop <shop@example.org>","created_at":"{}","subject":"Order {number}","last_event":"delivered","html":"<p>word{number} \u0000 hello</p>","tags":[{{"name":"kind","value":"order"}}]}}"#,
+            at(number)
+        )
+    };
+    let lines: Vec<String> = (from..from + 120).map(line).collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(600), |_| ())
+        .unwrap();
+    let newest = from + 1_100;
+    archive
+        .merge_page(&page((from + 1_000..newest).rev(), PagePosition::Top))
+        .unwrap();
+    let mut changed = page((from + 1_050..newest).rev(), PagePosition::Top);
+    changed.items[3] = item_with(&format!("mail-{}", newest - 4), Some(newest - 4), "bounced");
+    changed.requested = at(1_000_100).into();
+    archive.merge_page(&changed).unwrap();
+    let purged = PurgeTarget::To(format!("p{}@example.com", from + 7));
+    archive.purge(&purged).unwrap();
+}
+
+fn all_rows(archive: &Archive) -> Vec<(&'static str, Vec<Vec<Value>>)> {
+    let read = |conn: &Connection| {
+        let tables = TABLES
+            .iter()
+            .map(|table| Ok((table.name, table.read_past(conn, None)?)));
+        tables.collect::<Result<_>>()
+    };
+    archive.read(read).unwrap()
+}
+
+/// Compares every table, what is found, and whether the index is the one that the emails should have.
+fn assert_equal(copy: &ArchiveLocation, source: &Archive) {
+    let copy = Archive::open(copy).unwrap();
+    assert_eq!(all_rows(&copy), all_rows(source));
+    assert_eq!(copy.info().unwrap(), source.info().unwrap());
+    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    for query in [
+        "word33",
+        "to:p1",
+        "hel",
+        "is:bounced",
+        "-order",
+        "tag:kind=order",
+        "id:mail",
+    ] {
+        let query = parse(query, &context).query;
+        let found = |archive: &Archive| {
+            let found = archive.search(
+                &query,
+                &WindowAnchor::Newest,
+                500,
+                &CancellationToken::new(),
+            );
+            ids(&found.unwrap().unwrap())
+        };
+        assert_eq!(found(&copy), found(source));
+    }
+    copy.check_integrity(|_| ()).unwrap();
+}
+
+#[test]
+fn interrupted_copy_goes_on_and_equals_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
+    let source = Archive::open(&from).unwrap();
+    fill(&source, 0);
+    let interrupted = std::panic::catch_unwind(|| {
+        Archive::copy(&from, &to, |_, step| {
+            assert!(!matches!(step, CopyStep::Index(_)), "it is interrupted");
+        })
+    });
+    interrupted.unwrap_err();
+    let error = Archive::open(&to).expect_err("it is not complete");
+    assert!(error.message.contains("not complete"), "{error}");
+    // The source has changed meanwhile.
+    fill(&source, 40);
+    let copied = Archive::copy(&from, &to, |_, _| ()).unwrap();
+    assert_eq!(copied.emails, source.query_count().unwrap());
+    assert_equal(&to, &source);
+    let again = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+    assert!(again.message.contains("already"), "{again}");
+    let nothing = disk(folder.path(), "nothing");
+    let missing = Archive::copy(&nothing, &disk(folder.path(), "new"), |_, _| ()).unwrap_err();
+    assert!(missing.message.contains("no archive"), "{missing}");
+    assert!(!folder.path().join("nothing").exists());
+}
+
+#[test]
+fn copy_to_a_server_and_back_equals_its_source() {
+    let Some(url) = schema_for_test() else {
+        return;
+    };
+    let on_server = ArchiveLocation::Server(url.with_suffix("copy"));
+    let folder = tempfile::tempdir().unwrap();
+    let (from, back) = (disk(folder.path(), "from"), disk(folder.path(), "back"));
+    let source = Archive::open(&from).unwrap();
+    fill(&source, 0);
+    Archive::copy(&from, &on_server, |_, _| ()).unwrap();
+    assert_equal(&on_server, &source);
+    Archive::copy(&on_server, &back, |_, _| ()).unwrap();
+    assert_equal(&back, &source);
+    // New rows have new numbers.
+    fill(&source, 3_000);
+    let copy = Archive::open(&on_server).unwrap();
+    fill(&copy, 3_000);
+    assert_eq!(all(&copy), all(&source));
+}

@@ -1,0 +1,66 @@
+//! `archive copy`: copies an archive to another file or to PostgreSQL.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::ProfileContext;
+use super::args::CopyArgs;
+use super::open_archive::require_disk;
+use super::output::CommandExit;
+use crate::archive::{Archive, ArchiveLocation, CopyOutcome, CopyStep};
+use crate::mail::Mailbox;
+use crate::text::format::{group_digits, plural};
+
+#[derive(Serialize)]
+struct CopyJson {
+    /// Emails in the copy, with received ones.
+    emails: u64,
+    /// Bodies in the copy.
+    bodies: u64,
+    /// Where the copy is.
+    to: String,
+}
+
+/// Copies the archives of sent and received mail.
+pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let locate = |place: &Option<PathBuf>| match place {
+        Some(place) => ctx.settings.server_password.locate(place),
+        None => Ok(ctx.settings.archive.clone()),
+    };
+    let (from, to) = (locate(&args.from)?, locate(&args.to)?);
+    for location in [&from, &to] {
+        if *location == ArchiveLocation::Memory {
+            ctx.settings.credentials.key.clone()?;
+            require_disk(location)?;
+        }
+    }
+    let copied = Archive::copy(&from, &to, |mailbox, step| {
+        let mail = match mailbox {
+            Mailbox::Sent => "",
+            Mailbox::Received => ", received mail",
+        };
+        let done = match step {
+            CopyStep::Compare(rows) => format!("{} compared", plural(rows, "row")),
+            CopyStep::Copy(rows) => format!("{} copied", plural(rows, "row")),
+            CopyStep::Index(emails) => format!("{} in the search index", plural(emails, "email")),
+        };
+        ctx.out.show_progress(&format!("{done}{mail}"));
+    });
+    ctx.out.show_progress("");
+    let CopyOutcome { emails, bodies } = copied?;
+    let report = CopyJson {
+        emails,
+        bodies,
+        to: to.to_string(),
+    };
+    let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
+    let text = format!("{emails} and {bodies} bodies are in {to}");
+    ctx.out.report(&report, text)?;
+    if let (ArchiveLocation::Server(_), Some(url)) = (&to, &args.to) {
+        let (url, profile) = (url.display(), &ctx.settings.profile);
+        let note = format!("to use it, set archive = \"{url}\" in the profile {profile}");
+        ctx.out.note(&note);
+    }
+    Ok(())
+}
