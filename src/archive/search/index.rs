@@ -1,5 +1,6 @@
 //! The search index: written with the emails, kept up to date, erased and compared.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -20,6 +21,9 @@ use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
+
+/// A `tsvector` of PostgreSQL has a megabyte at most.
+const MAX_TSVECTOR_BYTES: usize = 1_000_000;
 
 /// `SQLite` keeps no more bytes of a token.
 const MAX_TOKEN_BYTES: usize = 32_768;
@@ -104,7 +108,7 @@ impl<'a> Index<'a> {
         })?;
         self.execute(
             "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
-            params![rowid, self.tokens.as_str()],
+            params![rowid, self.stored_tokens()],
         )?;
         if email.is_some() {
             // A trigger marked it when its body was inserted, and it is indexed now.
@@ -143,7 +147,7 @@ impl<'a> Index<'a> {
         self.build_tokens(email)?;
         self.execute(
             "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
-            params![rowid, self.tokens.as_str()],
+            params![rowid, self.stored_tokens()],
         )?;
         let sql = if is_out_of_order(key, email.summary) {
             "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
@@ -160,6 +164,15 @@ impl<'a> Index<'a> {
     ) -> Result<(), Error> {
         self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
+    }
+
+    /// The tokens as they are stored.
+    fn stored_tokens(&self) -> Cow<'_, str> {
+        if self.connection.is_postgres() {
+            self.tokens.limited_to(MAX_TSVECTOR_BYTES)
+        } else {
+            Cow::Borrowed(self.tokens.as_str())
+        }
     }
 
     fn build_tokens(&mut self, email: &IndexedEmail<'_>) -> Result<(), Error> {
@@ -445,7 +458,7 @@ impl<'a> IndexChecksum<'a> {
         email: Option<&wire::Email>,
     ) -> Result<(), Error> {
         self.index.build_tokens(&IndexedEmail { summary, email })?;
-        let text = self.index.tokens.as_str().to_ascii_lowercase();
+        let text = self.index.stored_tokens().to_ascii_lowercase();
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.
         for token in text

@@ -132,7 +132,8 @@ impl<'a> RowMatcher<'a> {
         if is_final || !row.has_body {
             return Ok(result == Some(true));
         }
-        if let Some(body_words) = &mut self.body_words
+        let is_indexed = !self.plan.incomplete.contains(&row.sort_key);
+        if let (Some(body_words), true) = (&mut self.body_words, is_indexed)
             && let Some(text) = body_words.words_in(row.sort_key)?
         {
             document.bodies = Some(BodyTexts {
@@ -142,7 +143,7 @@ impl<'a> RowMatcher<'a> {
             });
             return Ok(matches(self.query, &document) == Some(true));
         }
-        if let Some(certain) = &mut self.certain
+        if let (Some(certain), true) = (&mut self.certain, is_indexed)
             && self.bodies_loaded >= LOADED_BEFORE_CERTAIN_QUERY
             && let Some(rowid) = find_rowid(self.connection, row.sort_key)?
             && certain.contains(rowid)?

@@ -13,9 +13,9 @@ use super::interned;
 use super::tokens::{
     self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
 };
-use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
+use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
@@ -45,6 +45,8 @@ const MAX_LOOKUPS: usize = 3000;
 /// Microseconds from its time from which on an email is out of order.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
+const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
+
 /// How to answer a query.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -62,6 +64,8 @@ pub(super) struct Plan {
     pub(super) changed_since: Option<i64>,
     pub(super) prefilter: Option<Prefilter>,
     pub(super) body_dependency: BodyDependency,
+    /// Emails of which the index does not have all tokens, newest first; they are candidates in any case.
+    pub(super) incomplete: Vec<SortKey>,
     /// Whether the service no longer lists any of the matches.
     pub(super) only_missing_upstream: bool,
 }
@@ -128,9 +132,22 @@ impl Plan {
             }),
             times: codec::encode_time_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
             body_dependency,
+            incomplete: find_incomplete(connection)?,
             only_missing_upstream: requires_missing_upstream(&query.filter),
         })
     }
+}
+
+/// Finds the emails of which the index does not have all tokens. That of `SQLite` has them all.
+fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>, Error> {
+    if !connection.is_postgres() {
+        return Ok(Vec::new());
+    }
+    let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(true);
+    let found: Vec<Option<SortKey>> = sql::all(connection, INCOMPLETE, [token], |row| row.get(0))?;
+    let mut keys: Vec<SortKey> = found.into_iter().flatten().collect();
+    keys.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(keys)
 }
 
 fn requires_missing_upstream(node: &Node) -> bool {

@@ -10,6 +10,7 @@ use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
+use super::tokens::flag;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
 use crate::archive::{SortKey, integrity, sql};
@@ -215,15 +216,25 @@ impl<'a> Scan<'a> {
             }
         }
         found += self.count_indexed(&plan.certain, direction, from, most - found)?;
-        if found < most && plan.possible != FtsExpr::Nothing {
+        if found == most {
+            return Ok(found);
+        }
+        matcher.expect_uncertain();
+        let mut count = |key, upcoming: &[SortKey]| {
+            matcher.load_rows(upcoming)?;
+            found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
+            Ok(continue_while(found < most))
+        };
+        if plan.possible == FtsExpr::Nothing {
+            for key in self.incomplete_past(direction, from) {
+                if count(key, &[])?.is_break() {
+                    break;
+                }
+            }
+        } else {
             let uncertain = plan.certain.clone().complement();
             let expr = FtsExpr::and([plan.possible.clone(), uncertain]);
-            matcher.expect_uncertain();
-            self.for_each_candidate(&expr, direction, from, |key, upcoming| {
-                matcher.load_rows(upcoming)?;
-                found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
-                Ok(continue_while(found < most))
-            })?;
+            self.for_each_candidate(&expr, direction, from, count)?;
         }
         Ok(found)
     }
@@ -244,12 +255,11 @@ impl<'a> Scan<'a> {
             Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let params = params![
-            expr.to_match_text(self.connection.is_postgres()),
-            after,
-            before,
-            most
-        ];
+        let mut text = expr.to_match_text(self.connection.is_postgres());
+        if !self.plan.incomplete.is_empty() {
+            text = format!("({text}) & !'{}'", flag::INCOMPLETE);
+        }
+        let params = params![text, after, before, most];
         let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
         Ok(count.unsigned_abs())
     }
@@ -338,6 +348,19 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Returns the emails of which the index does not have all tokens.
+    fn incomplete_past(
+        &self,
+        direction: Direction,
+        from: SortKey,
+    ) -> impl Iterator<Item = SortKey> {
+        let keys = self.plan.incomplete.iter().copied();
+        keys.filter(move |key| match direction {
+            Direction::Older => *key < from,
+            Direction::Newer => *key > from,
+        })
+    }
+
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>, Error> {
         let plan = &self.plan;
@@ -353,11 +376,12 @@ impl<'a> Scan<'a> {
                     row.get(0)
                 })?;
             keys.extend(changed);
-            keys.sort_unstable();
-            keys.dedup();
-            if direction == Direction::Older {
-                keys.reverse();
-            }
+        }
+        keys.extend(self.incomplete_past(direction, from));
+        keys.sort_unstable();
+        keys.dedup();
+        if direction == Direction::Older {
+            keys.reverse();
         }
         Ok(keys)
     }

@@ -1,5 +1,6 @@
 //! Tokens of the search index, as `schema.sql` describes them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::api::wire;
@@ -50,6 +51,8 @@ pub(super) mod prefix {
 pub(super) mod flag {
     pub(crate) const EVERY_EMAIL: &str = "xany";
     pub(crate) const FETCHED: &str = "xfetched";
+    /// Not all tokens of the email are in the index of PostgreSQL.
+    pub(crate) const INCOMPLETE: &str = "xincomplete";
 }
 
 /// The parts of a retrieved email that are searched.
@@ -103,6 +106,26 @@ impl TokenBuffer {
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the tokens; if they have more than `most` bytes, the first of them, and a flag that says so.
+    pub(super) fn limited_to(&self, most: usize) -> Cow<'_, str> {
+        if self.0.len() <= most {
+            return Cow::Borrowed(&self.0);
+        }
+        let (mut seen, mut bytes, mut end) = (HashSet::new(), 0, 0);
+        for token in self.0.split_inclusive(' ') {
+            bytes += if seen.insert(token.trim_end()) {
+                token.len()
+            } else {
+                0
+            };
+            if bytes > most {
+                return Cow::Owned(format!("{}{}", &self.0[..end], flag::INCOMPLETE));
+            }
+            end += token.len();
+        }
+        Cow::Borrowed(&self.0)
     }
 
     /// Adds the tokens of a summary, except those of sender and reply-to addresses.

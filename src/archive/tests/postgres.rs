@@ -255,6 +255,61 @@ fn text_that_the_server_refuses_comes_back() {
 }
 
 #[test]
+fn email_with_too_many_words_for_the_index_is_found_and_counted() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    let many: String = (0..60_000)
+        .map(|number| format!("{number:020x} "))
+        .collect();
+    let line = |id: &str, text: &str, second: i64| {
+        format!(
+            r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"Log","text":"{text}"}}"#,
+            at(second)
+        )
+    };
+    let mut lines: Vec<String> = (0..3)
+        .map(|n| line(&format!("small-{n}"), "other zebra", n * 10))
+        .collect();
+    lines.push(line("large", &format!("first {many} zebra"), 15));
+    archive
+        .import(lines.join("\n").as_bytes(), at(100), |_| ())
+        .unwrap();
+    let flagged = "SELECT count(*) FROM search WHERE tokens @@ 'xincomplete'::tsquery";
+    let flagged: i64 = archive.read(|conn| sql::value(conn, flagged, [])).unwrap();
+    assert_eq!(flagged, 1);
+    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    for (text, found) in [
+        ("zebra", "small-2 large small-1 small-0"),
+        (
+            "body:\"zebra\" sort:oldest",
+            "small-0 small-1 large small-2",
+        ),
+        ("-zebra", ""),
+        ("first", "large"),
+        ("-first", "small-2 small-1 small-0"),
+        ("zebra -first", "small-2 small-1 small-0"),
+        ("zebra or first", "small-2 large small-1 small-0"),
+        ("subject:log", "small-2 large small-1 small-0"),
+    ] {
+        let query = crate::query::parse(text, &context).query;
+        let cancel = CancellationToken::new();
+        let window = archive
+            .search(&query, &WindowAnchor::Newest, 9, &cancel)
+            .unwrap()
+            .unwrap();
+        assert_eq!(ids(&window).join(" "), found, "{text}");
+        let count = archive.count_matches(&query, 9, &cancel).unwrap();
+        assert_eq!(
+            count,
+            Some(search::MatchCount::Exactly(window.rows.len() as u64)),
+            "{text}"
+        );
+    }
+    archive.check_integrity(|_| ()).unwrap();
+}
+
+#[test]
 fn crash_of_the_server_loses_nothing_that_was_stored() {
     // Only where all tests are: it has a server of its own.
     if variable(SERVER).is_some() {
