@@ -265,7 +265,7 @@ impl Connections {
             self.has_changed.store(false, Ordering::Relaxed);
             let result = operation(&tx)?;
             search::reindex_dirty(&tx)?;
-            tx.commit()?;
+            commit(tx)?;
             if self.has_changed.load(Ordering::Relaxed)
                 && let Some(notifier) = &self.notifier
             {
@@ -283,7 +283,7 @@ impl Connections {
         self.with_writer(|writer| {
             let tx = writer.begin(TransactionKind::Write)?;
             let result = operation(&tx)?;
-            tx.commit()?;
+            commit(tx)?;
             Ok(result)
         })
     }
@@ -412,6 +412,16 @@ impl Connections {
             None => error,
         }
     }
+}
+
+/// Commits what has changed rows.
+fn commit(tx: Transaction<'_>) -> Result<()> {
+    if tx.is_postgres() {
+        let query = "WITH parts AS (DELETE FROM row_count RETURNING emails, bodies) \
+                     INSERT INTO row_count SELECT sum(emails), sum(bodies) FROM parts HAVING count(*) > 0";
+        sql::execute(&tx, query, [])?;
+    }
+    tx.commit()
 }
 
 fn read_in_transaction<T>(

@@ -245,8 +245,8 @@ pub(crate) mod tests {
 
     /// Empties the tables for the next test: to create them takes much longer.
     const EMPTY: &str = "TRUNCATE key_order, mail, dictionary, body, status_history, covered_range, confirmed_run, listing, \
-        purged, identity, row_counts, search, dirty, out_of_order, interned, poller_record RESTART IDENTITY; \
-        INSERT INTO listing (id) VALUES (1); INSERT INTO row_counts VALUES (0, 0)";
+        purged, identity, row_count, search, dirty, out_of_order, interned, poller_record RESTART IDENTITY; \
+        INSERT INTO listing (id) VALUES (1); INSERT INTO row_count VALUES (0, 0)";
 
     /// Schemas that no test uses now.
     static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
