@@ -26,6 +26,8 @@ pub enum ServiceState {
     ReadOnly,
     /// Nothing is requested: there is no key, no archive, or the service has rejected the key.
     Unavailable(ErrorKind),
+    /// The archive cannot be read, so the list does not show what the service answers.
+    ArchiveError,
     /// The service has asked to wait until this time, and nothing is requested until then.
     RateLimited(Timestamp),
     /// The last request has failed. With the time of the first of the current errors.
@@ -44,6 +46,7 @@ impl ServiceState {
         match self {
             Self::ReadOnly => "read-only archive",
             Self::Unavailable(kind) | Self::Failing(kind, _) => kind.service_state(),
+            Self::ArchiveError => "archive error",
             Self::RateLimited(_) => ErrorKind::RateLimited.service_state(),
             Self::NoAnswer(_) => "no answer",
             Self::Checking => "checking",
@@ -61,6 +64,9 @@ impl Model {
                 StorageMode::ReadOnly(_) => ServiceState::ReadOnly,
                 _ => ServiceState::Unavailable(error.kind),
             };
+        }
+        if self.list.error().is_some() {
+            return ServiceState::ArchiveError;
         }
         let failing = service
             .error

@@ -103,7 +103,9 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
                 ctx.theme.chrome(),
             );
         }
-        ServiceState::ReadOnly | ServiceState::Unavailable(_) => label.to_owned(),
+        ServiceState::ReadOnly | ServiceState::Unavailable(_) | ServiceState::ArchiveError => {
+            label.to_owned()
+        }
         ServiceState::RateLimited(until) if model.long_pause_until().is_some() => {
             let until = model.format_until(until);
             add_age(format!("{label} until {until}"), model, ctx, width)

@@ -161,3 +161,22 @@ fn key_while_offline_retries_after_a_while() {
     world.press("j k");
     assert_eq!(refreshes(&world), failed + 1, "once");
 }
+
+#[test]
+fn list_of_an_unreadable_archive_is_not_live() {
+    let mut world = World::at_rest(100, 12, Mailbox::of(50));
+    assert!(title(&world).ends_with("live"), "{}", title(&world));
+    world.press("/ x");
+    let is_load = |effect: &Effect| matches!(effect, Effect::LoadWindow { .. });
+    let n = world.pending.iter().position(is_load).unwrap();
+    let Effect::LoadWindow { request, .. } = world.pending.remove(n) else {
+        unreachable!("it is one")
+    };
+    let error = Error::new(ErrorKind::Archive, "the server does not answer");
+    world.happen(Message::WindowLoaded(request, Err(error)));
+    assert!(
+        title(&world).ends_with("archive error"),
+        "{}",
+        title(&world)
+    );
+}
