@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
 
+use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
 use super::storage::sql;
@@ -186,12 +187,9 @@ impl Archive {
         mailbox: Mailbox,
         now: Timestamp,
     ) -> Result<()> {
-        let (Some(_), ArchiveLocation::Disk(path)) = (settings.retention, &settings.archive) else {
-            return Ok(());
-        };
-        let path = mailbox.other().archive_path(path);
-        if path.exists() {
-            Self::open(&ArchiveLocation::Disk(path))?.with_retention(settings.retention, now)?;
+        let location = settings.archive.for_mailbox(mailbox.other());
+        if settings.retention.is_some() && storage::exists(&location)? {
+            Self::open(&location)?.with_retention(settings.retention, now)?;
         }
         Ok(())
     }

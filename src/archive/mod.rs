@@ -164,7 +164,7 @@ impl Archive {
     pub(crate) fn read_only_reason(&self) -> Option<Error> {
         self.connections
             .is_read_only()
-            .then(storage::error::read_only_error)
+            .then(|| self.connections.read_only_error())
     }
 
     /// Limits how long mail is stored; mail that is too old at `now` is purged at once.

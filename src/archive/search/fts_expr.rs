@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::archive::storage::db::postgres::cap_token;
+
 use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
 
 /// Candidates to examine where a prefix is so short that it has many matches.
@@ -18,9 +20,6 @@ const DENSE_RATIO: usize = 4;
 
 /// The same where the rows of a window are wanted, which are few.
 const SPARSE_RATIO: usize = 16;
-
-/// The most characters of a token in PostgreSQL, of four bytes at most.
-pub(super) const MAX_TOKEN_CHARS: usize = 500;
 
 /// To collect the rows of a prefix takes as long as to examine one of so many emails of the archive.
 const EMAILS_FOR_EACH_EXAMINED: usize = 250;
@@ -252,11 +251,6 @@ impl FtsExpr {
             Self::Not(inner) => inner.has_prefix(condition),
         }
     }
-}
-
-/// Cuts a token as `tokens_of` in `postgres.sql` does: PostgreSQL takes at most 2,046 bytes.
-fn cap_token(token: &str) -> String {
-    token.chars().take(MAX_TOKEN_CHARS).collect()
 }
 
 fn is_short_prefix(start: &str) -> bool {

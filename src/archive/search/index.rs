@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::archive::storage::db::postgres::cap_token;
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 
-use super::fts_expr::{FtsExpr, MAX_TOKEN_CHARS};
+use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
 use super::tokens::{
@@ -466,7 +467,7 @@ impl<'a> IndexChecksum<'a> {
             .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
         {
             let token = if self.connection.is_postgres() {
-                cap_token(token)
+                cap_token(std::str::from_utf8(token).unwrap_or_default()).as_bytes()
             } else {
                 &token[..token.len().min(MAX_TOKEN_BYTES)]
             };
@@ -509,13 +510,6 @@ impl<'a> IndexChecksum<'a> {
         }
         Ok(())
     }
-}
-
-/// Cuts a token as PostgreSQL stores it.
-fn cap_token(token: &[u8]) -> &[u8] {
-    let text = std::str::from_utf8(token).unwrap_or_default();
-    let end = text.char_indices().nth(MAX_TOKEN_CHARS);
-    &token[..end.map_or(token.len(), |(end, _)| end)]
 }
 
 /// Checks whether a token does not depend on when its email was indexed.

@@ -48,10 +48,14 @@ pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {
     Error::new(ErrorKind::Archive, message).with_hint(hint)
 }
 
-pub(crate) fn read_only_error() -> Error {
+pub(crate) fn read_only_error(is_on_server: bool) -> Error {
     archive_error(
         "read-only archive: new mail is not stored",
-        "to change that, make its file and folder writable for you",
+        if is_on_server {
+            "its server is a standby, or its owner has granted your role SELECT alone"
+        } else {
+            "to change that, make its file and folder writable for you"
+        },
     )
 }
 

@@ -221,6 +221,10 @@ impl Connections {
         self.is_read_only
     }
 
+    pub(crate) fn read_only_error(&self) -> Error {
+        error::read_only_error(self.server().is_some())
+    }
+
     /// Returns the sender of notices to other processes, if there can be others.
     pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
         self.notifier.as_ref()
@@ -294,7 +298,7 @@ impl Connections {
         work: impl FnOnce(&mut Connection) -> Result<T>,
     ) -> Result<T> {
         if self.is_read_only {
-            return Err(error::read_only_error());
+            return Err(self.read_only_error());
         }
         self.check_file()?;
         let mut writer = lock(&self.writer);
@@ -417,8 +421,8 @@ impl Connections {
 /// Commits what has changed rows.
 fn commit(tx: Transaction<'_>) -> Result<()> {
     if tx.is_postgres() {
-        let query = "WITH parts AS (DELETE FROM row_count RETURNING emails, bodies) \
-                     INSERT INTO row_count SELECT sum(emails), sum(bodies) FROM parts HAVING count(*) > 0";
+        let query = "UPDATE row_count SET emails = emails + added('emails'), bodies = bodies + added('bodies') \
+                     WHERE added('emails') <> 0 OR added('bodies') <> 0";
         sql::execute(&tx, query, [])?;
     }
     tx.commit()

@@ -70,24 +70,38 @@ impl PostgresServer {
         } else {
             SslMode::Require
         });
-        Ok(Self {
+        let server = Self {
             config,
             tls: MakeRustlsConnect::new(tls_config()?),
             schema: url.schema().to_owned(),
             writer_pid: AtomicI32::new(0),
             #[cfg(test)]
             schema_for_test: tests::SchemaForTest::from_schema(url.schema()),
-        })
+        };
+        Ok(server.with_options())
+    }
+
+    /// Sets what holds for each connection when it starts: a pooler, which would share connections, refuses that.
+    fn with_options(mut self) -> Self {
+        let schema = self
+            .quoted_schema()
+            .replace('\\', "\\\\")
+            .replace(' ', "\\ ");
+        let given = self.config.get_options().unwrap_or_default();
+        let options = format!(
+            "{given} -c search_path={schema} -c jit=off -c idle_in_transaction_session_timeout=60s"
+        );
+        self.config.options(options);
+        self
     }
 
     /// Opens a connection.
     pub(crate) fn connect(&self) -> Result<PostgresConnection> {
-        let (config, tls, settings) = (self.config.clone(), self.tls.clone(), self.settings());
+        let (config, tls) = (self.config.clone(), self.tls.clone());
         let opening = RUNTIME.spawn(async move {
             let (client, connection) = config.connect(tls).await?;
             // It ends with the client.
             RUNTIME.spawn(connection);
-            client.batch_execute(&settings).await?;
             Ok(client)
         });
         let client = block_on(opening).map_err(|error| archive_error(error.to_string(), ""))?;
@@ -116,6 +130,9 @@ impl PostgresServer {
             Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => {
                 "wait, or raise max_connections"
             }
+            Some(_) if is_pooler(&error) => {
+                "name the server itself: a pooler shares connections, and a lock or a notice needs one of its own"
+            }
             Some(_) => "check the address, and the log of the server",
             None => "check the address, the network, and that the server runs",
         };
@@ -129,15 +146,6 @@ impl PostgresServer {
         let pid = writer.backend_pid()?;
         self.writer_pid.store(pid, Ordering::Relaxed);
         Ok(writer)
-    }
-
-    /// The statements that prepare a connection.
-    fn settings(&self) -> String {
-        format!(
-            "SET search_path = {}; SET jit = off; \
-             SET idle_in_transaction_session_timeout = '60s'",
-            self.quoted_schema()
-        )
     }
 
     pub(crate) fn quoted_schema(&self) -> String {
@@ -199,6 +207,12 @@ impl PostgresServer {
             }
         }
     }
+}
+
+/// Whether a pooler, such as `PgBouncer`, has refused the options of a connection.
+fn is_pooler(error: &tokio_postgres::Error) -> bool {
+    let reported = error.as_db_error();
+    reported.is_some_and(|error| error.message().contains("startup parameter"))
 }
 
 /// Whether what is sent to a host stays on this machine.

@@ -348,15 +348,32 @@ fn reader_searches_and_leaves_the_work_to_others() {
         .merge_page(&page((0..3).rev(), PagePosition::Top))
         .unwrap();
     let schema = url.schema();
+    // The roles of the documentation.
+    let documented = include_str!("../../../docs/postgres.md");
+    let start = documented.find("```sql\n").unwrap() + 7;
+    let grants = documented[start..].split("```").next().unwrap();
     let grants = format!(
-        "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA {schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader"
+        "CREATE ROLE support LOGIN; CREATE ROLE syncer LOGIN; {}",
+        grants.replace("acme", schema)
     );
     archive.write(|tx| tx.execute_batch(&grants)).unwrap();
     let server = variable(SERVER).unwrap().into_string().unwrap();
-    let server = server.replace("user=sentbox", "user=reader");
-    let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
-    let reader = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    let open_as = |role: &str| {
+        let server = server.replace("user=sentbox", &format!("user={role}"));
+        let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
+        Archive::open(&ArchiveLocation::Server(url)).unwrap()
+    };
+    let reader = open_as("support");
     assert_eq!(all(&reader), all(&archive));
     assert!(reader.read_only_reason().is_some() && !reader.poll_lock().try_acquire(at(0)));
     assert!(reader.import(&b"{}"[..], at(0), |_| ()).is_err());
+    let writer = open_as("syncer");
+    assert!(writer.poll_lock().try_acquire(at(0)));
+    let mut newer = page((1..5).rev(), PagePosition::Top);
+    newer.items[2] = item_with("mail-2", Some(2), "bounced");
+    writer.merge_page(&newer).unwrap();
+    writer
+        .purge(&PurgeTarget::To("a@example.com".to_owned()))
+        .unwrap();
+    assert_eq!((all(&reader).len(), writer.query_count().unwrap()), (0, 0));
 }

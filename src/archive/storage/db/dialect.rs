@@ -4,11 +4,7 @@
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
-        "INSERT INTO search (rowid, tokens) VALUES (?1, tokens_of(?2)) ON CONFLICT (rowid) DO UPDATE SET tokens = excluded.tokens",
-    ),
-    (
-        "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
-        "INSERT INTO search (rowid, tokens) VALUES (?1, tokens_of(?2))",
+        "INSERT INTO search (rowid, tokens) VALUES (?1, ?2) ON CONFLICT (rowid) DO UPDATE SET tokens = excluded.tokens",
     ),
     (
         "iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender)",

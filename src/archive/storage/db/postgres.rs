@@ -9,6 +9,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::error::Error as StdError;
+use std::num::TryFromIntError;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
@@ -392,6 +393,30 @@ fn unescape(text: String) -> String {
     plain
 }
 
+/// The most characters of a token: PostgreSQL takes 2,046 bytes.
+pub(crate) const MAX_TOKEN_CHARS: usize = 500;
+
+/// Cuts a token as it is stored.
+pub(crate) fn cap_token(token: &str) -> &str {
+    let end = token.char_indices().nth(MAX_TOKEN_CHARS);
+    &token[..end.map_or(token.len(), |(end, _)| end)]
+}
+
+/// Writes tokens, which are separated by spaces, as the bytes that a server takes as a `tsvector`.
+fn write_tokens(text: &str, out: &mut BytesMut) -> Result<(), TryFromIntError> {
+    let tokens = text.split(' ').filter(|token| !token.is_empty());
+    let mut tokens: Vec<&str> = tokens.map(cap_token).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    out.extend_from_slice(&i32::try_from(tokens.len())?.to_be_bytes());
+    for token in tokens {
+        out.extend_from_slice(token.as_bytes());
+        // The end of the text, and how many positions it has.
+        out.extend_from_slice(&[0, 0, 0]);
+    }
+    Ok(())
+}
+
 /// Changes the sign bit, so that the bytes of a smaller number are smaller.
 fn ordered(number: i64) -> [u8; 8] {
     (number ^ i64::MIN).to_be_bytes()
@@ -413,6 +438,7 @@ impl ToPostgres for Stored {
                 return ToPostgres::to_sql(&(*number != 0), kind, out);
             }
             (Value::Text(text), &Type::TEXT) => out.extend_from_slice(escape(text).as_bytes()),
+            (Value::Text(text), &Type::TS_VECTOR) => write_tokens(text, out)?,
             (Value::Integer(number), &Type::BYTEA) => {
                 out.extend_from_slice(&[INTEGER]);
                 out.extend_from_slice(&ordered(*number));
@@ -496,6 +522,18 @@ pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
         return Ok(0);
     }
     sql::value(conn, "SELECT version FROM format", [])
+}
+
+/// Fails if the database cannot store every text.
+pub(crate) fn check_encoding(conn: &Connection) -> Result<()> {
+    let encoding: String = sql::value(conn, "SELECT current_setting('server_encoding')", [])?;
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(archive_error(
+        format!("the database stores text as {encoding}"),
+        "the archive needs one of UTF-8: createdb --encoding UTF8 --template template0",
+    ))
 }
 
 /// Whether the archive may be written: neither on a standby, nor by a role that may only read.
