@@ -106,6 +106,11 @@ impl Archive {
         ))
     }
 
+    /// Whether there is an archive; creates none.
+    pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
+        storage::exists(location)
+    }
+
     /// Opens the archive of this file only if it can be read without any change on disk.
     pub(crate) fn open_unchanged(path: &Path) -> Result<Option<Self>> {
         let connections = Connections::open_unchanged(path)?;

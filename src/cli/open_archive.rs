@@ -23,6 +23,14 @@ pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, Comm
             .with_hint("sync and import make one there")
             .into());
     }
+    // A schema that was misspelt has no mail, and must not say so.
+    let location = ctx.settings.archive.for_mailbox(ctx.mailbox);
+    if let (ArchiveLocation::Server(url), false) = (&location, Archive::exists(&location)?) {
+        let message = format!("there is no archive at {url}");
+        return Err(Error::new(ErrorKind::Archive, message)
+            .with_hint("sync and import make one there")
+            .into());
+    }
     open_with_answer(OnMismatch::Ask, ctx)
 }
 

@@ -20,7 +20,13 @@ use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
 /// A mailbox that reports each request for a body.
-struct ReportingSource(SampleMailbox, Mutex<Sender<String>>);
+pub struct ReportingSource(SampleMailbox, Mutex<Sender<String>>);
+
+impl ReportingSource {
+    pub fn new(mailbox: SampleMailbox, reports: Sender<String>) -> Self {
+        Self(mailbox, Mutex::new(reports))
+    }
+}
 
 impl EmailSource for ReportingSource {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
@@ -41,7 +47,7 @@ fn mailbox(emails: u32) -> SampleMailbox {
 #[test]
 fn bodies_are_fetched_once_and_the_newest_first() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource(mailbox(130), Mutex::new(sender)));
+    let service = Service::new(ReportingSource::new(mailbox(130), sender));
     let sentbox = Sentbox::at(&service);
     let report: Value =
         serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
@@ -77,7 +83,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
 #[test]
 fn interrupted_sync_keeps_and_reports_progress() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource(mailbox(40), Mutex::new(sender)));
+    let service = Service::new(ReportingSource::new(mailbox(40), sender));
     let sentbox = Sentbox::at(&service);
     let child = sentbox
         .command("sync --back all --bodies --watch --rate 20")
@@ -156,7 +162,7 @@ fn unreadable_and_deleted_bodies_are_skipped() {
 #[test]
 fn second_process_reads_what_first_fetched() {
     let (sender, receiver) = channel();
-    let service = Service::new(ReportingSource(mailbox(3), Mutex::new(sender)));
+    let service = Service::new(ReportingSource::new(mailbox(3), sender));
     let sentbox = Sentbox::at(&service);
     let mut first = sentbox
         .command("sync --back all --bodies --watch --rate 1000")

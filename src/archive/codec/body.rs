@@ -3,6 +3,8 @@
 //! A dictionary never changes once a body uses it; [`super::dictionary`] makes new ones. A body names its
 //! dictionary by id, and inflates to the very bytes that were stored.
 
+use std::sync::Arc;
+
 use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -19,7 +21,7 @@ const LEVEL: Compression = Compression::new(3);
 const CHUNK: usize = 64 << 10;
 
 const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
-const LATEST_DICTIONARY: &str = "SELECT id, text FROM dictionary ORDER BY id DESC LIMIT 1";
+const LATEST_DICTIONARY: &str = "SELECT id FROM dictionary ORDER BY id DESC LIMIT 1";
 
 /// The columns `json` and `dictionary_id` of a body.
 pub(crate) struct CompressedBody {
@@ -37,11 +39,12 @@ impl CompressedBody {
 
     /// Returns the JSON as it came.
     pub(crate) fn to_json(&self, conn: &Connection) -> Result<String> {
-        let dictionary: Option<Vec<u8>> = match self.dictionary {
-            Some(number) => Some(sql::value(conn, DICTIONARY, [number])?),
-            None => None,
-        };
-        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref()).map_err(damaged_error)?;
+        let dictionary = self
+            .dictionary
+            .map(|number| conn.constant(DICTIONARY, number));
+        let dictionary = dictionary.transpose()?;
+        let text = dictionary.as_ref().map(|text| text.as_slice());
+        let bytes = decompress_bytes(&self.bytes, text).map_err(damaged_error)?;
         String::from_utf8(bytes).map_err(damaged_error)
     }
 
@@ -54,16 +57,16 @@ impl CompressedBody {
 /// Deflates emails with the latest dictionary.
 pub(crate) struct BodyCompressor {
     deflate: Compress,
-    dictionary: Option<(i64, Vec<u8>)>,
+    dictionary: Option<(i64, Arc<Vec<u8>>)>,
 }
 
 impl BodyCompressor {
     pub(crate) fn new(conn: &Connection) -> Result<Self> {
+        let latest: Option<i64> = sql::optional_value(conn, LATEST_DICTIONARY, [])?;
+        let text = latest.map(|number| conn.constant(DICTIONARY, number));
         Ok(Self {
             deflate: Compress::new(LEVEL, false),
-            dictionary: sql::optional(conn, LATEST_DICTIONARY, [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?,
+            dictionary: latest.zip(text.transpose()?),
         })
     }
 

@@ -7,6 +7,8 @@ mod email_events;
 mod identity;
 mod import;
 mod postgres;
+#[path = "../../../tests/suite/harness/postgres_server.rs"]
+mod postgres_server;
 mod purge;
 mod query_plans;
 mod statistics;

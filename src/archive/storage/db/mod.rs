@@ -5,6 +5,7 @@
 //! still differ. Values are those of `rusqlite` for both.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, ValueRef};
@@ -54,6 +55,15 @@ impl Connection {
         match self {
             Self::Sqlite(conn) => Ok(conn.last_insert_rowid()),
             Self::Postgres(_) => super::sql::value(self, "SELECT lastval()", []),
+        }
+    }
+
+    /// Returns the first column of the row `number`, which never changes: a server is asked once.
+    pub(crate) fn constant(&self, sql: &'static str, number: i64) -> Result<Arc<Vec<u8>>> {
+        let load = || super::sql::value(self, sql, [number]).map(Arc::new);
+        match self {
+            Self::Sqlite(_) => load(),
+            Self::Postgres(conn) => conn.constant((sql, number), load),
         }
     }
 

@@ -69,6 +69,7 @@ pub(crate) struct PostgresConnection {
     /// A number for each query that had a cursor: a prepared FETCH keeps the columns of the cursor of that name.
     cursor_numbers: RefCell<HashMap<String, usize>>,
     open_cursors: RefCell<HashSet<String>>,
+    constants: RefCell<HashMap<(&'static str, i64), Arc<Vec<u8>>>>,
 }
 
 impl PostgresConnection {
@@ -80,7 +81,22 @@ impl PostgresConnection {
             statements: RefCell::default(),
             cursor_numbers: RefCell::default(),
             open_cursors: RefCell::default(),
+            constants: RefCell::default(),
         }
+    }
+
+    /// Returns a value that never changes, which `load` reads the first time.
+    pub(super) fn constant(
+        &self,
+        key: (&'static str, i64),
+        load: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+    ) -> Result<Arc<Vec<u8>>> {
+        if let Some(known) = self.constants.borrow().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let value = load()?;
+        self.constants.borrow_mut().insert(key, Arc::clone(&value));
+        Ok(value)
     }
 
     /// Returns the process at the server that serves this connection.

@@ -1,0 +1,140 @@
+//! A PostgreSQL server for tests. The tests of the archive use this file, too.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A server with its data in a folder that it is removed with.
+pub struct TestServer {
+    process: Child,
+    folder: tempfile::TempDir,
+    programs: PathBuf,
+}
+
+impl TestServer {
+    /// Starts a server; `None` if this machine has none.
+    pub fn start() -> Option<Self> {
+        let programs = find_programs()?;
+        // The path of a Unix socket is short.
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        if is_root() {
+            std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let data = folder.path().join("data");
+        let created = as_other_user(&programs.join("initdb"))
+            .arg("-D")
+            .arg(&data)
+            .args([
+                "-A",
+                "trust",
+                "-U",
+                "sentbox",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--no-sync",
+            ])
+            .output()
+            .unwrap();
+        assert!(created.status.success(), "{created:?}");
+        let process = spawn_server(&programs, folder.path());
+        Some(Self {
+            process,
+            folder,
+            programs,
+        })
+    }
+
+    /// Returns the address of its database.
+    pub fn url(&self) -> String {
+        let folder = self.folder.path().display();
+        format!("postgres:///postgres?host={folder}&user=sentbox")
+    }
+
+    /// Ends the server as a crash does, and starts it again.
+    pub fn crash_and_restart(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.process = spawn_server(&self.programs, self.folder.path());
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts the server on the data in a folder, and waits until it takes connections.
+fn spawn_server(programs: &Path, folder: &Path) -> Child {
+    let mut server = as_other_user(&programs.join("postgres"))
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .args([
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "fsync=off",
+            "-c",
+            "max_connections=200",
+        ])
+        .args(["-c", "max_locks_per_transaction=256"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    let is_ready = |line: &std::io::Result<String>| {
+        line.as_ref()
+            .is_ok_and(|line| line.contains("ready to accept connections"))
+    };
+    assert!(lines.any(|line| is_ready(&line)), "the server starts");
+    // It goes on writing.
+    std::thread::spawn(move || lines.for_each(drop));
+    server
+}
+
+/// The user `nobody`: a server refuses to run as root.
+const NOBODY: u32 = 65534;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn as_other_user(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/");
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+/// Returns the folder with the newest `initdb`.
+fn find_programs() -> Option<PathBuf> {
+    let debian = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut folders: Vec<PathBuf> = debian
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .collect();
+    folders.sort();
+    let in_path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&in_path));
+    folders
+        .into_iter()
+        .rev()
+        .find(|folder| folder.join("initdb").exists())
+}
+
+/// Says that a test is skipped.
+pub fn note_skipped(name: &str) {
+    // Not through the macros: the harness would hide it.
+    let note = format!("skipped: {name}: there is no initdb of PostgreSQL on this machine\n");
+    std::io::stderr().write_all(note.as_bytes()).unwrap();
+}

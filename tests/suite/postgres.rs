@@ -1,0 +1,90 @@
+//! Tests of the program with its archive on a PostgreSQL server.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use sentbox::config::clock;
+use sentbox::server::sample::SampleMailbox;
+use serde_json::Value;
+
+use crate::harness::postgres_server::{TestServer, note_skipped};
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
+use crate::sync_command::ReportingSource;
+
+fn json(sentbox: &Sentbox, line: &str) -> Value {
+    serde_json::from_str(&sentbox.stdout(line)).unwrap()
+}
+
+#[test]
+fn archive_on_a_server_survives_a_kill_and_is_copied() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("the program with an archive on PostgreSQL");
+    };
+    let now = clock::now();
+    let (sender, bodies) = channel();
+    let mailbox = SampleMailbox::new(7, 250, now, Arc::new(move || now));
+    let service = Service::new(ReportingSource::new(mailbox, sender));
+    let sentbox = Sentbox::at(&service);
+    let schema = |name| format!("{}&schema={name}", server.url());
+    let team = schema("team");
+
+    let missing = sentbox.transcript(&format!("search --archive {team} order"));
+    assert!(missing.contains("there is no archive at"), "{missing}");
+
+    let sync = format!("sync --archive {team} --back all --bodies --rate 1000 --json");
+    let mut killed = sentbox
+        .command(&sync)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(bodies.iter().take(90).count(), 90);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let report = json(&sentbox, &sync);
+    assert_eq!(report["complete"], Value::Bool(true), "{report}");
+    sentbox.stdout("sync --archive file --back all --bodies --rate 1000 --json");
+
+    sentbox.stdout(&format!("archive copy --from {team} --to copy"));
+    sentbox.stdout(&format!(
+        "archive copy --from copy --to {}",
+        schema("again")
+    ));
+    for query in [
+        "order",
+        "is:bounced",
+        "-order",
+        "to:example",
+        "\"your order\"",
+        "sort:oldest re",
+    ] {
+        let found = |archive: &str| {
+            let mut found = json(
+                &sentbox,
+                &format!("search --archive {archive} --json -- {query}"),
+            );
+            assert!(
+                found["data"].as_array().unwrap().len() > 1,
+                "{query}: {found}"
+            );
+            // Each archive was filled at its own time.
+            found["data"].take()
+        };
+        let on_server = found(&team);
+        assert_eq!(on_server, found("copy"), "{query}");
+        assert_eq!(on_server, found(&schema("again")), "{query}");
+    }
+    let info = |archive: &str| {
+        let info = json(
+            &sentbox,
+            &format!("archive info --archive {archive} --json"),
+        );
+        ["emails", "bodies", "complete"].map(|name| info[name].clone())
+    };
+    assert_eq!(info(&team), [250.into(), 250.into(), Value::Bool(true)]);
+    assert_eq!(info("copy"), info(&team));
+    assert_eq!(info("file"), info(&team));
+    let refused = sentbox.run(&format!("archive copy --from file --to {team}"));
+    assert_eq!(refused.status.code(), Some(8));
+}
