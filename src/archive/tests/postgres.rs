@@ -125,9 +125,8 @@ fn email_with_too_many_words_for_the_index_is_found_and_counted() {
     let Some((archive, _)) = on_server() else {
         return;
     };
-    let many: String = (0..60_000)
-        .map(|number| format!("{number:020x} "))
-        .collect();
+    let many: Vec<String> = (0..60_000).map(|number| format!("{number:020x}")).collect();
+    let many = many.join(" ");
     let line = |id: &str, text: &str, second: i64| {
         format!(
             r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"Log","text":"{text}"}}"#,

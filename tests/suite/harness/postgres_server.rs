@@ -115,6 +115,10 @@ fn as_other_user(program: &Path) -> Command {
 }
 
 /// Returns the folder with the newest `initdb`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program itself is not tested here"
+)]
 fn find_programs() -> Option<PathBuf> {
     let debian = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

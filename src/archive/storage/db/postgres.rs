@@ -59,6 +59,9 @@ pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// The response to a statement that returns no rows.
 type Response = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
+/// A query for a row that never changes, and the number of the row.
+type Constant = (&'static str, i64);
+
 /// A connection to PostgreSQL.
 pub(crate) struct PostgresConnection {
     client: Arc<Client>,
@@ -69,7 +72,7 @@ pub(crate) struct PostgresConnection {
     /// A number for each query that had a cursor: a prepared FETCH keeps the columns of the cursor of that name.
     cursor_numbers: RefCell<HashMap<String, usize>>,
     open_cursors: RefCell<HashSet<String>>,
-    constants: RefCell<HashMap<(&'static str, i64), Arc<Vec<u8>>>>,
+    constants: RefCell<HashMap<Constant, Arc<Vec<u8>>>>,
 }
 
 impl PostgresConnection {
@@ -88,7 +91,7 @@ impl PostgresConnection {
     /// Returns a value that never changes, which `load` reads the first time.
     pub(super) fn constant(
         &self,
-        key: (&'static str, i64),
+        key: Constant,
         load: impl FnOnce() -> Result<Arc<Vec<u8>>>,
     ) -> Result<Arc<Vec<u8>>> {
         if let Some(known) = self.constants.borrow().get(&key) {
