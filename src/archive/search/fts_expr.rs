@@ -158,10 +158,10 @@ impl FtsExpr {
                 format!("({text})")
             }
         };
-        let (and, or) = if is_postgres {
-            (" & ", " | ")
+        let (and, or, not) = if is_postgres {
+            (" & ", " | ", " & !")
         } else {
-            (" AND ", " OR ")
+            (" AND ", " OR ", " NOT ")
         };
         match self {
             Self::All | Self::Nothing => text(&Self::Token(flag::EVERY_EMAIL.to_owned())),
@@ -170,9 +170,7 @@ impl FtsExpr {
             Self::Prefix(start) if is_postgres => format!("'{}':*", cap_token(start)),
             Self::Prefix(start) => format!("\"{start}\"*"),
             Self::Or(members) => join(&members.iter().collect::<Vec<_>>(), or),
-            Self::Not(inner) if is_postgres => format!("!({})", text(inner)),
-            Self::And(members) if is_postgres => join(&members.iter().collect::<Vec<_>>(), and),
-            // NOT has two operands in FTS5.
+            // NOT has two operands in FTS5. In PostgreSQL, it would read the whole index without the other one.
             Self::And(members) => {
                 let (negative, positive): (Vec<&Self>, Vec<&Self>) = members
                     .iter()
@@ -184,10 +182,10 @@ impl FtsExpr {
                 let negative: Vec<&Self> = negative.into_iter().map(Self::without_not).collect();
                 match negative.as_slice() {
                     [] => positive,
-                    negative => format!("({positive} NOT {})", join(negative, or)),
+                    negative => format!("({positive}{not}{})", join(negative, or)),
                 }
             }
-            Self::Not(inner) => format!("({} NOT {})", text(&Self::All), text(inner)),
+            Self::Not(inner) => format!("({}{not}{})", text(&Self::All), text(inner)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::archive::storage::db::{Connection, params};
+use crate::archive::storage::db::{Connection, Rows, params};
 
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
@@ -61,6 +61,11 @@ pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
     "rowid",
     ""
 );
+/// The last email that is compared without the index.
+const COMPARED_ROWID: [&str; 2] = [
+    "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET 1999",
+    "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET 1999",
+];
 pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
     "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
     "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
@@ -260,7 +265,8 @@ impl<'a> Scan<'a> {
             text = format!("({text}) & !'{}'", flag::INCOMPLETE);
         }
         let params = params![text, after, before, most];
-        let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
+        let count = || sql::value(self.connection, COUNT_BETWEEN, params);
+        let count: i64 = self.connection.without_walks(count)?;
         Ok(count.unsigned_abs())
     }
 
@@ -284,60 +290,31 @@ impl<'a> Scan<'a> {
                 Direction::Newer => (from.max(plan.oldest_key.next_older()), plan.newest_key),
             };
             let (oldest, newest) = plan.times;
-            let sql = match expr {
-                FtsExpr::All if plan.only_missing_upstream => MISSING_ROWS,
-                FtsExpr::All => ALL_ROWS,
-                _ => INDEXED_ROWS,
-            }[direction as usize];
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = if *expr == FtsExpr::All {
-                statement.query(params![first, last, oldest, newest])?
-            } else {
-                let rowid = match direction {
-                    Direction::Older => rowid_at_or_newer,
-                    Direction::Newer => rowid_at_or_older,
-                };
-                let (first, last) = (
-                    rowid(self.connection, first)?,
-                    rowid(self.connection, last)?,
-                );
-                statement.query(params![
-                    first,
-                    last,
-                    oldest,
-                    newest,
-                    expr.to_match_text(self.connection.is_postgres())
-                ])?
-            };
-            let is_remote = self.connection.is_postgres();
-            let mut size = if is_remote { FIRST_CHUNK } else { 1 };
-            let mut chunk: Vec<SortKey> = Vec::new();
-            loop {
-                chunk.clear();
-                while chunk.len() < size
-                    && let Some(row) = rows.next()?
+            let mut visit_merged = |key, upcoming: &[SortKey]| {
+                while let Some(other) =
+                    others.next_if(|other| *other == key || direction.precedes(*other, key))
                 {
-                    chunk.extend(row.get::<Option<SortKey>>(0)?);
-                }
-                if chunk.is_empty() {
-                    break;
-                }
-                let mut upcoming = if is_remote { &chunk[..] } else { &[] };
-                for key in chunk.iter().copied() {
-                    while let Some(other) =
-                        others.next_if(|other| *other == key || direction.precedes(*other, key))
-                    {
-                        if other != key && visit(other, &[])?.is_break() {
-                            return Ok(());
-                        }
-                    }
-                    if visit(key, std::mem::take(&mut upcoming))?.is_break() {
-                        return Ok(());
+                    if other != key && visit(other, &[])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
-                if is_remote {
-                    size = (size * 4).min(MAX_CHUNK);
-                }
+                visit(key, upcoming)
+            };
+            let is_finished = if *expr == FtsExpr::All {
+                let sql = if plan.only_missing_upstream {
+                    MISSING_ROWS
+                } else {
+                    ALL_ROWS
+                };
+                let mut statement = self.connection.prepare_cached(sql[direction as usize])?;
+                let rows = statement.query(params![first, last, oldest, newest])?;
+                self.visit_rows(rows, &mut visit_merged)?.is_break()
+            } else {
+                self.for_each_indexed(expr, direction, (first, last), &mut visit_merged)?
+                    .is_break()
+            };
+            if is_finished {
+                return Ok(());
             }
         }
         for key in others {
@@ -346,6 +323,73 @@ impl<'a> Scan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Visits what the index finds between two keys.
+    ///
+    /// PostgreSQL cannot read its index in the order of the list. So it first compares the nearest emails one by one:
+    /// that finds enough of what many emails match. Then few others match, and are sorted.
+    fn for_each_indexed(
+        &self,
+        expr: &FtsExpr,
+        direction: Direction,
+        (first, last): (SortKey, SortKey),
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let connection = self.connection;
+        let rowid = match direction {
+            Direction::Older => rowid_at_or_newer,
+            Direction::Newer => rowid_at_or_older,
+        };
+        let (mut first, last) = (rowid(connection, first)?, rowid(connection, last)?);
+        let (oldest, newest) = self.plan.times;
+        let text = expr.to_match_text(connection.is_postgres());
+        let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
+        if connection.is_postgres() {
+            let query = COMPARED_ROWID[direction as usize];
+            let compared: Option<i64> = sql::optional_value(connection, query, [first, last])?;
+            let until = compared.unwrap_or(last);
+            let rows = statement.query(params![first, until, oldest, newest, text])?;
+            let visited = self.visit_rows(rows, visit)?;
+            if compared.is_none() || visited.is_break() {
+                return Ok(visited);
+            }
+            first = until;
+        }
+        let rows = connection
+            .without_walks(|| statement.query(params![first, last, oldest, newest, text]))?;
+        self.visit_rows(rows, visit)
+    }
+
+    /// Visits rows of sort keys. Those of a server come together with the ones that follow.
+    fn visit_rows(
+        &self,
+        mut rows: Rows<'_>,
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let is_remote = self.connection.is_postgres();
+        let mut size = if is_remote { FIRST_CHUNK } else { 1 };
+        let mut chunk: Vec<SortKey> = Vec::new();
+        loop {
+            chunk.clear();
+            while chunk.len() < size
+                && let Some(row) = rows.next()?
+            {
+                chunk.extend(row.get::<Option<SortKey>>(0)?);
+            }
+            if chunk.is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let mut upcoming = if is_remote { &chunk[..] } else { &[] };
+            for key in chunk.iter().copied() {
+                if visit(key, std::mem::take(&mut upcoming))?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            if is_remote {
+                size = (size * 4).min(MAX_CHUNK);
+            }
+        }
     }
 
     /// Returns the emails of which the index does not have all tokens.

@@ -67,6 +67,18 @@ impl Connection {
         }
     }
 
+    /// Runs `query`, for which PostgreSQL finds rows by their conditions and does not walk through all of them in an
+    /// order until some meet the conditions: it does not know how long that takes.
+    pub(crate) fn without_walks<T>(&self, query: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Self::Postgres(conn) = self else {
+            return query();
+        };
+        conn.send_batch("SET LOCAL enable_indexscan = off; SET LOCAL enable_seqscan = off")?;
+        let result = query()?;
+        conn.send_batch("SET LOCAL enable_indexscan = on; SET LOCAL enable_seqscan = on")?;
+        Ok(result)
+    }
+
     /// The connection for what only `SQLite` has.
     pub(crate) fn sqlite(&self) -> Result<&rusqlite::Connection> {
         match self {
