@@ -133,16 +133,10 @@ CREATE FUNCTION add_to(name text, count bigint) RETURNS text LANGUAGE sql
     AS $$SELECT set_config('sentbox.' || name, (added(name) + count)::text, true)$$;
 CREATE VIEW row_counts AS SELECT emails + added('emails') AS emails, bodies + added('bodies') AS bodies FROM row_count;
 
--- A search by the index reads the rows without their tokens, so these are outside of them.
 CREATE TABLE search (
     rowid bigint PRIMARY KEY,
     tokens tsvector NOT NULL
-) WITH (toast_tuple_target = 128);
-DO $$ BEGIN
-    ALTER TABLE search ALTER tokens SET COMPRESSION lz4;
-EXCEPTION WHEN syntax_error OR feature_not_supported THEN
-    NULL; -- older than version 14, or built without it
-END $$;
+);
 -- A copy has it when it is complete (storage/tables.rs).
 CREATE INDEX search_tokens ON search USING gin (tokens);
 
