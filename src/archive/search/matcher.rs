@@ -6,7 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::archive::storage::db::{Connection, params};
+use rusqlite::ToSql as _;
+use rusqlite::types::ToSqlOutput;
+
+use crate::archive::storage::db::{Connection, Row, params};
 
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
@@ -53,7 +56,16 @@ pub(super) struct RowMatcher<'a> {
     certain: Option<ReadAhead<'a>>,
     bodies_loaded: usize,
     /// Rows that were loaded together, until they are matched.
-    loaded: HashMap<SortKey, EmailRow>,
+    loaded: HashMap<SortKey, LoadedRow>,
+}
+
+/// A row of a server with what its body is matched by.
+struct LoadedRow {
+    row: EmailRow,
+    /// The words of the query that the body contains, if they are all that the query depends on.
+    words: Option<String>,
+    /// The body, if the query depends on more.
+    body: Option<CompressedBody>,
 }
 
 impl<'a> RowMatcher<'a> {
@@ -63,12 +75,15 @@ impl<'a> RowMatcher<'a> {
         plan: &'a Plan,
         direction: Direction,
     ) -> Self {
-        let body_words = BodyWords::new(connection, query, direction);
+        let body_words =
+            (!connection.is_postgres()).then(|| BodyWords::new(connection, query, direction));
+        let body_words = body_words.flatten();
         let reader = RowidReader {
             connection,
             direction,
         };
-        let has_certain = body_words.is_none() && plan.certain != FtsExpr::Nothing;
+        let has_certain =
+            body_words.is_none() && plan.certain != FtsExpr::Nothing && !connection.is_postgres();
         Self {
             connection,
             query,
@@ -93,7 +108,63 @@ impl<'a> RowMatcher<'a> {
         let mut params = keys.to_vec();
         params.resize(length, *last);
         let rows = sql::all(self.connection, &query, params, window::read_row)?;
-        self.loaded = rows.into_iter().map(|row| (row.sort_key, row)).collect();
+        let loaded = |row: EmailRow| LoadedRow {
+            row,
+            words: None,
+            body: None,
+        };
+        self.loaded = rows
+            .into_iter()
+            .map(|row| (row.sort_key, loaded(row)))
+            .collect();
+        if self.plan.body_dependency == BodyDependency::Never {
+            return Ok(());
+        }
+        match single_words(self.query) {
+            Some(words) => self.load_words(words, keys),
+            None => self.load_bodies(keys),
+        }
+    }
+
+    /// Looks up which of the words the bodies of loaded rows contain.
+    fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<(), Error> {
+        let marks: Vec<String> = (2..keys.len() + 2)
+            .map(|number| format!("?{number}"))
+            .collect();
+        let query = format!(
+            "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({})",
+            marks.join(", ")
+        );
+        for row in self.loaded.values_mut() {
+            row.words = Some(String::new());
+        }
+        for word in words {
+            let token = FtsExpr::Prefix(encode_token(prefix::WORD, word.chars()));
+            let mut params = vec![ToSqlOutput::from(token.to_match_text(true))];
+            for key in keys {
+                params.push(key.to_sql()?);
+            }
+            let found: Vec<SortKey> = sql::all(self.connection, &query, params, |row| row.get(0))?;
+            for key in found {
+                let words = self.loaded.get_mut(&key).and_then(|row| row.words.as_mut());
+                if let Some(words) = words {
+                    words.push_str(&word);
+                    words.push(' ');
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn load_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+        let params = keys.iter().map(|key| [*key]);
+        let read = |row: &Row| CompressedBody::from_row(row, 0);
+        let bodies = sql::optional_each(self.connection, BODY_BY_KEY, params, read)?;
+        for (key, body) in keys.iter().zip(bodies) {
+            if let Some(row) = self.loaded.get_mut(key) {
+                row.body = body.flatten();
+            }
+        }
         Ok(())
     }
 
@@ -104,15 +175,24 @@ impl<'a> RowMatcher<'a> {
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
     pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
-        let row = match self.loaded.remove(&key) {
+        let loaded = match self.loaded.remove(&key) {
             Some(row) => Some(row),
-            None => sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?,
+            None => sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?.map(
+                |row| LoadedRow {
+                    row,
+                    words: None,
+                    body: None,
+                },
+            ),
         };
-        let Some(row) = row else { return Ok(None) };
-        Ok(self.is_match(&row)?.then_some(row))
+        let Some(loaded) = loaded else {
+            return Ok(None);
+        };
+        Ok(self.is_match(&loaded)?.then_some(loaded.row))
     }
 
-    fn is_match(&mut self, row: &EmailRow) -> Result<bool, Error> {
+    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool, Error> {
+        let row = &loaded.row;
         let listed_reason = listed_reason(&row.summary);
         let mut document = EmailDocument {
             summary: &row.summary,
@@ -133,9 +213,13 @@ impl<'a> RowMatcher<'a> {
             return Ok(result == Some(true));
         }
         let is_indexed = !self.plan.incomplete.contains(&row.sort_key);
-        if let (Some(body_words), true) = (&mut self.body_words, is_indexed)
-            && let Some(text) = body_words.words_in(row.sort_key)?
-        {
+        let words = match (&loaded.words, &mut self.body_words) {
+            _ if !is_indexed => None,
+            (Some(words), _) => Some(words.clone()),
+            (None, Some(body_words)) => body_words.words_in(row.sort_key)?,
+            (None, None) => None,
+        };
+        if let Some(text) = words {
             document.bodies = Some(BodyTexts {
                 text: Some(&text),
                 html: None,
@@ -151,7 +235,11 @@ impl<'a> RowMatcher<'a> {
             return Ok(true);
         }
         self.bodies_loaded += 1;
-        let Some(email) = self.load_email(row.sort_key)? else {
+        let email = match &loaded.body {
+            Some(body) => Some(body.to_email(self.connection)?),
+            None => self.load_email(row.sort_key)?,
+        };
+        let Some(email) = email else {
             return Ok(result == Some(true));
         };
         let retrieved = RetrievedTexts::from_email(&email);
@@ -172,6 +260,22 @@ impl<'a> RowMatcher<'a> {
     }
 }
 
+/// Returns the words of a query that depends on nothing else of bodies.
+fn single_words(query: &Query) -> Option<Vec<String>> {
+    let mut texts = Some(Vec::new());
+    query.filter.visit_terms(0, &mut |term, _| {
+        if let Term::Word(text) | Term::Text(Field::Body, text) = term {
+            match (&mut texts, single_word(text)) {
+                (Some(texts), Some(word)) => texts.push(word),
+                _ => texts = None,
+            }
+        } else if term.is_unknown_until_fetched() {
+            texts = None;
+        }
+    });
+    texts.filter(|texts| texts.len() <= MAX_WORDS)
+}
+
 /// The words of a query, looked up in the index for one scan.
 struct BodyWords<'a> {
     connection: &'a Connection,
@@ -180,18 +284,7 @@ struct BodyWords<'a> {
 
 impl<'a> BodyWords<'a> {
     fn new(connection: &'a Connection, query: &Query, direction: Direction) -> Option<Self> {
-        let mut texts = Some(Vec::new());
-        query.filter.visit_terms(0, &mut |term, _| {
-            if let Term::Word(text) | Term::Text(Field::Body, text) = term {
-                match (&mut texts, single_word(text)) {
-                    (Some(texts), Some(word)) => texts.push(word),
-                    _ => texts = None,
-                }
-            } else if term.is_unknown_until_fetched() {
-                texts = None;
-            }
-        });
-        let texts = texts.filter(|texts| texts.len() <= MAX_WORDS)?;
+        let texts = single_words(query)?;
         let reader = RowidReader {
             connection,
             direction,

@@ -120,7 +120,8 @@ impl Plan {
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         Ok(Self {
             changed_since: changed_since.map(Timestamp::as_microsecond),
-            prefilter: expr.prefilter(),
+            // In PostgreSQL the nearest emails are compared first in any case.
+            prefilter: expr.prefilter().filter(|_| !connection.is_postgres()),
             expr,
             certain,
             possible,

@@ -22,7 +22,7 @@ const MAX_PREFILTERED_COUNT: u64 = 20_000;
 
 /// Rows of a server that are loaded together, at first and at most.
 const FIRST_CHUNK: usize = 16;
-const MAX_CHUNK: usize = 256;
+const MAX_CHUNK: usize = 128;
 
 /// Checks the time of an email, unless it is one that cannot be compared here.
 macro_rules! within_times {
