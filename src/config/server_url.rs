@@ -1,7 +1,7 @@
 //! `ServerUrl`: the address of an archive in PostgreSQL.
 
 use ring::digest;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -80,16 +80,21 @@ impl ServerUrl {
         format!("server-{}", hash.collect::<String>())
     }
 
+    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
+    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn schema(&self) -> &str {
         &self.schema
     }
 
+    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn password(&self) -> Option<&str> {
-        self.password.as_ref().map(ExposeSecret::expose_secret)
+        self.password
+            .as_ref()
+            .map(secrecy::ExposeSecret::expose_secret)
     }
 }
 

@@ -21,6 +21,7 @@ mod metrics;
 mod mirror;
 mod named_archive;
 mod pager;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod profiles;
 mod quirks;

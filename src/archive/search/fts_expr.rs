@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::postgres::cap_token;
+use crate::archive::storage::db::dialect::cap_token;
 
 use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
 

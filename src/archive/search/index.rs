@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::archive::storage::db::postgres::cap_token;
+use crate::archive::storage::db::dialect::cap_token;
 use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
 
 use super::fts_expr::FtsExpr;

@@ -66,6 +66,10 @@ const COMPARED_ROWID: [&str; 2] = [
     "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET 1999",
     "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET 1999",
 ];
+
+/// If so many of the 2,000 match, the others are compared, too: to read the index takes longer.
+const MANY_COMPARED: i64 = 500;
+
 pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
     "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
     "SELECT sort_key FROM out_of_order WHERE sort_key < ?1 ORDER BY sort_key DESC",
@@ -264,9 +268,42 @@ impl<'a> Scan<'a> {
         if !self.plan.incomplete.is_empty() {
             text = format!("({text}) & !'{}'", flag::INCOMPLETE);
         }
-        let params = params![text, after, before, most];
-        let count = || sql::value(self.connection, COUNT_BETWEEN, params);
-        let count: i64 = self.connection.without_walks(count)?;
+        let connection = self.connection;
+        let count = |after: i64, before: i64, most: i64| {
+            sql::value(
+                connection,
+                COUNT_BETWEEN,
+                params![text, after, before, most],
+            )
+        };
+        let count: i64 = if connection.is_postgres() {
+            let (nearest, farthest) = match direction {
+                Direction::Older => (after, before),
+                Direction::Newer => (before, after),
+            };
+            let query = COMPARED_ROWID[direction as usize];
+            match sql::optional_value(connection, query, [nearest, farthest])? {
+                None => count(after, before, most)?,
+                Some(compared) => {
+                    let near = match direction {
+                        Direction::Older => count(after, compared + 1, most)?,
+                        Direction::Newer => count(compared - 1, before, most)?,
+                    };
+                    let (after, before) = match direction {
+                        Direction::Older => (compared, before),
+                        Direction::Newer => (after, compared),
+                    };
+                    let rest = || count(after, before, most - near);
+                    near + if near >= MANY_COMPARED {
+                        rest()?
+                    } else {
+                        connection.without_walks(rest)?
+                    }
+                }
+            }
+        } else {
+            count(after, before, most)?
+        };
         Ok(count.unsigned_abs())
     }
 

@@ -13,6 +13,10 @@ pub(crate) mod error;
 pub(crate) mod files;
 pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
+#[cfg(feature = "postgres")]
+pub(crate) mod server;
+#[cfg(not(feature = "postgres"))]
+#[path = "no_server.rs"]
 pub(crate) mod server;
 pub(crate) mod sql;
 mod tables;
@@ -75,7 +79,7 @@ impl Connections {
         if is_outdated(&reader)? {
             return Err(error::outdated_schema_error(url));
         }
-        connections.is_read_only = !db::postgres::is_writable(&reader)?;
+        connections.is_read_only = !tables::is_writable(&reader)?;
         lock(&connections.idle_readers).push(reader);
         Ok(connections)
     }

@@ -1,6 +1,6 @@
 //! The tables of an archive: their version, and whether there are any.
 
-use super::db::{Connection, TransactionKind, postgres};
+use super::db::{Connection, TransactionKind};
 use super::error::archive_error;
 use super::server::PostgresServer;
 use super::sql;
@@ -24,7 +24,7 @@ pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
     // Read under the lock: another process may have created them meanwhile.
     if read_version(&change)? == 0 {
         if change.is_postgres() {
-            postgres::check_encoding(&change)?;
+            check_encoding(&change)?;
             change.execute_batch(include_str!("../postgres.sql"))?;
             sql::execute(&change, "INSERT INTO format VALUES (?1)", [version])?;
             if version == INCOMPLETE_COPY {
@@ -104,9 +104,32 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
 /// Reads the version of the tables.
 pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
     if conn.is_postgres() {
-        return postgres::read_version(conn);
+        let exists = "SELECT to_regclass('format') IS NOT NULL";
+        if !sql::value::<bool>(conn, exists, [])? {
+            return Ok(0);
+        }
+        return sql::value(conn, "SELECT version FROM format", []);
     }
     sql::value(conn, "PRAGMA user_version", [])
+}
+
+/// Fails if the database cannot store every text.
+fn check_encoding(conn: &Connection) -> Result<()> {
+    let encoding: String = sql::value(conn, "SELECT current_setting('server_encoding')", [])?;
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(archive_error(
+        format!("the database stores text as {encoding}"),
+        "the archive needs one of UTF-8: createdb --encoding UTF8 --template template0",
+    ))
+}
+
+/// Whether the archive may be written: neither on a standby, nor by a role that may only read.
+pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
+    let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
+                 AND has_table_privilege('mail', 'INSERT')";
+    sql::value(conn, query, [])
 }
 
 #[cfg(test)]

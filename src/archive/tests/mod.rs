@@ -6,7 +6,9 @@ mod damage;
 mod email_events;
 mod identity;
 mod import;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
 #[path = "../../../tests/suite/harness/postgres_server.rs"]
 mod postgres_server;
 mod purge;

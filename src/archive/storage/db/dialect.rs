@@ -1,6 +1,10 @@
-//! Rewrites a statement for PostgreSQL, where `postgres.sql` does not make up for the difference.
+//! What differs in PostgreSQL, where `postgres.sql` does not make up for it.
+
+use crate::archive::storage::error::archive_error;
+use crate::error::Error;
 
 /// Fragments that differ, with their form in PostgreSQL.
+#[cfg(feature = "postgres")]
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
@@ -27,6 +31,7 @@ const DIFFERENT: &[(&str, &str)] = &[
 ];
 
 /// Returns the statement as PostgreSQL takes it.
+#[cfg(feature = "postgres")]
 pub(super) fn to_postgres(sql: &str) -> String {
     let mut text = sql.to_owned();
     for (ours, theirs) in DIFFERENT {
@@ -36,4 +41,25 @@ pub(super) fn to_postgres(sql: &str) -> String {
     }
     // A question mark is no operator in any statement of ours.
     text.replace('?', "$")
+}
+
+/// Takes turns with other writers: a transaction of ours reads what it changes.
+pub(super) const BEGIN_WRITE: &str =
+    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
+
+/// The most characters of a token: PostgreSQL takes 2,046 bytes.
+const MAX_TOKEN_CHARS: usize = 500;
+
+/// Cuts a token as it is stored.
+pub(crate) fn cap_token(token: &str) -> &str {
+    let end = token.char_indices().nth(MAX_TOKEN_CHARS);
+    &token[..end.map_or(token.len(), |(end, _)| end)]
+}
+
+/// What needs a file was called for an archive on a server.
+pub(super) fn only_sqlite_error() -> Error {
+    archive_error(
+        "an archive in PostgreSQL has no file",
+        "use the tools of the database: pg_dump, pg_amcheck",
+    )
 }

@@ -10,7 +10,11 @@ use std::sync::Arc;
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, ValueRef};
 
-mod dialect;
+pub(crate) mod dialect;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(not(feature = "postgres"))]
+#[path = "no_postgres.rs"]
 pub(crate) mod postgres;
 
 use tokio_util::sync::CancellationToken;
@@ -83,7 +87,7 @@ impl Connection {
     pub(crate) fn sqlite(&self) -> Result<&rusqlite::Connection> {
         match self {
             Self::Sqlite(conn) => Ok(conn),
-            Self::Postgres(_) => Err(postgres::only_sqlite_error()),
+            Self::Postgres(_) => Err(dialect::only_sqlite_error()),
         }
     }
 
@@ -128,7 +132,7 @@ impl Connection {
                 conn.send_batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
             }
             (Self::Postgres(conn), TransactionKind::Write) => {
-                conn.send_batch(postgres::BEGIN_WRITE)?;
+                conn.send_batch(dialect::BEGIN_WRITE)?;
             }
         }
         Ok(Transaction {

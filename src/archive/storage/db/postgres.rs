@@ -29,15 +29,9 @@ use tokio_postgres::{Client, Row as ClientRow, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
 
-use super::Connection;
-use super::dialect::to_postgres;
+use super::dialect::{cap_token, to_postgres};
 use crate::archive::storage::error::archive_error;
-use crate::archive::storage::sql;
 use crate::error::{Error, Result};
-
-/// Takes turns with other writers: a transaction of ours reads what it changes.
-pub(super) const BEGIN_WRITE: &str =
-    "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_setting('search_path')), 1)";
 
 /// The most statements whose responses are awaited later.
 const MAX_PENDING: usize = 512;
@@ -412,15 +406,6 @@ fn unescape(text: String) -> String {
     plain
 }
 
-/// The most characters of a token: PostgreSQL takes 2,046 bytes.
-pub(crate) const MAX_TOKEN_CHARS: usize = 500;
-
-/// Cuts a token as it is stored.
-pub(crate) fn cap_token(token: &str) -> &str {
-    let end = token.char_indices().nth(MAX_TOKEN_CHARS);
-    &token[..end.map_or(token.len(), |(end, _)| end)]
-}
-
 /// Writes tokens, which are separated by spaces, as the bytes that a server takes as a `tsvector`.
 fn write_tokens(text: &str, out: &mut BytesMut) -> Result<(), TryFromIntError> {
     let tokens = text.split(' ').filter(|token| !token.is_empty());
@@ -534,34 +519,6 @@ fn as_parameters(values: &[Stored]) -> Vec<&(dyn ToPostgres + Sync)> {
         .collect()
 }
 
-/// Reads the version of the tables; 0 if there are none.
-pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
-    let exists = "SELECT to_regclass('format') IS NOT NULL";
-    if !sql::value::<bool>(conn, exists, [])? {
-        return Ok(0);
-    }
-    sql::value(conn, "SELECT version FROM format", [])
-}
-
-/// Fails if the database cannot store every text.
-pub(crate) fn check_encoding(conn: &Connection) -> Result<()> {
-    let encoding: String = sql::value(conn, "SELECT current_setting('server_encoding')", [])?;
-    if encoding == "UTF8" {
-        return Ok(());
-    }
-    Err(archive_error(
-        format!("the database stores text as {encoding}"),
-        "the archive needs one of UTF-8: createdb --encoding UTF8 --template template0",
-    ))
-}
-
-/// Whether the archive may be written: neither on a standby, nor by a role that may only read.
-pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
-    let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
-                 AND has_table_privilege('mail', 'INSERT')";
-    sql::value(conn, query, [])
-}
-
 /// Converts an error of the server or the connection.
 #[expect(clippy::needless_pass_by_value, reason = "it is called by `map_err`")]
 pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
@@ -589,11 +546,4 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
         }
         _ => archive_error(text, ""),
     }
-}
-
-pub(crate) fn only_sqlite_error() -> Error {
-    archive_error(
-        "an archive in PostgreSQL has no file",
-        "use the tools of the database: pg_dump, pg_amcheck",
-    )
 }

@@ -1,0 +1,89 @@
+//! In place of the driver, in a program that is built without PostgreSQL: none of these values exists.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, ValueRef};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Result;
+
+pub(crate) struct PostgresConnection(Infallible);
+pub(crate) struct PostgresStatement<'a>(Infallible, PhantomData<&'a ()>);
+pub(crate) struct PostgresRows<'a>(Infallible, PhantomData<&'a ()>);
+pub(crate) struct PostgresRow(Infallible);
+pub(super) struct Stored(Infallible);
+
+impl PostgresConnection {
+    pub(crate) fn is_closed(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(super) fn constant(
+        &self,
+        _: (&'static str, i64),
+        _: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+    ) -> Result<Arc<Vec<u8>>> {
+        match self.0 {}
+    }
+
+    pub(super) fn cancel_with(&self, _: &CancellationToken) -> PostgresRow {
+        match self.0 {}
+    }
+
+    pub(super) fn prepare(&self, _: &str) -> Result<PostgresStatement<'_>> {
+        match self.0 {}
+    }
+
+    pub(super) fn execute_batch(&self, _: &str) -> Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn send_batch(&self, _: &str) -> Result<()> {
+        match self.0 {}
+    }
+}
+
+impl PostgresStatement<'_> {
+    pub(super) fn execute(&self, _: &[&dyn ToSql]) -> Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn execute_counted(&self, _: &[&dyn ToSql]) -> Result<usize> {
+        match self.0 {}
+    }
+
+    pub(super) fn all(&self, _: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
+        match self.0 {}
+    }
+
+    pub(super) fn first_of_each(&self, _: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
+        match self.0 {}
+    }
+
+    pub(super) fn query(&self, _: &[&dyn ToSql]) -> Result<PostgresRows<'_>> {
+        match self.0 {}
+    }
+}
+
+impl PostgresRows<'_> {
+    pub(super) fn next(&mut self) -> Result<Option<PostgresRow>> {
+        match self.0 {}
+    }
+}
+
+impl PostgresRow {
+    pub(super) fn get<T: FromSql>(&self, _: usize) -> rusqlite::Result<T> {
+        match self.0 {}
+    }
+
+    pub(super) fn get_ref(&self, _: usize) -> rusqlite::Result<ValueRef<'_>> {
+        match self.0 {}
+    }
+}
+
+pub(super) fn to_parameters(_: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+    Ok(Vec::new())
+}
