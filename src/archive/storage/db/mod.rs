@@ -247,7 +247,8 @@ impl Statement<'_> {
         match self {
             Self::Sqlite(_) => each.map(|params| self.first(params, &mut map)).collect(),
             Self::Postgres(statement) => {
-                let all = each.map(|params| params.with_values(postgres::to_parameters));
+                let all =
+                    each.map(|params| params.with_values(|values| statement.parameters(values)));
                 let rows = statement.first_of_each(&all.collect::<Result<Vec<_>>>()?)?;
                 let rows = rows
                     .into_iter()

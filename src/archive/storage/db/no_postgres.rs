@@ -59,6 +59,10 @@ impl PostgresStatement<'_> {
         match self.0 {}
     }
 
+    pub(super) fn parameters(&self, _: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+        match self.0 {}
+    }
+
     pub(super) fn first_of_each(&self, _: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
         match self.0 {}
     }
@@ -82,8 +86,4 @@ impl PostgresRow {
     pub(super) fn get_ref(&self, _: usize) -> rusqlite::Result<ValueRef<'_>> {
         match self.0 {}
     }
-}
-
-pub(super) fn to_parameters(_: &[&dyn ToSql]) -> Result<Vec<Stored>> {
-    Ok(Vec::new())
 }

@@ -268,6 +268,15 @@ impl PostgresStatement<'_> {
         rows.iter().map(PostgresRow::new).collect()
     }
 
+    /// Converts the parameters of one request.
+    #[expect(
+        clippy::unused_self,
+        reason = "without PostgreSQL there is no statement"
+    )]
+    pub(super) fn parameters(&self, values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+        to_parameters(values)
+    }
+
     /// Reads the first row for each of the parameters, if there is one.
     pub(super) fn first_of_each(&self, each: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
         let client = &self.connection.client;
@@ -499,7 +508,7 @@ impl<'a> FromPostgres<'a> for Stored {
     }
 }
 
-pub(super) fn to_parameters(values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
+fn to_parameters(values: &[&dyn ToSql]) -> Result<Vec<Stored>> {
     let values = values.iter().map(|value| {
         Ok(Stored(match value.to_sql()? {
             ToSqlOutput::Owned(value) => value,
