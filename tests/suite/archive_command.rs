@@ -61,6 +61,13 @@ fn purged_customer_stays_removed() {
     assert!(sentbox.stdout("archive vacuum").contains("now"));
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 0);
+    let mut without_address = sentbox.command("archive purge --yes");
+    let without_address = without_address.args(["--to", ""]).output().unwrap();
+    assert_eq!(
+        without_address.status.code(),
+        Some(2),
+        "an empty variable of a script"
+    );
     insta::assert_snapshot!(sentbox.transcript("archive purge --yes"), @r"
     stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
     stderr:    hint: usage: sentbox archive purge --yes <QUERY|--older <AGE>|--to <ADDRESS>>; see sentbox archive purge --help

@@ -354,6 +354,7 @@ impl Connections {
             let busy: bool = sql::value(writer, "PRAGMA wal_checkpoint(TRUNCATE)", [])?;
             Ok(!busy)
         })
+        .map_err(|error| self.explain(error))
     }
 
     /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.

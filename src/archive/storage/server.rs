@@ -159,9 +159,13 @@ impl PostgresServer {
         RUNTIME.spawn(async move {
             let mut pause = FIRST_PAUSE;
             while !sender.is_closed() {
-                let opened = server.listen_once(&sender).await;
-                if opened.is_ok() {
-                    pause = FIRST_PAUSE;
+                match server.listen_once(&sender).await {
+                    Ok(()) => pause = FIRST_PAUSE,
+                    // A standby gives no notices: its readers look again from time to time.
+                    Err(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
+                        let _ = sender.send(PeerNotice::Changed);
+                    }
+                    Err(_) => {}
                 }
                 sleep(pause.mul_f64(1.0 + fastrand::f64())).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as Group, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use url::Host;
@@ -457,7 +458,7 @@ pub struct PurgeArgs {
     pub older: Option<SignedDuration>,
     /// Mail that went to this address, alone or with others, or was received from it; not what the archive
     /// has yet to fetch
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
     pub to: Option<String>,
     /// Do not ask
     #[arg(long)]

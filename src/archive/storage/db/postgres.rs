@@ -547,7 +547,7 @@ pub(crate) fn to_error(error: tokio_postgres::Error) -> Error {
             "free some space there; what is stored is safe",
         ),
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => archive_error(
-            "the server takes no changes, so new mail is not stored",
+            "the server takes no changes",
             "it may be a standby: name the primary in the address of the archive",
         ),
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
