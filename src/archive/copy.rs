@@ -100,6 +100,7 @@ impl Archive {
                 continue;
             }
             is_any = true;
+            storage::check_version(&from)?;
             let source = Self::open(&from)?;
             let copied = copy_one(&source, &to.for_mailbox(mailbox), |step| {
                 progress(mailbox, step);
@@ -127,6 +128,7 @@ fn copy_one(
         Some(server) => ProcessLock::on_server(server, "lease", false),
         None => ProcessLock::new(to, "lease"),
     };
+    // For all copies it is the same time, so none counts as abandoned.
     if !lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
         return Err(in_use_error(format!(
             "another sentbox copies to the archive at {to}"

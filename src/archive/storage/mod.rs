@@ -34,7 +34,7 @@ use peer_notice::{PeerNotice, PeerNotifier};
 use server::PostgresServer;
 use tables::{INCOMPLETE_COPY, create_tables_as};
 pub(crate) use tables::{
-    complete_copy, create_tables, exists, has_tables, is_outdated, read_version,
+    check_version, complete_copy, create_tables, exists, has_tables, is_outdated, read_version,
 };
 
 /// How long a connection waits for another process before it gives up.

@@ -3,7 +3,7 @@
 use super::db::{Connection, TransactionKind};
 use super::error::archive_error;
 use super::server::PostgresServer;
-use super::sql;
+use super::{open_for_repair, sql};
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -99,6 +99,23 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
             "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
         )),
     }
+}
+
+/// Fails if there is an archive of an older version in a file, which opening would move aside.
+pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
+    let ArchiveLocation::Disk(path) = location else {
+        return Ok(());
+    };
+    if !is_outdated(&open_for_repair(path)?)? {
+        return Ok(());
+    }
+    Err(archive_error(
+        format!(
+            "the archive {} was written by an older version of sentbox",
+            path.display()
+        ),
+        "begin a new one at the other place: its mail is fetched again",
+    ))
 }
 
 /// Reads the version of the tables.

@@ -108,23 +108,18 @@ impl PostgresConnection {
     }
 
     /// Ends the statement that runs when `cancel` is cancelled, until the returned value is dropped.
-    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch<'_> {
-        let (watched, token) = (cancel.clone(), self.client.cancel_token());
+    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch {
+        let (cancel, token) = (cancel.clone(), self.client.cancel_token());
         let end = CancellationToken::new();
         let ended = end.clone();
         let tls = self.tls.clone();
         let task = RUNTIME.spawn(async move {
             tokio::select! {
                 () = ended.cancelled() => {}
-                () = watched.cancelled() => drop(token.cancel_query(tls).await),
+                () = cancel.cancelled() => drop(token.cancel_query(tls).await),
             }
         });
-        CancelWatch {
-            connection: self,
-            cancel: cancel.clone(),
-            end,
-            task,
-        }
+        CancelWatch { end, task }
     }
 
     pub(super) fn prepare(&self, sql: &str) -> Result<PostgresStatement<'_>> {
@@ -216,22 +211,16 @@ impl PostgresConnection {
 }
 
 /// Lets a [`CancellationToken`] end the statements of a connection until it is dropped.
-pub(super) struct CancelWatch<'a> {
-    connection: &'a PostgresConnection,
-    cancel: CancellationToken,
+pub(super) struct CancelWatch {
     end: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Drop for CancelWatch<'_> {
-    /// Waits until the request to cancel has ended, so that it does not meet a later statement. It may have met
-    /// the end of the transaction.
+impl Drop for CancelWatch {
+    /// Waits until a request to cancel has ended, so that it does not meet a later statement.
     fn drop(&mut self) {
         self.end.cancel();
         let _ = block_on(&mut self.task);
-        if self.cancel.is_cancelled() {
-            let _ = self.connection.execute_batch("ROLLBACK");
-        }
     }
 }
 
@@ -281,14 +270,13 @@ impl PostgresStatement<'_> {
     pub(super) fn first_of_each(&self, each: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
         let client = &self.connection.client;
         let requests = each.iter().map(|values| async move {
-            client
-                .query_opt(&self.statement, &as_parameters(values))
-                .await
+            let parameters = as_parameters(values);
+            client.query(&self.statement, &parameters).await
         });
         let rows = self.connection.run(try_join_all(requests))?;
         let rows = rows
             .iter()
-            .map(|row| row.as_ref().map(PostgresRow::new).transpose());
+            .map(|rows| rows.first().map(PostgresRow::new).transpose());
         rows.collect()
     }
 
