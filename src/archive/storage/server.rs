@@ -134,6 +134,9 @@ impl PostgresServer {
                 "name the server itself: a pooler shares connections, and a lock or a notice needs one of its own"
             }
             Some(_) => "check the address, and the log of the server",
+            None if error.to_string().contains("TLS") => {
+                "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE names another one"
+            }
             None => "check the address, the network, and that the server runs",
         };
         let error = to_error(error);
