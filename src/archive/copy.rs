@@ -13,9 +13,9 @@ use super::listing::TOP;
 use super::search::{Index, merge_segments};
 use super::storage::db::{Connection, Row};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, sql};
+use super::storage::{self, Connections, CopyState, sql};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mail::Mailbox;
 
 /// What a copy is doing, with the rows that it has done.
@@ -92,87 +92,114 @@ impl Archive {
         to: &ArchiveLocation,
         mut progress: impl FnMut(Mailbox, CopyStep),
     ) -> Result<CopyOutcome> {
-        let mut total = CopyOutcome::default();
-        let mut is_any = false;
+        let mut mailboxes = Vec::new();
         for mailbox in Mailbox::ALL {
-            let from = from.for_mailbox(mailbox);
-            if !storage::exists(&from)? {
-                continue;
+            if storage::exists(&from.for_mailbox(mailbox))? {
+                mailboxes.push(mailbox);
             }
-            is_any = true;
+        }
+        let [first, others @ ..] = mailboxes.as_slice() else {
+            return Err(archive_error(
+                format!("there is no archive at {from}"),
+                "sentbox archive info says where the archive of a profile is",
+            ));
+        };
+        if !storage::exists(&to.for_mailbox(*first))? {
+            for other in others.iter().map(|mailbox| to.for_mailbox(*mailbox)) {
+                if storage::exists(&other)? {
+                    return Err(exists_error(&other));
+                }
+            }
+        }
+        let mut copies = Vec::new();
+        let mut goes_on = false;
+        for mailbox in mailboxes {
+            let from = from.for_mailbox(mailbox);
             storage::check_version(&from)?;
             let source = Self::open(&from)?;
-            let copied = copy_one(&source, &to.for_mailbox(mailbox), |step| {
-                progress(mailbox, step);
-            })?;
-            total.emails += copied.emails;
-            total.bodies += copied.bodies;
+            let to = to.for_mailbox(mailbox);
+            let (target, state) = Connections::open_copy(&to)?;
+            goes_on |= state == CopyState::Incomplete;
+            if state == CopyState::Complete && !goes_on {
+                return Err(exists_error(&to));
+            }
+            let lock = lock_copy(&target, &to)?;
+            if state != CopyState::Complete {
+                fill(&source, &target, |step| progress(mailbox, step))?;
+            }
+            copies.push((target, state, lock));
         }
-        if is_any {
-            return Ok(total);
+        // That of sent mail last: while it is not complete, the same command goes on.
+        let mut total = CopyOutcome::default();
+        for (target, state, _lock) in copies.iter().rev() {
+            if *state != CopyState::Complete {
+                target.with_writer(|writer| complete(writer))?;
+            }
+            let query = "SELECT emails, bodies FROM row_counts";
+            let counts: (i64, i64) = target
+                .read(|target| sql::one(target, query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
+            total.emails += counts.0.unsigned_abs();
+            total.bodies += counts.1.unsigned_abs();
         }
-        Err(archive_error(
-            format!("there is no archive at {from}"),
-            "sentbox archive info says where the archive of a profile is",
-        ))
+        Ok(total)
     }
 }
 
-fn copy_one(
-    source: &Archive,
-    to: &ArchiveLocation,
-    mut progress: impl FnMut(CopyStep),
-) -> Result<CopyOutcome> {
-    let target = Connections::open_copy(to)?;
+fn exists_error(to: &ArchiveLocation) -> Error {
+    archive_error(
+        format!("there is an archive at {to} already"),
+        "name a file or a schema that does not exist yet",
+    )
+}
+
+fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> {
     let lock = match target.server() {
         Some(server) => ProcessLock::on_server(server, "lease", false),
         None => ProcessLock::new(to, "lease"),
     };
     // For all copies it is the same time, so none counts as abandoned.
-    if !lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
-        return Err(in_use_error(format!(
-            "another sentbox copies to the archive at {to}"
-        )));
+    if lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
+        return Ok(lock);
     }
+    let message = format!("another sentbox copies to the archive at {to}");
+    Err(in_use_error(message))
+}
+
+/// Makes the tables of the target equal to those of the source, and the index of it.
+fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.
         target.write_unindexed(|tx| sql::execute(tx, "DELETE FROM covered_range", []))?;
         let mut done = 0;
         for table in TABLES.iter().rev() {
-            remove_different(source, &target, table, |rows| {
+            remove_different(source, target, table, |rows| {
                 done += rows;
                 progress(CopyStep::Compare(done));
             })?;
         }
         done = 0;
         for table in &TABLES {
-            add_missing(source, &target, table, |rows| {
+            add_missing(source, target, table, |rows| {
                 done += rows;
                 progress(CopyStep::Copy(done));
             })?;
         }
         Ok(())
     })?;
-    index_emails(&target, |done| progress(CopyStep::Index(done)))?;
-    target.with_writer(|writer| {
-        storage::complete_copy(writer)?;
-        if writer.is_postgres() {
-            return writer.execute_batch("VACUUM (ANALYZE)");
-        }
-        let mut has_more = merge_segments(writer, true)?;
-        while has_more {
-            has_more = merge_segments(writer, false)?;
-        }
-        Ok(())
-    })?;
-    target.read(|target| {
-        sql::one(target, "SELECT emails, bodies FROM row_counts", [], |row| {
-            Ok(CopyOutcome {
-                emails: row.get::<i64>(0)?.unsigned_abs(),
-                bodies: row.get::<i64>(1)?.unsigned_abs(),
-            })
-        })
-    })
+    index_emails(target, |done| progress(CopyStep::Index(done)))
+}
+
+/// Makes a filled copy an archive that can be opened.
+fn complete(writer: &Connection) -> Result<()> {
+    storage::complete_copy(writer)?;
+    if writer.is_postgres() {
+        return writer.execute_batch("VACUUM (ANALYZE)");
+    }
+    let mut has_more = merge_segments(writer, true)?;
+    while has_more {
+        has_more = merge_segments(writer, false)?;
+    }
+    Ok(())
 }
 
 /// Deletes the rows of the target that the source does not have in the same form.

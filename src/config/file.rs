@@ -1,7 +1,6 @@
 //! The configuration file, read with the line of each error and warning.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
+use super::key_source::KeySource;
 use super::private_fs::why_writable_by_others;
 use super::server_url::ServerUrl;
 use super::toml_item::{as_line, as_table, as_text, entries};
@@ -67,35 +67,6 @@ pub(super) struct ProfileConfig {
     pub(super) ca_file: Option<PathBuf>,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(super) reveal: bool,
-}
-
-/// The source of a profile's key. The file never has the key itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum KeySource {
-    /// A shell command that prints it.
-    Command(String),
-    /// A file of mode 0600 that holds it.
-    File(PathBuf),
-    /// A variable of the environment.
-    Variable(String),
-}
-
-impl fmt::Display for KeySource {
-    /// Names the source. Of a command only its first word: the rest may hold a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Command(command) => match command
-                .split_whitespace()
-                .next()
-                .filter(|word| !word.contains(['=', '$', '`']))
-            {
-                Some(word) => write!(f, "command {word} ..."),
-                None => f.write_str("a command"),
-            },
-            Self::File(path) => write!(f, "file {}", path.display()),
-            Self::Variable(name) => write!(f, "variable {name}"),
-        }
-    }
 }
 
 const TOP_LEVEL_KEYS: [&str; 11] = [

@@ -7,6 +7,7 @@ mod colours;
 mod desktop;
 mod env;
 mod file;
+mod key_source;
 mod line_file;
 mod private_fs;
 mod profiles;

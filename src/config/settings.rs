@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::env::Flags;
-use super::file::{ConfigFile, KeySource, ProfileConfig};
+use super::file::{ConfigFile, ProfileConfig};
+use super::key_source::KeySource;
 use super::{
     ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerUrl,
     built_in_views,

@@ -67,6 +67,16 @@ enum Database {
     Server(Arc<PostgresServer>),
 }
 
+/// What was at the place of a copy before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyState {
+    New,
+    /// A copy that was interrupted.
+    Incomplete,
+    /// An archive that can be opened.
+    Complete,
+}
+
 impl Connections {
     /// Opens the archive on a server, and creates it if there is none.
     pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
@@ -84,8 +94,8 @@ impl Connections {
         Ok(connections)
     }
 
-    /// Opens an archive that is a copy and not complete, and creates one if there is none.
-    pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
+    /// Opens an archive that is to become a copy, and creates one if there is none; with what was there.
+    pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<(Self, CopyState)> {
         let connections = match location {
             ArchiveLocation::Disk(path) => {
                 create_private(path)?;
@@ -97,17 +107,16 @@ impl Connections {
             }
             ArchiveLocation::Memory => Self::open_in_memory()?,
         };
-        connections.with_writer(|writer| {
+        let state = connections.with_writer(|writer| {
+            let before = read_version(writer)?;
             create_tables_as(writer, INCOMPLETE_COPY)?;
-            match read_version(writer)? {
-                INCOMPLETE_COPY => Ok(()),
-                _ => Err(archive_error(
-                    format!("there is an archive at {location} already"),
-                    "name a file or a schema that does not exist yet",
-                )),
-            }
+            Ok(match before {
+                0 => CopyState::New,
+                INCOMPLETE_COPY => CopyState::Incomplete,
+                _ => CopyState::Complete,
+            })
         })?;
-        Ok(connections)
+        Ok((connections, state))
     }
 
     /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup

@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use super::*;
 use crate::archive::copy::TABLES;
 use crate::archive::storage::server::tests::schema_for_test;
+use crate::mail::Mailbox;
 use crate::query::{ParseContext, parse};
 
 fn disk(folder: &Path, name: &str) -> ArchiveLocation {
@@ -107,6 +108,53 @@ fn interrupted_copy_goes_on_and_equals_its_source() {
     let missing = Archive::copy(&nothing, &disk(folder.path(), "new"), |_, _| ()).unwrap_err();
     assert!(missing.message.contains("no archive"), "{missing}");
     assert!(!folder.path().join("nothing").exists());
+}
+
+#[test]
+fn copy_interrupted_at_received_mail_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
+    let received = from.for_mailbox(Mailbox::Received);
+    fill(&Archive::open(&from).unwrap(), 0);
+    fill(&Archive::open(&received).unwrap(), 500);
+    let interrupted = std::panic::catch_unwind(|| {
+        Archive::copy(&from, &to, |mailbox, _| {
+            assert_eq!(mailbox, Mailbox::Sent, "it is interrupted");
+        })
+    });
+    interrupted.unwrap_err();
+    Archive::copy(&from, &to, |_, _| ()).unwrap();
+    assert_equal(&to, &Archive::open(&from).unwrap());
+    let copy = to.for_mailbox(Mailbox::Received);
+    assert_equal(&copy, &Archive::open(&received).unwrap());
+    // Killed between the two last steps.
+    let sent = Connections::open_copy(&to).unwrap().0;
+    sent.with_writer(|writer| {
+        Ok(writer
+            .sqlite()?
+            .pragma_update(None, "user_version", 1_000_013)?)
+    })
+    .unwrap();
+    drop(sent);
+    Archive::copy(&from, &to, |_, _| ()).unwrap();
+    assert_equal(&to, &Archive::open(&from).unwrap());
+}
+
+#[test]
+fn copy_beside_an_archive_of_received_mail_is_refused_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));
+    fill(&Archive::open(&from).unwrap(), 0);
+    fill(
+        &Archive::open(&from.for_mailbox(Mailbox::Received)).unwrap(),
+        0,
+    );
+    drop(Archive::open(&to.for_mailbox(Mailbox::Received)).unwrap());
+    for _ in 0..2 {
+        let refused = Archive::copy(&from, &to, |_, _| ()).unwrap_err();
+        assert!(refused.message.contains("already"), "{refused}");
+        assert!(!folder.path().join("to").exists());
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The command line: verbs and flags, from which help, manual page and completions are made.
 
+mod archive;
 mod verbs;
 
 use std::path::PathBuf;
@@ -11,10 +12,11 @@ use jiff::tz::TimeZone;
 use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
+pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
 pub use verbs::{
-    ArchiveVerb, AttachmentArgs, ConfigVerb, CopyArgs, ExportArgs, ExportForm, ImportArgs,
-    ListArgs, Listen, MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs,
-    ServeArgs, ShowArgs, ShowForm, StatsArgs, StatsBy, SyncArgs, WaitArgs, WatchArgs,
+    AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, Listen, MailboxArgs,
+    ProfileVerb, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs,
+    StatsBy, SyncArgs, WaitArgs, WatchArgs,
 };
 
 use crate::config::{Flags, Prompting, Rate};

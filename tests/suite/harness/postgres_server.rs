@@ -19,7 +19,8 @@ impl TestServer {
         // The path of a Unix socket is short.
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         if is_root() {
-            std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            std::os::unix::fs::chown(folder.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))
+                .unwrap();
         }
         let data = folder.path().join("data");
         let created = as_other_user(&programs.join("initdb"))
@@ -108,8 +109,8 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
     Some(server)
 }
 
-/// The user `nobody`: a server refuses to run as root.
-const NOBODY: u32 = 65534;
+/// A user without rights: a server refuses to run as root.
+const UNPRIVILEGED: u32 = 65534;
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -119,7 +120,7 @@ fn as_other_user(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir("/");
     if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
     }
     command
 }

@@ -375,7 +375,7 @@ const BLOB: u8 = 0;
 const INTEGER: u8 = 1;
 const TEXT: u8 = 2;
 
-/// Stands before `0` for U+0000, and twice for itself. It is no character.
+/// Before `0` it stands for U+0000, and before itself for itself. Unicode never assigns it to a character.
 const ESCAPE: char = '\u{10FFFE}';
 
 fn escape(text: &str) -> String {
