@@ -72,7 +72,7 @@ CREATE TABLE body (
     sort_key bigint PRIMARY KEY REFERENCES mail ON UPDATE CASCADE ON DELETE CASCADE,
     json bytea NOT NULL,
     dictionary_id bigint REFERENCES dictionary
-);
+) PARTITION BY RANGE (sort_key);
 -- It is deflated already.
 ALTER TABLE body ALTER COLUMN json SET STORAGE EXTERNAL;
 
@@ -136,9 +136,69 @@ CREATE VIEW row_counts AS SELECT emails + added('emails') AS emails, bodies + ad
 CREATE TABLE search (
     rowid bigint PRIMARY KEY,
     tokens tsvector NOT NULL
-);
+) PARTITION BY RANGE (rowid);
 -- A copy has it when it is complete (storage/tables.rs).
 CREATE INDEX search_tokens ON search USING gin (tokens);
+
+-- The two largest tables have a partition for each month of 5,000,000 rowids, which are 30 days and 8 hours: a search reads
+-- the newest first, and those of old mail are dropped. They are created with the first email of a month. What was sent
+-- before 2010 or after 2039 has one of its own.
+CREATE TABLE body_later PARTITION OF body FOR VALUES FROM (MINVALUE) TO (-842 * 5000000::bigint * (1::bigint << 29));
+CREATE TABLE body_earlier PARTITION OF body FOR VALUES FROM (-481 * 5000000::bigint * (1::bigint << 29)) TO (MAXVALUE);
+CREATE TABLE search_later PARTITION OF search FOR VALUES FROM (MINVALUE) TO (-842 * 5000000::bigint);
+CREATE TABLE search_earlier PARTITION OF search FOR VALUES FROM (-481 * 5000000::bigint) TO (MAXVALUE);
+
+-- A role that only writes is no owner of the tables.
+CREATE FUNCTION add_partitions() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+DECLARE
+    tables text[] := ARRAY['body', 'search'];
+    units bigint[] := ARRAY[1::bigint << 29, 1];
+    rowids bigint[] := ARRAY[new.sort_key >> 29, coalesce(new.fts_rowid, new.sort_key >> 29)];
+    month bigint;
+    name text;
+BEGIN
+    FOR i IN 1..2 LOOP
+        month := div(4999999 - rowids[i]::numeric, 5000000);
+        CONTINUE WHEN month NOT BETWEEN 482 AND 842;
+        name := format('%I.%s_%s', TG_TABLE_SCHEMA, tables[i], to_char(to_timestamp((month - 1) * 2621440) AT TIME ZONE 'UTC', 'YYYYMMDD'));
+        CONTINUE WHEN to_regclass(name) IS NOT NULL;
+        -- To attach a table does not wait for those who read.
+        EXECUTE format('CREATE TABLE %s (LIKE %I.%I INCLUDING ALL)', name, TG_TABLE_SCHEMA, tables[i]);
+        EXECUTE format('ALTER TABLE %I.%I ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)', TG_TABLE_SCHEMA, tables[i], name,
+            -month * 5000000 * units[i], (1 - month) * 5000000 * units[i]);
+    END LOOP;
+    RETURN new;
+END $$;
+CREATE TRIGGER mail_add_partitions BEFORE INSERT OR UPDATE OF sort_key, fts_rowid ON mail FOR EACH ROW EXECUTE FUNCTION add_partitions();
+
+-- Drops the partitions that have only what is older than a sort key. The rows of `mail` have to be deleted afterwards.
+-- Where others read for longer than a second, they stay, and their rows are deleted with those of `mail`.
+CREATE FUNCTION drop_partitions(edge bigint) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '1s' AS $$
+DECLARE
+    kept_rowid bigint := (SELECT fts_rowid FROM mail WHERE sort_key <= edge AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1);
+    old record;
+    bodies bigint := 0;
+BEGIN
+    IF NOT has_table_privilege(session_user, 'mail', 'DELETE') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'permission denied for table mail';
+    END IF;
+    FOR old IN
+        SELECT inhrelid::regclass AS name, inhparent = 'body'::regclass AS is_body
+        FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid,
+            substring(pg_get_expr(relpartbound, inhrelid), 'FROM \(''(-\d+)''\) TO \(''') AS first
+        WHERE inhparent = 'body'::regclass AND first::bigint > edge
+            OR inhparent = 'search'::regclass AND first::bigint > coalesce(kept_rowid, first::bigint - 1)
+    LOOP
+        IF old.is_body THEN
+            EXECUTE format('SELECT count(*) FROM %s', old.name) INTO bodies;
+            PERFORM add_to('bodies', -bodies);
+        END IF;
+        EXECUTE format('DROP TABLE %s', old.name);
+    END LOOP;
+EXCEPTION WHEN lock_not_available THEN
+    NULL;
+END $$;
 
 CREATE TABLE dirty (sort_key bigint PRIMARY KEY);
 

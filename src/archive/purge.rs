@@ -78,6 +78,9 @@ impl Archive {
             for key in &keys {
                 store_id_hash(tx, *key, cutoff)?;
             }
+            if let PurgeTarget::Before(time) = target {
+                drop_partitions(tx, *time)?;
+            }
             delete_rows(tx, &keys)?;
             Ok(keys.len() as u64)
         })?;
@@ -118,6 +121,9 @@ pub(crate) fn delete_expired(
         return Ok(0);
     };
     let keys = find_targets(tx, &PurgeTarget::Before(before))?;
+    if !keys.is_empty() {
+        drop_partitions(tx, before)?;
+    }
     delete_rows(tx, &keys)?;
     Ok(keys.len() as u64)
 }
@@ -220,6 +226,17 @@ fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<
     {
         let query = "INSERT INTO purged (id_hash) VALUES (?1) ON CONFLICT DO NOTHING";
         sql::execute(tx, query, [id_hash(id.as_str())])?;
+    }
+    Ok(())
+}
+
+/// Drops the partitions of a server that have only what is older, with bodies and tokens of emails that are to be
+/// deleted.
+fn drop_partitions(tx: &Transaction, before: Timestamp) -> Result<()> {
+    if let Some(edge) = SortKey::from_micros(before.as_microsecond())
+        && tx.is_postgres()
+    {
+        sql::optional(tx, "SELECT drop_partitions(?1)::text", [edge], |_| Ok(()))?;
     }
     Ok(())
 }

@@ -175,6 +175,46 @@ fn email_with_too_many_words_for_the_index_is_found_and_counted() {
 }
 
 #[test]
+fn old_months_are_dropped_with_their_mail() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    let day = 86_400;
+    let line = |number: i64| {
+        let second = number * 20 * day;
+        format!(
+            r#"{{"id":"mail-{number}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"Report","text":"zebra"}}"#,
+            at(second)
+        )
+    };
+    // The last is of 2005, which has no months of its own.
+    let lines: Vec<String> = (0..10).chain([-400]).map(line).collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(400 * day), |_| ())
+        .unwrap();
+    let partitions = || -> Vec<String> {
+        let query = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('body'::regclass, 'search'::regclass) \
+                     AND inhrelid::regclass::text ~ '20' ORDER BY 1";
+        archive
+            .read(|conn| sql::all(conn, query, [], |row| row.get(0)))
+            .unwrap()
+    };
+    let before = partitions();
+    assert!(before.contains(&"body_20260827".to_owned()), "{before:?}");
+    assert_eq!(before.len(), 14, "{before:?}");
+    // That is within a month, which stays.
+    let purged = archive.purge(&PurgeTarget::Before(at(100 * day))).unwrap();
+    assert_eq!((purged.0, partitions().len()), (6, 6));
+    assert_eq!(archive.info().unwrap().bodies, 5);
+    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    let query = crate::query::parse("zebra", &context).query;
+    let found = archive.search(&query, &WindowAnchor::Newest, 20, &CancellationToken::new());
+    let left = ["mail-9", "mail-8", "mail-7", "mail-6", "mail-5"];
+    assert_eq!(ids(&found.unwrap().unwrap()), left);
+    archive.check_integrity(|_| ()).unwrap();
+}
+
+#[test]
 fn crash_of_the_server_loses_nothing_that_was_stored() {
     // Only where all tests are: it has a server of its own.
     if variable(SERVER).is_some() {
