@@ -6,6 +6,7 @@
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
+mod audit;
 mod bodies;
 mod changes;
 mod codec;

@@ -213,6 +213,16 @@ CREATE TABLE interned (
 CREATE INDEX interned_values ON interned USING hash (value);
 CREATE INDEX interned_kinds ON interned (kind);
 
+-- Who opened which email, if a profile or the server wants that (docs/postgres.md). It stays when the email is purged.
+CREATE TABLE audit (
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    role text NOT NULL DEFAULT session_user,
+    client inet DEFAULT inet_client_addr(),
+    person text NOT NULL,
+    email_id text NOT NULL
+);
+CREATE INDEX audit_times ON audit (opened_at);
+
 -- What the process that polls the service has recorded: see storage/process_lock.rs.
 CREATE TABLE poller_record (
     work text PRIMARY KEY,

@@ -44,6 +44,9 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
     ctx.settings.credentials.key.clone()?;
     let archive = open_archive::open_or_note(ctx);
     let id = find_id(&EmailId::new(args.id.trim()), archive.as_ref(), ctx.out)?;
+    if args.to.is_some() {
+        open_archive::record_opened(archive.as_ref(), &id, ctx)?;
+    }
     drop(archive);
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
     let out = &mut *ctx.out;

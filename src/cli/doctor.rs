@@ -288,6 +288,12 @@ fn check_archive_on_server(ctx: &ProfileContext<'_>, checks: &mut Checks) {
         if let Some(error) = archive.read_only_reason() {
             checks.note("archive", error.message);
         }
+        if archive.is_audited() {
+            checks.note(
+                "archive",
+                "it is recorded there who opens which email".to_owned(),
+            );
+        }
         let emails = plural(archive.query_count()?, "email");
         let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
         let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);

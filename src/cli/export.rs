@@ -229,6 +229,7 @@ fn export_one(
         }
     };
     let id = &row.summary.id;
+    archive.record_opened(id, None)?;
     let stored = archive.email(id)?;
     let requests = u64::from(stored.is_none() && args.bodies);
     let email = match stored {

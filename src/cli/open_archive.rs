@@ -9,6 +9,7 @@ use crate::archive::{
     find_stored_archive,
 };
 use crate::error::{Error, ErrorKind};
+use crate::mail::EmailId;
 use crate::query::Query;
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
@@ -125,6 +126,22 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     };
     ctx.out.note(&error.message);
     None
+}
+
+/// Records that an email is opened, if that is wanted.
+pub(super) fn record_opened(
+    archive: Option<&Archive>,
+    id: &EmailId,
+    ctx: &ProfileContext<'_>,
+) -> Result<(), Error> {
+    match archive {
+        Some(archive) => archive.record_opened(id, None),
+        None if ctx.settings.server_password.is_audited => Err(Error::new(
+            ErrorKind::Archive,
+            "the email is not shown, because it cannot be recorded who opens it",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Opens the archive with its retention; notes the backup of an outdated one.

@@ -163,6 +163,7 @@ fn show_one(
             ctx.out
                 .note(&format!("{age}; without --offline the service is asked"));
         }
+        open_archive::record_opened(Some(archive), &id, ctx)?;
         return print_email(&copy, printing, zone, ctx);
     }
     let load_copy = || archive.map_or(Ok(None), load_copy);
@@ -174,7 +175,10 @@ fn show_one(
     let has_copy = !show.fresh && copy.is_some();
     let with_details = printing.form == ShowForm::Rendered;
     let error = match retrieve(&id, archive, has_copy, with_details, ctx)? {
-        Ok(email) => return print_email(&email, printing, zone, ctx),
+        Ok(email) => {
+            open_archive::record_opened(archive, &id, ctx)?;
+            return print_email(&email, printing, zone, ctx);
+        }
         Err(error) => error,
     };
     // A copy without its body has no other form than text for people.
@@ -194,6 +198,7 @@ fn show_one(
         let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
         ctx.out.note(&format!("{}; {age}", error.message));
     }
+    open_archive::record_opened(archive, &id, ctx)?;
     print_email(&copy, printing, zone, ctx)
 }
 

@@ -229,7 +229,9 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     async fn load_email(&self, row: &EmailRow) -> Result<Email, Error> {
-        match self.engine.archive().email(&row.summary.id)? {
+        let archive = self.engine.archive();
+        archive.record_opened(&row.summary.id, None)?;
+        match archive.email(&row.summary.id)? {
             Some(email) => Ok(email),
             None => self.engine.fetch_email(&row.summary.id).await,
         }

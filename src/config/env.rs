@@ -30,6 +30,16 @@ impl Env {
             .filter(|value| !value.is_empty())
     }
 
+    /// Returns the name of the user by `LOGNAME` or `USER`, and their number.
+    pub(crate) fn user(&self) -> String {
+        let name = self.get("LOGNAME").or_else(|| self.get("USER"));
+        format!(
+            "{} ({})",
+            name.unwrap_or("?"),
+            rustix::process::getuid().as_raw()
+        )
+    }
+
     /// Returns the trimmed value of a variable, also if it is blank.
     pub(crate) fn get_or_blank(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim())

@@ -56,6 +56,8 @@ pub(super) struct ProfileConfig {
     /// The archive in PostgreSQL, if it is there.
     pub(super) server: Option<ServerUrl>,
     pub(super) server_password: Option<KeySource>,
+    /// Whether it is recorded there who opens which email.
+    pub(super) is_audited: bool,
     /// Whether nothing may be kept on disk.
     pub(super) in_memory: bool,
     /// The age at which mail is removed; `None` is never.
@@ -83,7 +85,7 @@ const TOP_LEVEL_KEYS: [&str; 11] = [
     "notify",
 ];
 const VIEW_KEYS: [&str; 2] = ["name", "query"];
-const PROFILE_KEYS: [&str; 12] = [
+const PROFILE_KEYS: [&str; 13] = [
     "base_url",
     "api_key_command",
     "api_key_file",
@@ -91,6 +93,7 @@ const PROFILE_KEYS: [&str; 12] = [
     "archive",
     "archive_password_command",
     "archive_password_file",
+    "audit",
     "keep",
     "backfill",
     "rate",
@@ -346,6 +349,10 @@ impl ConfigReader<'_> {
                         as_text(item).and_then(|text| self.parse_key_source(key.get(), text));
                     profile.server_password = self.check(span, source);
                 }
+                "audit" => {
+                    let audit = item.as_bool().ok_or("audit is true or false");
+                    profile.is_audited = self.check(span, audit).unwrap_or_default();
+                }
                 "keep" => {
                     let age = as_text(item).and_then(|text| {
                         parse_duration(text)
@@ -382,6 +389,12 @@ impl ConfigReader<'_> {
                 ),
                 _ => self.warn_unknown_key(key, &PROFILE_KEYS),
             }
+        }
+        if let Some(item) = table.get("audit")
+            && profile.is_audited
+            && profile.server.is_none()
+        {
+            self.add_error(item.span(), "audit needs an archive in PostgreSQL");
         }
         profile
     }

@@ -31,6 +31,7 @@ pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::{create_private_dir, create_secret};
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
 pub(crate) use rotating_file::RotatingFile;
+pub(crate) use server_url::ServerAccess;
 pub use server_url::ServerUrl;
 pub(crate) use settings::ARCHIVE_FILE;
 pub use settings::ArchiveLocation;

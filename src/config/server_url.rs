@@ -1,5 +1,7 @@
 //! `ServerUrl`: the address of an archive in PostgreSQL.
 
+use std::path::PathBuf;
+
 use ring::digest;
 use secrecy::SecretString;
 use url::Url;
@@ -9,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The schema of an address that names none.
 const DEFAULT_SCHEMA: &str = "sentbox";
 
-/// The address of a database, the schema of the archive in it, and the password.
+/// The address of a database, the schema of the archive in it, and how it is used.
 ///
 /// The text has no password: a process list or a log would show it.
 #[derive(Debug, Clone)]
@@ -17,7 +19,27 @@ pub struct ServerUrl {
     /// Without the parameter `schema`, which PostgreSQL does not know.
     address: String,
     schema: String,
-    password: Option<SecretString>,
+    access: ServerAccess,
+}
+
+/// How a user connects to the server, and whether it is recorded what is read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServerAccess {
+    #[cfg_attr(
+        not(any(feature = "postgres", test)),
+        expect(dead_code, reason = "there is no driver that needs it")
+    )]
+    pub(crate) password: Option<SecretString>,
+    /// Certificates to trust beside the system's.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "there is no driver that needs it")
+    )]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// The user, as this machine knows them.
+    pub(crate) user: String,
+    /// Whether it is recorded which emails they open; the server may want that in any case.
+    pub(crate) is_audited: bool,
 }
 
 impl ServerUrl {
@@ -53,15 +75,19 @@ impl ServerUrl {
         Ok(Self {
             address: url.into(),
             schema,
-            password: None,
+            access: ServerAccess::default(),
         })
     }
 
-    /// Returns it with the password.
+    /// Returns it with the password, and what else a profile says.
     #[must_use]
-    pub(crate) fn with_password(mut self, password: Option<SecretString>) -> Self {
-        self.password = password;
+    pub(crate) fn with_access(mut self, access: ServerAccess) -> Self {
+        self.access = access;
         self
+    }
+
+    pub(crate) const fn access(&self) -> &ServerAccess {
+        &self.access
     }
 
     /// Returns the archive beside this one whose schema ends in `_SUFFIX`.
@@ -92,9 +118,8 @@ impl ServerUrl {
 
     #[cfg(any(feature = "postgres", test))]
     pub(crate) fn password(&self) -> Option<&str> {
-        self.password
-            .as_ref()
-            .map(secrecy::ExposeSecret::expose_secret)
+        let password = self.access.password.as_ref();
+        password.map(secrecy::ExposeSecret::expose_secret)
     }
 }
 
@@ -138,7 +163,10 @@ mod tests {
         let error = ServerUrl::parse("postgres://ana:secret@db.example.com/mail").unwrap_err();
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         let url = ServerUrl::parse("postgres://ana@db.example.com/mail").unwrap();
-        let url = url.with_password(Some("secret".into()));
+        let url = url.with_access(ServerAccess {
+            password: Some("secret".into()),
+            ..ServerAccess::default()
+        });
         assert_eq!(url.password(), Some("secret"));
         assert!(!format!("{url:?} {url}").contains("secret"));
     }

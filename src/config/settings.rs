@@ -9,7 +9,7 @@ use super::env::Flags;
 use super::file::{ConfigFile, ProfileConfig};
 use super::key_source::KeySource;
 use super::{
-    ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerUrl,
+    ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerAccess, ServerUrl,
     built_in_views,
 };
 use crate::error::{Error, ErrorKind};
@@ -91,9 +91,13 @@ impl Settings {
         let folder = paths.profile_data_dir(name);
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
         let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
+        let ca_file = flags.ca_file.clone().or_else(|| profile.ca_file.clone());
         let password = ServerPassword {
             source: profile.server_password.clone(),
             prompting: flags.prompting,
+            ca_file: ca_file.clone(),
+            user: env.user(),
+            is_audited: profile.is_audited,
         };
         let archive = match (&credentials.key, &archives_folder) {
             _ if let Some(place) = &flags.archive => password.locate(place)?,
@@ -108,6 +112,13 @@ impl Settings {
             _ => ArchiveLocation::Memory,
         };
         let is_on_server = matches!(archive, ArchiveLocation::Server(_));
+        if profile.is_audited && !is_on_server {
+            let message = format!(
+                "profile {name} records who opens an email, which only its archive in PostgreSQL can"
+            );
+            return Err(Error::new(ErrorKind::Usage, message)
+                .with_hint("leave out --archive and --in-memory, or choose another profile"));
+        }
         Ok(Self {
             profile: name.to_owned(),
             credentials,
@@ -120,7 +131,7 @@ impl Settings {
             backfill: profile.backfill.unwrap_or(HistorySpan::DEFAULT_BACKFILL),
             no_home,
             rate: resolve_rate(flags, env, &profile)?,
-            ca_file: flags.ca_file.clone().or(profile.ca_file),
+            ca_file,
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.clone().unwrap_or_else(built_in_views),
             reveal: flags.reveal || profile.reveal,
@@ -129,11 +140,14 @@ impl Settings {
     }
 }
 
-/// Where a profile has the password of its archives on a server.
+/// What a profile says of its archives on a server, with the source of their password.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPassword {
     source: Option<KeySource>,
     prompting: Prompting,
+    ca_file: Option<PathBuf>,
+    user: String,
+    pub(crate) is_audited: bool,
 }
 
 impl ServerPassword {
@@ -155,7 +169,14 @@ impl ServerPassword {
             _ => None,
         };
         let password = secret.map(|secret| secret.expose().into());
-        Ok(ArchiveLocation::Server(url.clone().with_password(password)))
+        Ok(ArchiveLocation::Server(url.clone().with_access(
+            ServerAccess {
+                password,
+                ca_file: self.ca_file.clone(),
+                user: self.user.clone(),
+                is_audited: self.is_audited,
+            },
+        )))
     }
 }
 

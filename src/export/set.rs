@@ -163,7 +163,11 @@ impl ExportJob {
                 }
             };
             let stored = if self.format.has_bodies() {
-                archive.email(&row.summary.id)
+                let id = &row.summary.id;
+                archive
+                    .record_opened(id, None)
+                    .map_err(|error| error.message)?;
+                archive.email(id)
             } else {
                 Ok(None)
             };

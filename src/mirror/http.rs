@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use jiff::Timestamp;
 use ring::digest;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -71,10 +71,11 @@ impl MirrorState {
 }
 
 type Shared = State<Arc<MirrorState>>;
+type Key = Extension<KeyName>;
 type Id = Result<Path<String>, PathRejection>;
 type TwoIds = Result<Path<(String, String)>, PathRejection>;
 
-/// The name of the key of a request, in its response.
+/// The name of the key of a request, in it and its response.
 #[derive(Clone)]
 struct KeyName(Arc<str>);
 
@@ -114,17 +115,22 @@ fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
     let list = move |state: Shared, query: RawQuery, headers: HeaderMap| async move {
         list(state, mailbox, query, headers).await
     };
-    let retrieve = move |state: Shared, id: Id, query: RawQuery, headers: HeaderMap| async move {
-        retrieve(state, mailbox, id, query, headers).await
+    let retrieve = move |state: Shared, id: Id, query: RawQuery, key: Key, headers: HeaderMap| async move {
+        retrieve(state, mailbox, id, query, key, headers).await
     };
     let attachments = async move |state: Shared, id: Id, query: RawQuery, request: Request| {
         let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
         look_up_email(state, id, query, request).await
     };
-    let attachment = async move |state: Shared, ids: TwoIds, query: RawQuery, request: Request| {
-        let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
-        look_up_email(state, id, query, request).await
-    };
+    let attachment =
+        async move |state: Shared, ids: TwoIds, query: RawQuery, key: Key, request: Request| {
+            let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
+            let source = state.source(mailbox);
+            source
+                .record_opened(&EmailId::new(id.clone()), &key.0.0)
+                .await?;
+            look_up_email(state, id, query, request).await
+        };
     Router::new()
         .route(&path, get(list).head(method_not_allowed))
         .route(
@@ -164,6 +170,7 @@ async fn retrieve(
     mailbox: Mailbox,
     id: Id,
     RawQuery(query): RawQuery,
+    Extension(KeyName(key)): Key,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
     let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
@@ -172,7 +179,9 @@ async fn retrieve(
     if query.is_some_and(|query| query.contains("html_format=data_uri")) {
         return Err(ErrorResponse::UnsupportedParameter("html_format"));
     }
-    let MirrorEmail { json, checked_at } = state.source(mailbox).email(id.clone()).await?;
+    let source = state.source(mailbox);
+    let MirrorEmail { json, checked_at } = source.email(id.clone()).await?;
+    source.record_opened(&id, &key).await?;
     Ok(respond((*json).into(), checked_at, vec![id], &headers))
 }
 
@@ -272,14 +281,16 @@ async fn limit_open(State(state): Shared, request: Request, next: Next) -> Respo
 }
 
 /// Checks host and key, in this order, before any path is looked up.
-async fn check_request(State(state): Shared, request: Request, next: Next) -> Response {
+async fn check_request(State(state): Shared, mut request: Request, next: Next) -> Response {
     let name = check_host(&request, &state.hosts)
         .and_then(|()| bearer_key(request.headers()))
         .and_then(|key| state.keys.find(key).ok_or(ErrorResponse::InvalidKey));
     match name {
         Ok(name) => {
+            let name = KeyName(name);
+            request.extensions_mut().insert(name.clone());
             let mut response = next.run(request).await;
-            response.extensions_mut().insert(KeyName(name));
+            response.extensions_mut().insert(name);
             response
         }
         Err(error) => error.into_response(),

@@ -342,6 +342,16 @@ impl MirrorSource {
             .flatten()
     }
 
+    /// Records that the holder of a key opens an email, if that is wanted.
+    pub(super) async fn record_opened(&self, id: &EmailId, key: &str) -> Result<(), ErrorResponse> {
+        if !self.engine.archive().is_audited() {
+            return Ok(());
+        }
+        let (id, person) = (id.clone(), format!("key {key}"));
+        self.with_archive(move |archive| archive.record_opened(&id, Some(&person)))
+            .await
+    }
+
     async fn load(&self, id: &EmailId) -> Result<Option<StoredEmail>, ErrorResponse> {
         let (id, now) = (id.clone(), (self.clock)());
         self.with_archive(move |archive| archive.stored_email(&id, now))

@@ -234,6 +234,10 @@ pub(super) async fn load_email_and_history<S: EmailApi>(
     engine: Result<Engine<S>, Error>,
     id: EmailId,
 ) -> Result<OpenedEmail, Error> {
+    {
+        let (archive, id) = (archive.clone(), id.clone());
+        blocking(move || archive.record_opened(&id, None)).await?;
+    }
     let email = Arc::new(load_email(&archive, engine, &id).await?);
     let history = blocking(move || archive.history(&id)).await?;
     Ok(OpenedEmail { email, history })
@@ -247,6 +251,7 @@ pub(super) fn load_stored_email(
     let Some(email) = archive.email(id)? else {
         return Ok(None);
     };
+    archive.record_opened(id, None)?;
     let history = archive.history(id)?;
     let email = Arc::new(email);
     Ok(Some(OpenedEmail { email, history }))

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::postgres_server::{TestServer, note_skipped};
 use crate::harness::process::Sentbox;
-use crate::harness::service::Service;
+use crate::harness::service::{KEY, Service, write_config};
 use crate::sync_command::ReportingSource;
 
 fn json(sentbox: &Sentbox, line: &str) -> Value {
@@ -87,4 +87,55 @@ fn archive_on_a_server_survives_a_kill_and_is_copied() {
     assert_eq!(info("file"), info(&team));
     let refused = sentbox.run(&format!("archive copy --from file --to {team}"));
     assert_eq!(refused.status.code(), Some(8));
+}
+
+#[test]
+fn opened_emails_are_recorded_or_not_shown() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("the record of who opens an email");
+    };
+    let now = clock::now();
+    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
+    let service = Service::new(mailbox);
+    let sentbox = Sentbox::new();
+    let config = format!(
+        "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\narchive = \"{}&schema=team\"\naudit = true\n",
+        service.base(),
+        server.url()
+    );
+    write_config(sentbox.home(), &config);
+    let path = sentbox.home().join("config.toml").display().to_string();
+    let sentbox = sentbox
+        .with("SENTBOX_CONFIG", &path)
+        .with("PATH", "/usr/bin:/bin")
+        .with("LOGNAME", "ana");
+    sentbox.stdout("sync --back all --bodies --rate 1000 --json");
+    let listed = json(&sentbox, "search --json is:delivered");
+    let ids: Vec<&str> = (listed["data"].as_array().unwrap().iter())
+        .map(|email| email["id"].as_str().unwrap())
+        .collect();
+    sentbox.stdout(&format!("show {} --offline", ids[0]));
+    sentbox.stdout(&format!("show {}", ids[1]));
+    sentbox.stdout(&format!("export id:{} --to one.eml", ids[2]));
+    sentbox.stdout("export is:delivered --to list.csv");
+    let recorded =
+        "SELECT role, split_part(person, ' ', 1), email_id FROM team.audit ORDER BY opened_at";
+    let expected: Vec<String> = (ids[..3].iter())
+        .map(|id| format!("sentbox|ana|{id}\n"))
+        .collect();
+    assert_eq!(server.rows(recorded), expected.concat());
+    server.rows("ALTER TABLE team.audit RENAME TO no_audit");
+    for line in [
+        format!("show {} --offline", ids[3]),
+        format!("show {}", ids[3]),
+        format!("export id:{} --to other.eml", ids[3]),
+        "export is:delivered --to emails.jsonl".to_owned(),
+    ] {
+        let refused = sentbox.run(&line);
+        assert!(!refused.status.success() && refused.stdout.is_empty());
+        let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(why.contains("not shown"), "{line}: {why}");
+    }
+    let refused = sentbox.run("--in-memory list");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }

@@ -58,6 +58,8 @@ pub(crate) struct Connections {
     /// `None` if the archive is in memory.
     file_id: Option<FileId>,
     notifier: Option<Arc<PeerNotifier>>,
+    /// The user, if it is recorded which emails they open.
+    audited_user: Option<String>,
 }
 
 /// Where the connections lead.
@@ -90,6 +92,10 @@ impl Connections {
             return Err(error::outdated_schema_error(url));
         }
         connections.is_read_only = !tables::is_writable(&reader)?;
+        let access = url.access();
+        if access.is_audited || tables::is_audited(&reader)? {
+            connections.audited_user = Some(access.user.clone());
+        }
         lock(&connections.idle_readers).push(reader);
         Ok(connections)
     }
@@ -226,12 +232,18 @@ impl Connections {
             has_changed: Arc::default(),
             file_id: path.and_then(FileId::from_path),
             notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
+            audited_user: None,
         }
     }
 
     /// Whether the archive is read-only.
     pub(crate) const fn is_read_only(&self) -> bool {
         self.is_read_only
+    }
+
+    /// Returns the user, if it is recorded which emails they open.
+    pub(crate) fn audited_user(&self) -> Option<&str> {
+        self.audited_user.as_deref()
     }
 
     pub(crate) fn read_only_error(&self) -> Error {
@@ -387,7 +399,10 @@ impl Connections {
         self.with_reader(|reader| read_in_transaction(reader, read))
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T>,
+    ) -> Result<T> {
         if let (true, Some(file)) = (self.is_read_only, &self.file_id) {
             // How to open it depends on whether another process writes now.
             return work(&mut connect_reader(&format!(

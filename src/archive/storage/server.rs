@@ -1,6 +1,7 @@
 //! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -8,7 +9,9 @@ use std::time::Duration;
 use futures_executor::block_on;
 use futures_util::future::poll_fn;
 use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls_platform_verifier::Verifier;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_postgres::config::{Host, SslMode};
@@ -72,7 +75,7 @@ impl PostgresServer {
         });
         let server = Self {
             config,
-            tls: MakeRustlsConnect::new(tls_config()?),
+            tls: MakeRustlsConnect::new(tls_config(url.access().ca_file.as_deref())?),
             schema: url.schema().to_owned(),
             writer_pid: AtomicI32::new(0),
             #[cfg(test)]
@@ -135,7 +138,7 @@ impl PostgresServer {
             }
             Some(_) => "check the address, and the log of the server",
             None if error.to_string().contains("TLS") => {
-                "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE names another one"
+                "it needs TLS, and a certificate of an authority that the system trusts; SSL_CERT_FILE, --ca-file or ca_file of the profile names another one"
             }
             None => "check the address, the network, and that the server runs",
         };
@@ -235,14 +238,28 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-fn tls_config() -> Result<ClientConfig> {
+/// Trusts the certificates of the system, and those in `ca_file`.
+fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig> {
     let unusable = |error: rustls::Error| archive_error(format!("TLS cannot be used: {error}"), "");
+    let mut extra = Vec::new();
+    if let Some(path) = ca_file {
+        let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+        extra = certificates.map_err(|error| {
+            let path = path.display();
+            let message = format!("the certificates in {path} cannot be used: {error}");
+            Error::new(ErrorKind::Config, message)
+        })?;
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier =
+        Verifier::new_with_extra_roots(extra, Arc::clone(&provider)).map_err(unusable)?;
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(unusable)?;
-    Ok(builder.with_no_client_auth())
+    let verified = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    Ok(verified.with_no_client_auth())
 }
 
 impl std::fmt::Debug for PostgresServer {
@@ -266,7 +283,7 @@ pub(crate) mod tests {
 
     /// Empties the tables for the next test: to create them takes much longer.
     const EMPTY: &str = "TRUNCATE key_order, mail, dictionary, body, status_history, covered_range, confirmed_run, listing, \
-        purged, identity, row_count, search, dirty, out_of_order, interned, poller_record RESTART IDENTITY; \
+        purged, identity, row_count, search, dirty, out_of_order, interned, audit, poller_record RESTART IDENTITY; \
         INSERT INTO listing (id) VALUES (1); INSERT INTO row_count VALUES (0, 0)";
 
     /// Schemas that no test uses now.

@@ -239,6 +239,7 @@ fn crash_of_the_server_loses_nothing_that_was_stored() {
         .find_map(|_| archive.coverage_state().ok())
         .map(|state| (all(&archive), state));
     assert_eq!(after, Some(before));
+    assert_eq!(server.rows("SELECT count(*) FROM sentbox.mail"), "10\n");
     archive.merge_page(&page((0..10).rev(), below(10))).unwrap();
     assert_eq!(archive.query_count().unwrap(), 20);
     assert!(archive.poll_lock().try_acquire(at(0)));
@@ -269,6 +270,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
         Archive::open(&ArchiveLocation::Server(url)).unwrap()
     };
     let reader = open_as("support");
+    assert!(!reader.is_audited());
     assert_eq!(all(&reader), all(&archive));
     assert!(reader.read_only_reason().is_some() && !reader.poll_lock().try_acquire(at(0)));
     assert!(reader.import(&b"{}"[..], at(0), |_| ()).is_err());
@@ -281,4 +283,30 @@ fn reader_searches_and_leaves_the_work_to_others() {
         .purge(&PurgeTarget::To("a@example.com".to_owned()))
         .unwrap();
     assert_eq!((all(&reader).len(), writer.query_count().unwrap()), (0, 0));
+    // Where the server demands it, also of the role that may only read.
+    archive
+        .write(|tx| tx.execute_batch("ALTER ROLE support SET sentbox.audit = 'on'"))
+        .unwrap();
+    let audited = open_as("support");
+    audited
+        .record_opened(&EmailId::new("mail-1"), None)
+        .unwrap();
+    audited
+        .record_opened(&EmailId::new("mail-2"), Some("key ana"))
+        .unwrap();
+    reader.record_opened(&EmailId::new("mail-3"), None).unwrap();
+    let query = "SELECT role || ':' || person || ':' || email_id FROM audit ORDER BY opened_at";
+    let rows: Vec<String> = archive
+        .read(|conn| sql::all(conn, query, [], |row| row.get(0)))
+        .unwrap();
+    assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
+    let refused = audited.read(|conn| sql::all(conn, query, [], |row| row.get::<String>(0)));
+    assert!(refused.is_err(), "those who are recorded cannot look");
+    archive
+        .write(|tx| tx.execute_batch("REVOKE ALL ON audit FROM support"))
+        .unwrap();
+    let error = audited
+        .record_opened(&EmailId::new("mail-4"), None)
+        .unwrap_err();
+    assert!(error.message.contains("not shown"), "{error}");
 }

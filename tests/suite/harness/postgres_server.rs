@@ -53,6 +53,16 @@ impl TestServer {
         format!("postgres:///postgres?host={folder}&user=sentbox")
     }
 
+    /// Runs a statement with the database's own client; returns the rows, with `|` between columns.
+    pub fn rows(&self, statement: &str) -> String {
+        let output = Command::new(self.programs.join("psql"))
+            .args(["-X", "-A", "-t", "-d", &self.url(), "-c", statement])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Ends the server as a crash does, and starts it again.
     pub fn crash_and_restart(&mut self) {
         self.process.kill().unwrap();
@@ -141,10 +151,12 @@ fn find_programs() -> Option<PathBuf> {
     folders.sort();
     let in_path = std::env::var_os("PATH").unwrap_or_default();
     folders.extend(std::env::split_paths(&in_path));
-    folders
-        .into_iter()
+    // A link in a folder of PATH leads to the folder of all programs.
+    let initdb = folders
+        .iter()
         .rev()
-        .find(|folder| folder.join("initdb").exists())
+        .find_map(|folder| folder.join("initdb").canonicalize().ok())?;
+    initdb.parent().map(Path::to_owned)
 }
 
 /// Says that a test is skipped.
