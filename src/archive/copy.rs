@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use rusqlite::types::Value;
 
 use super::listing::TOP;
-use super::search::{Index, merge_segments};
+use super::search::{Index, is_indexed_by_id, merge_segments};
 use super::storage::db::{Connection, Row};
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::{self, Connections, CopyState, sql};
@@ -62,7 +62,7 @@ impl Table {
 pub(super) const TABLES: [Table; 11] = [
     Table::new("key_order", &["key_order_id", "keys"]),
     Table::new("dictionary", &["id", "text"]),
-    Table::new("interned", &["id", "kind", "value"]),
+    Table::new(INTERNED, &["id", "kind", "value"]),
     Table::new(MAIL, &["sort_key", "fts_rowid", "id", "listed", "status_seen_at", "status_changes", "response_seq",
         "confirmed_at", "missing_since", "key_order_id", "created_at", "last_event", "sender", "recipients", "subject",
         "message_id", "cc", "bcc", "reply_to", "scheduled_at", "extra_json"]),
@@ -77,6 +77,7 @@ pub(super) const TABLES: [Table; 11] = [
     Table::new("identity", &["service", "key_fingerprint"]),
 ];
 const MAIL: &str = "mail";
+const INTERNED: &str = "interned";
 
 /// Emails that are indexed in one transaction.
 const INDEX_BATCH: usize = 500;
@@ -186,6 +187,7 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
         }
         Ok(())
     })?;
+    target.write_unindexed(|tx| storage::advance_numbers(tx))?;
     index_emails(target, |done| progress(CopyStep::Index(done)))
 }
 
@@ -262,15 +264,24 @@ fn add_missing(
         let count = rows.len() as u64;
         if known.len() < rows.len() {
             target.write_unindexed(|tx| {
+                let mut has_new_ids = false;
                 for row in rows {
                     if table.has(&known, &row) {
                         continue;
                     }
+                    has_new_ids |= table.name == INTERNED
+                        && matches!(&row[1], Value::Text(kind) if is_indexed_by_id(kind));
                     if table.name == MAIL {
                         let query = "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING";
                         sql::execute(tx, query, table.key(&row).to_vec())?;
                     }
                     sql::execute(tx, &insert, row)?;
+                }
+                if has_new_ids {
+                    // What was indexed before has other tokens for these values.
+                    let query =
+                        "INSERT INTO dirty SELECT sort_key FROM mail WHERE 1 = 1 ON CONFLICT DO NOTHING";
+                    sql::execute(tx, query, [])?;
                 }
                 Ok(())
             })?;
@@ -375,7 +386,7 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
             return Ok(());
         };
         target.write_unindexed(|tx| {
-            Index::new(tx).replace_stored(&keys)?;
+            Index::of_copy(tx).replace_stored(&keys)?;
             sql::execute(tx, delete, [first, last])
         })?;
         past = *last;

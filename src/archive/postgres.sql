@@ -3,7 +3,12 @@
 -- An INTEGER there is a bigint, also where it is 0 or 1; an ANY or BLOB is a bytea with a byte for its type
 -- (storage/db/postgres.rs). Functions bring what the statements use of SQLite. A statement is written for both.
 
-DO $$ BEGIN EXECUTE 'CREATE SCHEMA IF NOT EXISTS ' || current_setting('search_path'); END $$;
+-- A role that may not create schemas can use one that exists.
+DO $$ BEGIN
+    IF to_regnamespace(current_setting('search_path')) IS NULL THEN
+        EXECUTE 'CREATE SCHEMA ' || current_setting('search_path');
+    END IF;
+END $$;
 
 CREATE TABLE format (version bigint NOT NULL);
 
@@ -174,15 +179,12 @@ CREATE TRIGGER mail_add_partitions BEFORE INSERT OR UPDATE OF sort_key, fts_rowi
 -- Drops the partitions that have only what is older than a sort key. The rows of `mail` have to be deleted afterwards.
 -- Where others read for longer than a second, they stay, and their rows are deleted with those of `mail`.
 CREATE FUNCTION drop_partitions(edge bigint) RETURNS void LANGUAGE plpgsql
-SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '1s' AS $$
+SECURITY DEFINER SET lock_timeout = '1s' AS $$
 DECLARE
     kept_rowid bigint := (SELECT fts_rowid FROM mail WHERE sort_key <= edge AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1);
     old record;
     bodies bigint := 0;
 BEGIN
-    IF NOT has_table_privilege(session_user, 'mail', 'DELETE') THEN
-        RAISE insufficient_privilege USING MESSAGE = 'permission denied for table mail';
-    END IF;
     FOR old IN
         SELECT inhrelid::regclass AS name, inhparent = 'body'::regclass AS is_body
         FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid,
@@ -198,6 +200,11 @@ BEGIN
     END LOOP;
 EXCEPTION WHEN lock_not_available THEN
     NULL;
+END $$;
+-- Only for those who are granted it, who cannot put other tables before these.
+REVOKE EXECUTE ON FUNCTION drop_partitions FROM PUBLIC;
+DO $$ BEGIN
+    EXECUTE format('ALTER FUNCTION drop_partitions SET search_path = pg_catalog, %s, pg_temp', current_setting('search_path'));
 END $$;
 
 CREATE TABLE dirty (sort_key bigint PRIMARY KEY);

@@ -82,6 +82,11 @@ impl<'a> Index<'a> {
         Self::from_connection(transaction, true)
     }
 
+    /// The index of a copy, which has the interned values of its source.
+    pub(crate) fn of_copy(transaction: &'a Transaction<'a>) -> Self {
+        Self::from_connection(transaction, false)
+    }
+
     fn from_connection(connection: &'a Connection, may_intern: bool) -> Self {
         Self {
             connection,

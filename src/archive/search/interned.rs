@@ -61,9 +61,14 @@ pub(super) fn find_id(
     sql::optional_value(connection, FIND_ID, [kind, value])
 }
 
+/// Whether the index has the ids of these values.
+pub(crate) fn is_indexed_by_id(kind: &str) -> bool {
+    kind == FROM || kind == REPLY_TO
+}
+
 /// Checks whether more values of a kind may be stored.
 pub(super) fn has_capacity(connection: &Connection, kind: &str) -> Result<bool, Error> {
-    let most = if kind == FROM || kind == REPLY_TO {
+    let most = if is_indexed_by_id(kind) {
         MAX_ADDRESSES
     } else {
         MAX_VALUES

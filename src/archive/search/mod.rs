@@ -45,7 +45,7 @@ pub(super) use index::{
     Index, IndexChecksum, assign_rowids, erase_deleted, is_out_of_order, merge_segments,
     reindex_dirty,
 };
-pub(super) use interned::{STORED_SENDER, intern};
+pub(super) use interned::{STORED_SENDER, intern, is_indexed_by_id};
 
 /// A number of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,7 +34,8 @@ use peer_notice::{PeerNotice, PeerNotifier};
 use server::PostgresServer;
 use tables::{INCOMPLETE_COPY, create_tables_as};
 pub(crate) use tables::{
-    check_version, complete_copy, create_tables, exists, has_tables, is_outdated, read_version,
+    advance_numbers, check_version, complete_copy, create_tables, exists, has_tables, is_outdated,
+    read_version,
 };
 
 /// How long a connection waits for another process before it gives up.
@@ -384,14 +385,14 @@ impl Connections {
         cancel: &CancellationToken,
         read: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<Option<T>> {
-        let result = self.with_reader(|reader| {
-            reader.run_cancellable(cancel, |reader| read_in_transaction(reader, read))
-        });
-        if cancel.is_cancelled() {
-            Ok(None)
-        } else {
-            result.map(Some)
-        }
+        self.with_reader(|reader| {
+            let result = reader.run_cancellable(cancel, |reader| read_in_transaction(reader, read));
+            if cancel.is_cancelled() {
+                Ok(None)
+            } else {
+                result.map(Some)
+            }
+        })
     }
 
     /// Runs `read` on one snapshot of the database.

@@ -1,6 +1,6 @@
 //! The tables of an archive: their version, and whether there are any.
 
-use super::db::{Connection, TransactionKind};
+use super::db::{Connection, Transaction, TransactionKind};
 use super::error::archive_error;
 use super::server::PostgresServer;
 use super::{open_for_repair, sql};
@@ -40,15 +40,11 @@ pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
     change.commit()
 }
 
-/// Makes a copy an archive that can be opened.
-pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
-    if !conn.is_postgres() {
-        return Ok(conn
-            .sqlite()?
-            .pragma_update(None, "user_version", VERSION)?);
+/// Lets a server give numbers after those that were copied.
+pub(crate) fn advance_numbers(tx: &Transaction) -> Result<()> {
+    if !tx.is_postgres() {
+        return Ok(());
     }
-    let change = conn.begin(TransactionKind::Write)?;
-    // The next number that the server gives is after those that were copied.
     for (table, key) in [
         ("key_order", "key_order_id"),
         ("dictionary", "id"),
@@ -57,8 +53,19 @@ pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
         let query = format!(
             "SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table} HAVING max({key}) IS NOT NULL"
         );
-        sql::optional(&change, &query, [], |_| Ok(()))?;
+        sql::optional(tx, &query, [], |_| Ok(()))?;
     }
+    Ok(())
+}
+
+/// Makes a copy an archive that can be opened.
+pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
+    if !conn.is_postgres() {
+        return Ok(conn
+            .sqlite()?
+            .pragma_update(None, "user_version", VERSION)?);
+    }
+    let change = conn.begin(TransactionKind::Write)?;
     change
         .execute_batch("CREATE INDEX IF NOT EXISTS search_tokens ON search USING gin (tokens)")?;
     sql::execute(&change, "UPDATE format SET version = ?1", [VERSION])?;

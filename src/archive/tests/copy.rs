@@ -141,6 +141,48 @@ fn copy_interrupted_at_received_mail_goes_on() {
 }
 
 #[test]
+fn copy_finds_each_of_many_senders() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = disk(folder.path(), "from");
+    let source = Archive::open(&from).unwrap();
+    let line = |number: i64| {
+        format!(
+            r#"{{"id":"m{number}","to":["p@example.com"],"from":"s{number}@example.org","created_at":"{}"}}"#,
+            at(number)
+        )
+    };
+    // Only the first have a number of their own, and some of those are gone.
+    let lines: Vec<String> = (0..100).map(line).collect();
+    source
+        .import(lines.join("\n").as_bytes(), at(600), |_| ())
+        .unwrap();
+    source.purge(&PurgeTarget::Before(at(20))).unwrap();
+    let mut targets = vec![disk(folder.path(), "to")];
+    targets
+        .extend(schema_for_test().map(|url| ArchiveLocation::Server(url.with_suffix("senders"))));
+    let context = ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    for to in targets {
+        Archive::copy(&from, &to, |_, _| ()).unwrap();
+        assert_equal(&to, &source);
+        let copy = Archive::open(&to).unwrap();
+        for number in 20..100 {
+            let query = parse(&format!("from:s{number}@"), &context).query;
+            let count = copy.count_matches(&query, 9, &CancellationToken::new());
+            assert_eq!(
+                count.unwrap(),
+                Some(search::MatchCount::Exactly(1)),
+                "{number}"
+            );
+        }
+        // New mail gets new numbers.
+        copy.import(line(300).replace("s300", "s30").as_bytes(), at(600), |_| ())
+            .unwrap();
+        copy.import(line(301).as_bytes(), at(600), |_| ()).unwrap();
+        copy.check_integrity(|_| ()).unwrap();
+    }
+}
+
+#[test]
 fn copy_beside_an_archive_of_received_mail_is_refused_each_time() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (disk(folder.path(), "from"), disk(folder.path(), "to"));

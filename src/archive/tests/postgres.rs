@@ -70,26 +70,39 @@ async fn changes_are_reported_to_others_only() {
 }
 
 #[test]
-fn cancelled_search_does_not_end_the_next_one() {
+fn cancelled_search_ends_and_does_not_end_the_next_one() {
     let Some((archive, _)) = on_server() else {
         return;
     };
     archive
-        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .merge_page(&page((0..400).rev(), PagePosition::Top))
         .unwrap();
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
-    let query = crate::query::parse("mail", &context).query;
-    for _ in 0..50 {
+    let query = crate::query::parse("hi", &context).query;
+    let slow = "SELECT count(*) FROM generate_series(1, ?1::bigint)";
+    for _ in 0..20 {
         let cancel = CancellationToken::new();
+        let mut visited = 0;
         archive
             .for_each_match(&query, &cancel, |_| {
+                visited += 1;
                 cancel.cancel();
                 true
             })
             .unwrap();
-        archive
-            .count_matches(&query, 9, &CancellationToken::new())
+        assert!((1..400).contains(&visited), "{visited}");
+        // Cancelled while the server works.
+        let cancel = CancellationToken::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| cancel.cancel());
+            let endless = |conn: &Connection| sql::value::<i64>(conn, slow, [i64::MAX]);
+            let cancelled = archive.connections.read_cancellable(&cancel, endless);
+            assert_eq!(cancelled.unwrap(), None);
+        });
+        let rows: i64 = archive
+            .read(|conn| sql::value(conn, slow, [100_000]))
             .unwrap();
+        assert_eq!(rows, 100_000);
     }
 }
 
@@ -118,6 +131,23 @@ fn text_that_the_server_refuses_comes_back() {
     archive.import(json.as_bytes(), at(0), |_| ()).unwrap();
     let id = EmailId::new("a\0b");
     assert_eq!(archive.summary_json(&id).unwrap().as_deref(), Some(json));
+    // Later senders are stored with their emails.
+    let line = |number: i64| {
+        format!(
+            r#"{{"id":"m{number}","to":["x@example.com"],"from":"s{number}@example.org","created_at":"{}"}}"#,
+            at(number)
+        )
+    };
+    let lines: Vec<String> = (0..4_096).map(line).collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(9_000), |_| ())
+        .unwrap();
+    let json = "{\"id\":\"late\",\"to\":[\"x@example.com\"],\"from\":\"N\\u0000ul \u{10FFFE}0 <n@example.com>\",\"created_at\":\"2026-11-20T09:00:00Z\"}";
+    archive.import(json.as_bytes(), at(9_000), |_| ()).unwrap();
+    let stored = archive.summary_json(&EmailId::new("late")).unwrap();
+    assert_eq!(stored.as_deref(), Some(json));
+    let purged = PurgeTarget::With("n@example.com".to_owned());
+    assert_eq!(archive.purge(&purged).unwrap().0, 1);
 }
 
 #[test]
@@ -283,6 +313,14 @@ fn reader_searches_and_leaves_the_work_to_others() {
         .purge(&PurgeTarget::To("a@example.com".to_owned()))
         .unwrap();
     assert_eq!((all(&reader).len(), writer.query_count().unwrap()), (0, 0));
+    writer.purge(&PurgeTarget::Before(at(9))).unwrap();
+    // Tables of a reader do not stand for those of the archive.
+    let attack =
+        "CREATE TEMP TABLE mail (sort_key bigint, fts_rowid bigint); SELECT drop_partitions(-1)";
+    let refused = reader
+        .connections
+        .with_reader(|conn| conn.execute_batch(attack));
+    assert!(refused.unwrap_err().message.contains("drop_partitions"));
     // Where the server demands it, also of the role that may only read.
     archive
         .write(|tx| tx.execute_batch("ALTER ROLE support SET sentbox.audit = 'on'"))

@@ -11,8 +11,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::error::Error as StdError;
 use std::num::TryFromIntError;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use futures_executor::block_on;
 use futures_util::future::try_join_all;
@@ -20,6 +22,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{
@@ -39,6 +42,9 @@ const MAX_PENDING: usize = 512;
 /// Rows that a cursor reads at first, and at most.
 const FIRST_ROWS: usize = 16;
 const MAX_ROWS: usize = 1024;
+
+/// How long a statement may go on once it is cancelled. Most end before, and then the connection can be used again.
+const CANCEL_AFTER: Duration = Duration::from_millis(20);
 
 /// The threads that talk to servers.
 pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -67,6 +73,10 @@ pub(crate) struct PostgresConnection {
     cursor_numbers: RefCell<HashMap<String, usize>>,
     open_cursors: RefCell<HashSet<String>>,
     constants: RefCell<HashMap<Constant, Arc<Vec<u8>>>>,
+    /// Ends the statements of the work that goes on.
+    cancel: RefCell<Option<CancellationToken>>,
+    /// Whether the server was asked to end a statement: that may reach it during a later one.
+    has_sent_cancel: Arc<AtomicBool>,
 }
 
 impl PostgresConnection {
@@ -79,6 +89,8 @@ impl PostgresConnection {
             cursor_numbers: RefCell::default(),
             open_cursors: RefCell::default(),
             constants: RefCell::default(),
+            cancel: RefCell::default(),
+            has_sent_cancel: Arc::default(),
         }
     }
 
@@ -102,24 +114,46 @@ impl PostgresConnection {
         row.try_get(0).map_err(to_error)
     }
 
-    /// Whether the server can no longer be reached through it.
+    /// Whether no more work can be done through it.
     pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.client.is_closed() || self.has_sent_cancel.load(Ordering::Relaxed)
     }
 
-    /// Ends the statement that runs when `cancel` is cancelled, until the returned value is dropped.
-    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch {
+    /// Ends the statement that runs when `cancel` is cancelled, and refuses later ones, until the returned value is
+    /// dropped.
+    pub(super) fn cancel_with(&self, cancel: &CancellationToken) -> CancelWatch<'_> {
+        *self.cancel.borrow_mut() = Some(cancel.clone());
         let (cancel, token) = (cancel.clone(), self.client.cancel_token());
         let end = CancellationToken::new();
         let ended = end.clone();
-        let tls = self.tls.clone();
+        let (tls, has_sent) = (self.tls.clone(), Arc::clone(&self.has_sent_cancel));
         let task = RUNTIME.spawn(async move {
+            let is_late = async {
+                cancel.cancelled().await;
+                sleep(CANCEL_AFTER).await;
+            };
             tokio::select! {
                 () = ended.cancelled() => {}
-                () = cancel.cancelled() => drop(token.cancel_query(tls).await),
+                () = is_late => {
+                    has_sent.store(true, Ordering::Relaxed);
+                    let _ = token.cancel_query(tls).await;
+                }
             }
         });
-        CancelWatch { end, task }
+        CancelWatch {
+            connection: self,
+            end,
+            task,
+        }
+    }
+
+    fn check_cancelled(&self) -> Result<()> {
+        match &*self.cancel.borrow() {
+            Some(cancel) if cancel.is_cancelled() => {
+                Err(archive_error("the work was cancelled", ""))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn prepare(&self, sql: &str) -> Result<PostgresStatement<'_>> {
@@ -211,16 +245,17 @@ impl PostgresConnection {
 }
 
 /// Lets a [`CancellationToken`] end the statements of a connection until it is dropped.
-pub(super) struct CancelWatch {
+pub(super) struct CancelWatch<'a> {
+    connection: &'a PostgresConnection,
     end: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Drop for CancelWatch {
-    /// Waits until a request to cancel has ended, so that it does not meet a later statement.
+impl Drop for CancelWatch<'_> {
     fn drop(&mut self) {
         self.end.cancel();
         let _ = block_on(&mut self.task);
+        *self.connection.cancel.borrow_mut() = None;
     }
 }
 
@@ -233,6 +268,7 @@ pub(crate) struct PostgresStatement<'a> {
 impl PostgresStatement<'_> {
     /// Runs it; returns how many rows it changed.
     pub(super) fn execute_counted(&self, values: &[&dyn ToSql]) -> Result<usize> {
+        self.connection.check_cancelled()?;
         let values = to_parameters(values)?;
         let client = &self.connection.client;
         let count = self
@@ -243,11 +279,13 @@ impl PostgresStatement<'_> {
 
     /// Runs it; an error is reported by the next statement that waits for its response.
     pub(super) fn execute(&self, values: &[&dyn ToSql]) -> Result<()> {
+        self.connection.check_cancelled()?;
         self.connection.send_execute(&self.statement, values)
     }
 
     /// Reads all rows.
     pub(super) fn all(&self, values: &[&dyn ToSql]) -> Result<Vec<PostgresRow>> {
+        self.connection.check_cancelled()?;
         let values = to_parameters(values)?;
         let client = &self.connection.client;
         let parameters = as_parameters(&values);
@@ -268,6 +306,7 @@ impl PostgresStatement<'_> {
 
     /// Reads the first row for each of the parameters, if there is one.
     pub(super) fn first_of_each(&self, each: &[Vec<Stored>]) -> Result<Vec<Option<PostgresRow>>> {
+        self.connection.check_cancelled()?;
         let client = &self.connection.client;
         let requests = each.iter().map(|values| async move {
             let parameters = as_parameters(values);
@@ -283,6 +322,7 @@ impl PostgresStatement<'_> {
     /// Reads rows in portions. A cursor lives as long as its transaction.
     pub(super) fn query(&self, values: &[&dyn ToSql]) -> Result<PostgresRows<'_>> {
         let connection = self.connection;
+        connection.check_cancelled()?;
         let cursor = connection.name_cursor(&self.sql);
         let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR ");
         let statement = connection.prepared(&self.sql, &declare)?;
@@ -310,6 +350,7 @@ pub(crate) struct PostgresRows<'a> {
 impl PostgresRows<'_> {
     pub(super) fn next(&mut self) -> Result<Option<PostgresRow>> {
         if self.rows.is_empty() && !self.is_end {
+            self.connection.check_cancelled()?;
             let fetch = format!("FETCH {} FROM {}", self.next, self.cursor);
             let fetch = self.connection.prepared(&fetch, "")?;
             let rows = self
@@ -446,7 +487,7 @@ impl ToPostgres for Stored {
             }
             (Value::Text(text), &Type::BYTEA) => {
                 out.extend_from_slice(&[TEXT]);
-                out.extend_from_slice(text.as_bytes());
+                out.extend_from_slice(escape(text).as_bytes());
             }
             (Value::Blob(bytes), &Type::BYTEA) => {
                 out.extend_from_slice(&[BLOB]);
@@ -479,7 +520,9 @@ impl<'a> FromPostgres<'a> for Stored {
                 Some((&INTEGER, bytes)) => {
                     Value::Integer(i64::from_be_bytes(bytes.try_into()?) ^ i64::MIN)
                 }
-                Some((&TEXT, bytes)) => Value::Text(std::str::from_utf8(bytes)?.to_owned()),
+                Some((&TEXT, bytes)) => {
+                    Value::Text(unescape(std::str::from_utf8(bytes)?.to_owned()))
+                }
                 Some((&BLOB, bytes)) => Value::Blob(bytes.to_owned()),
                 _ => return Err("a value of an unknown form".into()),
             },
