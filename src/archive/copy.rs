@@ -187,7 +187,7 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
         }
         Ok(())
     })?;
-    target.write_unindexed(|tx| storage::advance_numbers(tx))?;
+    target.write_unindexed(storage::advance_numbers)?;
     index_emails(target, |done| progress(CopyStep::Index(done)))
 }
 

@@ -404,12 +404,8 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
 /// Opens the archive of received mail beside that of sent mail, if there is one.
 fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
     let location = settings.archive.for_mailbox(Mailbox::Received);
-    if let ArchiveLocation::Server(_) = location {
-        return Archive::open(&location).map(Some);
-    }
-    let path = require_disk(&location)?.to_owned();
-    path.exists()
-        .then(|| Archive::open(&ArchiveLocation::Disk(path)))
+    Archive::exists(&location)?
+        .then(|| Archive::open(&location))
         .transpose()
 }
 

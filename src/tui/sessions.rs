@@ -269,6 +269,8 @@ impl SessionFactory {
                     .then(|| "there is no home directory, so nothing is kept".to_owned());
                 (archive, StorageMode::InMemory, notice)
             }
+            // What the organisation has there must not be fetched by each person again.
+            (Err(error), ArchiveLocation::Server(_)) => return Err(error),
             (Err(error), _) => {
                 let notice = format!(
                     "{}, so nothing is kept this time: {}",

@@ -35,6 +35,11 @@ const LOST_AFTER: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
+/// How long a transaction may wait for its client: who reads a search page by page takes long, and a writer keeps others
+/// from writing.
+const READER_TIMEOUT: &str = "12h";
+const WRITER_TIMEOUT: &str = "SET idle_in_transaction_session_timeout = '60s'";
+
 /// A server, with the schema of the archive.
 pub(crate) struct PostgresServer {
     config: Config,
@@ -92,7 +97,7 @@ impl PostgresServer {
             .replace(' ', "\\ ");
         let given = self.config.get_options().unwrap_or_default();
         let options = format!(
-            "{given} -c search_path={schema} -c jit=off -c idle_in_transaction_session_timeout=60s"
+            "{given} -c search_path={schema} -c jit=off -c idle_in_transaction_session_timeout={READER_TIMEOUT}"
         );
         self.config.options(options);
         self
@@ -149,6 +154,7 @@ impl PostgresServer {
     /// Opens the connection that writes.
     pub(crate) fn connect_writer(&self) -> Result<PostgresConnection> {
         let writer = self.connect()?;
+        writer.send_batch(WRITER_TIMEOUT)?;
         let pid = writer.backend_pid()?;
         self.writer_pid.store(pid, Ordering::Relaxed);
         Ok(writer)

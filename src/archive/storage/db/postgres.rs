@@ -194,7 +194,7 @@ impl PostgresConnection {
     }
 
     /// Runs statements; an error is reported by the next one that waits for its response.
-    pub(super) fn send_batch(&self, sql: &str) -> Result<()> {
+    pub(crate) fn send_batch(&self, sql: &str) -> Result<()> {
         let (client, sql) = (Arc::clone(&self.client), sql.to_owned());
         self.send(Box::pin(async move { client.batch_execute(&sql).await }))
     }
