@@ -13,7 +13,7 @@ use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
 use super::storage::db::{Connection, Row};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, CopyState, sql};
+use super::storage::{self, Connections, INCOMPLETE_COPY, sql};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
@@ -119,23 +119,24 @@ impl Archive {
             storage::check_version(&from)?;
             let source = Self::open(&from)?;
             let to = to.for_mailbox(mailbox);
-            let (target, state) = Connections::open_copy(&to)?;
-            goes_on |= state == CopyState::Incomplete;
-            if state == CopyState::Complete && !goes_on {
-                return Err(exists_error(&to));
-            }
+            let is_begun = storage::exists(&to)?;
+            let target = Connections::open_copy(&to)?;
             let lock = lock_copy(&target, &to)?;
-            if state != CopyState::Complete {
-                fill(&source, &target, |step| progress(mailbox, step))?;
+            if !target.with_writer(|writer| storage::is_incomplete(writer))? {
+                // It may have ended between the two last steps.
+                if !goes_on {
+                    return Err(exists_error(&to));
+                }
+                target.with_writer(|writer| storage::set_version(writer, INCOMPLETE_COPY))?;
             }
-            copies.push((target, state, lock));
+            goes_on |= is_begun;
+            fill(&source, &target, |step| progress(mailbox, step))?;
+            copies.push((target, lock));
         }
         // That of sent mail last: while it is not complete, the same command goes on.
         let mut total = CopyOutcome::default();
-        for (target, state, _lock) in copies.iter().rev() {
-            if *state != CopyState::Complete {
-                target.with_writer(|writer| complete(writer))?;
-            }
+        for (target, _lock) in copies.iter().rev() {
+            target.with_writer(|writer| complete(writer))?;
             let query = "SELECT emails, bodies FROM row_counts";
             let counts: (i64, i64) = target
                 .read(|target| sql::one(target, query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
@@ -195,7 +196,10 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
 fn complete(writer: &Connection) -> Result<()> {
     storage::complete_copy(writer)?;
     if writer.is_postgres() {
-        return writer.execute_batch("VACUUM (ANALYZE)");
+        if let Err(error) = storage::vacuum(writer) {
+            tracing::warn!(%error, "a copy was not vacuumed");
+        }
+        return Ok(());
     }
     let mut has_more = merge_segments(writer, true)?;
     while has_more {

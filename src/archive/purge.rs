@@ -12,7 +12,8 @@ use ring::digest;
 use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
 use super::listing::coverage;
-use super::storage::sql;
+use super::storage::error::archive_error;
+use super::storage::{self, sql};
 use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::{Address, ApiTime, EmailId, Summary};
@@ -85,6 +86,17 @@ impl Archive {
             Ok(keys.len() as u64)
         })?;
         Ok((count, self.compact()?))
+    }
+
+    /// Fails if the tables on a server belong to another role, which alone vacuums them.
+    pub(crate) fn check_owner(&self) -> Result<()> {
+        if self.connections.server().is_none() || self.read(storage::is_owner)? {
+            return Ok(());
+        }
+        Err(archive_error(
+            "the archive belongs to another role, which alone can vacuum it",
+            "the server does so by itself; to do it now, connect as that role",
+        ))
     }
 
     /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the

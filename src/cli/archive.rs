@@ -74,6 +74,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
             purge(&archive, received.as_ref(), args, ctx)
         }
         ArchiveVerb::Vacuum => {
+            archive.check_owner()?;
             let received = open_received(&ctx.settings)?;
             let before = size(&archive, received.as_ref(), &ctx.settings)?;
             let is_empty = std::iter::once(&archive)
@@ -236,7 +237,7 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
 
 #[derive(Serialize)]
 struct ArchiveJson<'a> {
-    /// File of the archive; null in memory.
+    /// File of the archive; null in memory and on a server.
     path: Option<&'a Path>,
     /// Bytes on disk, including the write-ahead logs, and the archive of received mail.
     bytes: u64,

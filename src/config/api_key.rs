@@ -56,20 +56,11 @@ impl ApiKey {
     /// Reads a key file, which must not be readable by others.
     pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
         let name = format!("the key file {}", path.display());
-        let unreadable = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                Error::new(ErrorKind::KeyMissing, format!("{name} does not exist"))
-                    .with_hint("sentbox login stores a key; --profile NAME names its profile")
-            }
-            _ => Error::cannot("read", ErrorKind::Config, &name, &error),
-        };
-        let metadata = std::fs::metadata(path).map_err(unreadable)?;
-        if metadata.mode() & 0o077 != 0 {
-            let message = format!("{name} may be read by other people");
-            return Err(Error::new(ErrorKind::Config, message)
-                .with_hint(format!("chmod 600 {}", path.display())));
-        }
-        Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
+        let text = read_secret_file(path, &name)?.ok_or_else(|| {
+            Error::new(ErrorKind::KeyMissing, format!("{name} does not exist"))
+                .with_hint("sentbox login stores a key; --profile NAME names its profile")
+        })?;
+        Self::new(&text, from)
     }
 
     /// Runs `command` in the shell; the first line of its output is the key.
@@ -78,48 +69,7 @@ impl ApiKey {
         from: &str,
         prompting: Prompting,
     ) -> Result<Self, Error> {
-        let hint = match prompting {
-            Prompting::Allowed => "run it by hand to see what is wrong",
-            Prompting::Forbidden => {
-                "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
-            }
-            Prompting::NotRun => "",
-        };
-        let failed = |why: String| {
-            Error::new(ErrorKind::Config, format!("the command of {from} {why}")).with_hint(hint)
-        };
-        if prompting == Prompting::NotRun {
-            return Err(failed("was not run".to_owned()));
-        }
-        let mut shell = Command::new("sh");
-        if prompting == Prompting::Forbidden {
-            shell.stdin(Stdio::null()).stderr(Stdio::null());
-        }
-        // The command must not see the key of another source.
-        let mut child = remove_key_variables(shell.args(["-c", command]))
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| failed(format!("cannot be run: {error}")))?;
-        let pipe = child.stdout.take().expect("stdout is piped");
-        let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || sender.send(io::read_to_string(pipe)));
-        let Ok(printed) = receiver.recv_timeout(COMMAND_TIMEOUT) else {
-            // It may have ended by itself in this instant; then there is nothing to kill.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(failed(format!(
-                "did not end within {} s",
-                COMMAND_TIMEOUT.as_secs()
-            )));
-        };
-        let status = child
-            .wait()
-            .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
-        if !status.success() {
-            return Err(failed(format!("failed ({status})")));
-        }
-        let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
-        Self::new(printed.lines().next().unwrap_or_default(), from)
+        Self::new(&run_secret_command(command, from, prompting)?, from)
     }
 
     /// Returns the key, for the one header that carries it.
@@ -146,6 +96,71 @@ impl ApiKey {
             .expect("a SHA-256 has 32 bytes");
         format!("{:08x}", u32::from_be_bytes(*start))
     }
+}
+
+/// Reads a file with a secret, which must not be readable by others; `None` if it does not exist.
+pub(super) fn read_secret_file(path: &Path, name: &str) -> Result<Option<String>, Error> {
+    let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
+    let metadata = match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.map_err(unreadable)?,
+    };
+    if metadata.mode() & 0o077 != 0 {
+        let message = format!("{name} may be read by other people");
+        return Err(Error::new(ErrorKind::Config, message)
+            .with_hint(format!("chmod 600 {}", path.display())));
+    }
+    std::fs::read_to_string(path).map(Some).map_err(unreadable)
+}
+
+/// Runs `command` in the shell; returns the first line of its output. `from` names its source in errors.
+pub(super) fn run_secret_command(
+    command: &str,
+    from: &str,
+    prompting: Prompting,
+) -> Result<String, Error> {
+    let hint = match prompting {
+        Prompting::Allowed => "run it by hand to see what is wrong",
+        Prompting::Forbidden => {
+            "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
+        }
+        Prompting::NotRun => "",
+    };
+    let failed = |why: String| {
+        Error::new(ErrorKind::Config, format!("the command of {from} {why}")).with_hint(hint)
+    };
+    if prompting == Prompting::NotRun {
+        return Err(failed("was not run".to_owned()));
+    }
+    let mut shell = Command::new("sh");
+    if prompting == Prompting::Forbidden {
+        shell.stdin(Stdio::null()).stderr(Stdio::null());
+    }
+    // The command must not see the key of another source.
+    let mut child = remove_key_variables(shell.args(["-c", command]))
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(format!("cannot be run: {error}")))?;
+    let pipe = child.stdout.take().expect("stdout is piped");
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(io::read_to_string(pipe)));
+    let Ok(printed) = receiver.recv_timeout(COMMAND_TIMEOUT) else {
+        // It may have ended by itself in this instant; then there is nothing to kill.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(failed(format!(
+            "did not end within {} s",
+            COMMAND_TIMEOUT.as_secs()
+        )));
+    };
+    let status = child
+        .wait()
+        .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
+    if !status.success() {
+        return Err(failed(format!("failed ({status})")));
+    }
+    let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
+    Ok(printed.lines().next().unwrap_or_default().to_owned())
 }
 
 /// Keeps the keys of the environment from a program that sentbox starts.

@@ -1,7 +1,9 @@
 //! `ServerUrl`: the address of an archive in PostgreSQL.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use ring::digest;
 use secrecy::SecretString;
 use url::Url;
@@ -10,6 +12,20 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The schema of an address that names none.
 const DEFAULT_SCHEMA: &str = "sentbox";
+
+/// The parameters of an address that the driver gets. Others could hold a password, or lead to another server than the
+/// one that is named.
+const PARAMETERS: [&str; 6] = [
+    "host",
+    "port",
+    "user",
+    "dbname",
+    "options",
+    "target_session_attrs",
+];
+
+/// What a parameter of an address cannot have in it. A space is not `+` there.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'&').add(b'+').add(b'#');
 
 /// The address of a database, the schema of the archive in it, and how it is used.
 ///
@@ -59,16 +75,33 @@ impl ServerUrl {
         if url.password().is_some() {
             return Err(wrong("the address of the archive has a password in it"));
         }
-        let (schema, others): (Vec<_>, Vec<_>) = url
-            .query_pairs()
-            .into_owned()
-            .partition(|(name, _)| name == "schema");
-        url.set_query(None);
-        if !others.is_empty() {
-            url.query_pairs_mut().extend_pairs(others);
+        let mut schema = DEFAULT_SCHEMA.to_owned();
+        let mut query = String::new();
+        for (name, value) in url.query_pairs() {
+            match &*name {
+                "schema" => schema = value.into_owned(),
+                // TLS is always verified, except on this machine.
+                "sslmode" => {}
+                name if PARAMETERS.contains(&name) => {
+                    let separator = if query.is_empty() { "" } else { "&" };
+                    let value = utf8_percent_encode(&value, ENCODED);
+                    let _ = write!(query, "{separator}{name}={value}");
+                }
+                name => {
+                    let known = PARAMETERS.join(", ");
+                    return Err(Error::new(
+                        ErrorKind::Config,
+                        format!("the address of the archive may not have the parameter {name}"),
+                    )
+                    .with_hint(format!("it may have schema, {known}")));
+                }
+            }
         }
-        let schema = schema.into_iter().next_back();
-        let schema = schema.map_or_else(|| DEFAULT_SCHEMA.to_owned(), |(_, name)| name);
+        url.set_query(
+            Some(&query)
+                .filter(|query| !query.is_empty())
+                .map(String::as_str),
+        );
         if schema.is_empty() || schema.len() > 50 || schema.contains('\0') {
             return Err(wrong("the schema of the archive has 1 to 50 bytes"));
         }
@@ -97,6 +130,17 @@ impl ServerUrl {
             schema: format!("{}_{suffix}", self.schema),
             ..self.clone()
         }
+    }
+
+    /// Whether both are the same user's databases on the same server.
+    pub(super) fn is_same_server(&self, other: &Self) -> bool {
+        let server = |url: &Self| {
+            Url::parse(&url.address).map(|mut url| {
+                url.set_path("");
+                url
+            })
+        };
+        server(self) == server(other)
     }
 
     /// Returns a name for files that belong to it.
@@ -169,6 +213,36 @@ mod tests {
         });
         assert_eq!(url.password(), Some("secret"));
         assert!(!format!("{url:?} {url}").contains("secret"));
+    }
+
+    #[test]
+    fn parameters_that_could_lead_elsewhere_are_refused() {
+        for parameter in ["password=secret", "hostaddr=192.0.2.1", "sslrootcert=x"] {
+            let error = ServerUrl::parse(&format!("postgres:///mail?{parameter}")).unwrap_err();
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        let url = ServerUrl::parse(
+            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=verify-full",
+        );
+        assert_eq!(
+            url.unwrap().address(),
+            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem=8MB"
+        );
+    }
+
+    #[test]
+    fn password_is_for_one_server() {
+        let parse = |text| ServerUrl::parse(text).unwrap();
+        let own = parse("postgres://ana@db.example.com/mail?schema=acme");
+        assert!(own.is_same_server(&parse("postgres://ana@db.example.com/other?schema=b")));
+        for other in [
+            "postgres://ana@db.example.org/mail?schema=acme",
+            "postgres://bo@db.example.com/mail?schema=acme",
+            "postgres://ana@db.example.com:6000/mail",
+            "postgres://ana@db.example.com/mail?host=db.example.org",
+        ] {
+            assert!(!own.is_same_server(&parse(other)), "{other}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
+use super::api_key::{read_secret_file, run_secret_command};
 use super::env::Flags;
 use super::file::{ConfigFile, ProfileConfig};
 use super::key_source::KeySource;
@@ -94,6 +95,7 @@ impl Settings {
         let ca_file = flags.ca_file.clone().or_else(|| profile.ca_file.clone());
         let password = ServerPassword {
             source: profile.server_password.clone(),
+            server: profile.server.clone(),
             prompting: flags.prompting,
             ca_file: ca_file.clone(),
             user: env.user(),
@@ -144,6 +146,8 @@ impl Settings {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPassword {
     source: Option<KeySource>,
+    /// The server of the profile.
+    server: Option<ServerUrl>,
     prompting: Prompting,
     ca_file: Option<PathBuf>,
     user: String,
@@ -161,14 +165,24 @@ impl ServerPassword {
 
     fn on_server(&self, url: &ServerUrl) -> Result<ArchiveLocation, Error> {
         let name = "the password of the archive";
-        let secret = match &self.source {
-            Some(KeySource::Command(command)) => {
-                Some(ApiKey::from_command(command, name, self.prompting)?)
+        // Another server must not get it.
+        let is_its_server = self
+            .server
+            .as_ref()
+            .is_none_or(|own| own.is_same_server(url));
+        let password = match &self.source {
+            Some(KeySource::Command(command)) if is_its_server => {
+                Some(run_secret_command(command, name, self.prompting)?)
             }
-            Some(KeySource::File(path)) => Some(ApiKey::from_file(path, name)?),
+            Some(KeySource::File(path)) if is_its_server => {
+                let name = format!("the file {} with {name}", path.display());
+                let text = read_secret_file(path, &name)?;
+                let missing = || Error::new(ErrorKind::Config, format!("{name} does not exist"));
+                Some(text.ok_or_else(missing)?)
+            }
             _ => None,
         };
-        let password = secret.map(|secret| secret.expose().into());
+        let password = password.map(|text| text.trim_end_matches(['\n', '\r']).into());
         Ok(ArchiveLocation::Server(url.clone().with_access(
             ServerAccess {
                 password,

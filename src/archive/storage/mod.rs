@@ -32,10 +32,10 @@ use files::{
 };
 use peer_notice::{PeerNotice, PeerNotifier};
 use server::PostgresServer;
-use tables::{INCOMPLETE_COPY, create_tables_as};
+use tables::create_tables_as;
 pub(crate) use tables::{
-    advance_numbers, check_version, complete_copy, create_tables, exists, has_tables, is_outdated,
-    read_version,
+    INCOMPLETE_COPY, advance_numbers, check_version, complete_copy, create_tables, exists,
+    has_tables, is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
 };
 
 /// How long a connection waits for another process before it gives up.
@@ -70,16 +70,6 @@ enum Database {
     Server(Arc<PostgresServer>),
 }
 
-/// What was at the place of a copy before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CopyState {
-    New,
-    /// A copy that was interrupted.
-    Incomplete,
-    /// An archive that can be opened.
-    Complete,
-}
-
 impl Connections {
     /// Opens the archive on a server, and creates it if there is none.
     pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
@@ -101,8 +91,8 @@ impl Connections {
         Ok(connections)
     }
 
-    /// Opens an archive that is to become a copy, and creates one if there is none; with what was there.
-    pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<(Self, CopyState)> {
+    /// Opens an archive that is to become a copy, and creates one if there is none.
+    pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
         let connections = match location {
             ArchiveLocation::Disk(path) => {
                 create_private(path)?;
@@ -114,16 +104,8 @@ impl Connections {
             }
             ArchiveLocation::Memory => Self::open_in_memory()?,
         };
-        let state = connections.with_writer(|writer| {
-            let before = read_version(writer)?;
-            create_tables_as(writer, INCOMPLETE_COPY)?;
-            Ok(match before {
-                0 => CopyState::New,
-                INCOMPLETE_COPY => CopyState::Incomplete,
-                _ => CopyState::Complete,
-            })
-        })?;
-        Ok((connections, state))
+        connections.with_writer(|writer| create_tables_as(writer, INCOMPLETE_COPY))?;
+        Ok(connections)
     }
 
     /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
@@ -368,7 +350,7 @@ impl Connections {
             search::erase_deleted(writer)?;
             dictionary::delete_unused(writer)?;
             if writer.is_postgres() {
-                writer.execute_batch("VACUUM (ANALYZE)")?;
+                vacuum(writer)?;
                 return Ok(true);
             }
             // The copy may be too large for memory.

@@ -171,13 +171,12 @@ impl PostgresServer {
         RUNTIME.spawn(async move {
             let mut pause = FIRST_PAUSE;
             while !sender.is_closed() {
-                match server.listen_once(&sender).await {
-                    Ok(()) => pause = FIRST_PAUSE,
-                    // A standby gives no notices: its readers look again from time to time.
-                    Err(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
-                        let _ = sender.send(PeerNotice::Changed);
-                    }
-                    Err(_) => {}
+                let ended = server.listen_once(&sender, &mut pause).await;
+                // A standby gives no notices: its readers look again from time to time.
+                if let Err(error) = ended
+                    && error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
+                {
+                    let _ = sender.send(PeerNotice::Changed);
                 }
                 sleep(pause.mul_f64(1.0 + fastrand::f64())).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
@@ -190,6 +189,7 @@ impl PostgresServer {
     async fn listen_once(
         &self,
         sender: &mpsc::UnboundedSender<PeerNotice>,
+        pause: &mut Duration,
     ) -> Result<(), tokio_postgres::Error> {
         let (client, mut connection) = self.config.connect(self.tls.clone()).await?;
         let mut messages = poll_fn(move |context| connection.poll_message(context));
@@ -203,6 +203,7 @@ impl PostgresServer {
                 result = &mut listening, if !is_listening => {
                     result?;
                     is_listening = true;
+                    *pause = FIRST_PAUSE;
                     let _ = sender.send(PeerNotice::Changed);
                     continue;
                 }

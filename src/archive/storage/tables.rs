@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) const VERSION: u32 = 13;
 
 /// The version of a copy that is not complete: see `archive/copy.rs`.
-pub(super) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;
+pub(crate) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;
 
 /// Creates the tables if there are none, in one transaction.
 pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
@@ -61,15 +61,43 @@ pub(crate) fn advance_numbers(tx: &Transaction) -> Result<()> {
 /// Makes a copy an archive that can be opened.
 pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
     if !conn.is_postgres() {
-        return Ok(conn
-            .sqlite()?
-            .pragma_update(None, "user_version", VERSION)?);
+        return set_version(conn, VERSION);
     }
     let change = conn.begin(TransactionKind::Write)?;
     change
         .execute_batch("CREATE INDEX IF NOT EXISTS search_tokens ON search USING gin (tokens)")?;
-    sql::execute(&change, "UPDATE format SET version = ?1", [VERSION])?;
+    set_version(&change, VERSION)?;
     change.commit()
+}
+
+pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
+    if conn.is_postgres() {
+        return sql::execute(conn, "UPDATE format SET version = ?1", [version]);
+    }
+    Ok(conn
+        .sqlite()?
+        .pragma_update(None, "user_version", version)?)
+}
+
+/// Whether it is a copy that is not complete.
+pub(crate) fn is_incomplete(conn: &Connection) -> Result<bool> {
+    Ok(read_version(conn)? == INCOMPLETE_COPY)
+}
+
+/// Vacuums the tables of an archive on a server, if they belong to this role; others are left to the server.
+pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
+    if is_owner(writer)? {
+        writer.execute_batch(
+            "VACUUM (ANALYZE) mail, body, search, status_history, confirmed_run, interned, dictionary, dirty",
+        )?;
+    }
+    Ok(())
+}
+
+/// Whether the tables of an archive on a server belong to this role.
+pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
+    let query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mail'::regclass";
+    sql::value(conn, query, [])
 }
 
 /// Whether there is an archive; creates none.

@@ -128,7 +128,7 @@ fn copy_interrupted_at_received_mail_goes_on() {
     let copy = to.for_mailbox(Mailbox::Received);
     assert_equal(&copy, &Archive::open(&received).unwrap());
     // Killed between the two last steps.
-    let sent = Connections::open_copy(&to).unwrap().0;
+    let sent = Connections::open_copy(&to).unwrap();
     sent.with_writer(|writer| {
         Ok(writer
             .sqlite()?
