@@ -139,3 +139,58 @@ fn opened_emails_are_recorded_or_not_shown() {
     let refused = sentbox.run("--in-memory list");
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
+
+#[test]
+fn documented_roles_are_enough_for_their_commands() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("the roles of an archive on PostgreSQL");
+    };
+    let now = clock::now();
+    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
+    let service = Service::new(mailbox);
+    let sentbox = Sentbox::at(&service);
+    let archive = |role: &str| {
+        let url = server
+            .url()
+            .replace("user=sentbox", &format!("user={role}"));
+        format!("--archive {url}&schema=team")
+    };
+    sentbox.stdout(&format!(
+        "sync {} --back all --bodies --rate 1000",
+        archive("sentbox")
+    ));
+    let documented = include_str!("../../docs/postgres.md");
+    let start = documented.find("```sql\n").unwrap() + 7;
+    let grants = documented[start..].split("```").next().unwrap();
+    server.rows("CREATE ROLE support LOGIN");
+    server.rows("CREATE ROLE syncer LOGIN");
+    server.rows(&grants.replace("acme", "team"));
+    let found = json(
+        &sentbox,
+        &format!("search {} --json is:delivered", archive("support")),
+    );
+    let id = found["data"][0]["id"].as_str().unwrap().to_owned();
+    for line in [
+        format!("show {} --offline {id}", archive("support")),
+        format!("archive info {}", archive("support")),
+        format!("doctor {}", archive("support")),
+        format!("stats {}", archive("support")),
+        format!("sync {} --rate 1000", archive("syncer")),
+        format!("archive info {}", archive("syncer")),
+        format!(
+            "archive purge {} --to nobody@example.com --yes",
+            archive("syncer")
+        ),
+        format!("archive purge {} --older 500d --yes", archive("syncer")),
+    ] {
+        sentbox.stdout(&line);
+    }
+    let vacuum = sentbox.transcript(&format!("archive vacuum {}", archive("syncer")));
+    assert!(vacuum.contains("another role"), "{vacuum}");
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'team%'";
+    assert_eq!(
+        server.rows(schemas),
+        "1\n",
+        "no command asked for received mail"
+    );
+}
