@@ -64,23 +64,17 @@ impl Archive {
     /// reads, it cannot be, and is when that ends.
     pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool)> {
         let count = self.write(|tx| {
-            let keys = find_targets(tx, target)?;
-            let cutoff = match target {
-                PurgeTarget::Before(time) => {
-                    let query = "UPDATE listing SET cutoff = max(coalesce(cutoff, ?1), ?1)";
-                    sql::execute(tx, query, [time.as_microsecond()])?;
-                    Some(time.as_microsecond())
-                }
-                PurgeTarget::To(_)
-                | PurgeTarget::With(_)
-                | PurgeTarget::Matching(_)
-                | PurgeTarget::Hashed(_) => None,
-            };
-            for key in &keys {
-                store_id_hash(tx, *key, cutoff)?;
-            }
             if let PurgeTarget::Before(time) = target {
-                drop_partitions(tx, *time)?;
+                let query = "UPDATE listing SET cutoff = max(coalesce(cutoff, ?1), ?1)";
+                sql::execute(tx, query, [time.as_microsecond()])?;
+                store_id_hashes_before(tx, *time)?;
+                return delete_before(tx, *time);
+            }
+            let keys = find_targets(tx, target)?;
+            for key in &keys {
+                let query = "SELECT id FROM mail WHERE sort_key = ?1";
+                let id: EmailId = sql::value(tx, query, [key])?;
+                store_id_hash(tx, &id)?;
             }
             delete_rows(tx, &keys)?;
             Ok(keys.len() as u64)
@@ -132,12 +126,7 @@ pub(crate) fn delete_expired(
     let Some(before) = retained_since(retention, now) else {
         return Ok(0);
     };
-    let keys = find_targets(tx, &PurgeTarget::Before(before))?;
-    if !keys.is_empty() {
-        drop_partitions(tx, before)?;
-    }
-    delete_rows(tx, &keys)?;
-    Ok(keys.len() as u64)
+    delete_before(tx, before)
 }
 
 fn retained_since(retention: Option<SignedDuration>, now: Timestamp) -> Option<Timestamp> {
@@ -226,52 +215,72 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
     Ok(found)
 }
 
-/// Stores a hash of the email's id, unless its own time keeps it out.
-fn store_id_hash(tx: &Transaction, key: SortKey, cutoff: Option<i64>) -> Result<()> {
-    let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
-    let (id, created): (EmailId, ApiTime) =
-        sql::one(tx, query, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if created
-        .as_micros()
-        .zip(cutoff)
-        .is_none_or(|(created, cutoff)| created >= cutoff)
-    {
-        let query = "INSERT INTO purged (id_hash) VALUES (?1) ON CONFLICT DO NOTHING";
-        sql::execute(tx, query, [id_hash(id.as_str())])?;
+fn store_id_hash(tx: &Transaction, id: &EmailId) -> Result<()> {
+    let query = "INSERT INTO purged (id_hash) VALUES (?1) ON CONFLICT DO NOTHING";
+    sql::execute(tx, query, [id_hash(id.as_str())])
+}
+
+/// Stores hashes of the ids of old emails that their own times would not keep out.
+fn store_id_hashes_before(tx: &Transaction, before: Timestamp) -> Result<()> {
+    let Some(edge) = SortKey::from_micros(before.as_microsecond()) else {
+        return Ok(());
+    };
+    let mut old = tx.prepare_cached("SELECT id, created_at FROM mail WHERE sort_key > ?1")?;
+    let mut rows = old.query([edge])?;
+    while let Some(row) = rows.next()? {
+        let created: ApiTime = row.get(1)?;
+        let kept_out = |created| created < before.as_microsecond();
+        if !created.as_micros().is_some_and(kept_out) {
+            store_id_hash(tx, &row.get(0)?)?;
+        }
     }
     Ok(())
 }
 
-/// Drops the partitions of a server that have only what is older, with bodies and tokens of emails that are to be
-/// deleted.
-fn drop_partitions(tx: &Transaction, before: Timestamp) -> Result<()> {
-    if let Some(edge) = SortKey::from_micros(before.as_microsecond())
-        && tx.is_postgres()
-    {
-        sql::optional(tx, "SELECT drop_partitions(?1)::text", [edge], |_| Ok(()))?;
+/// Deletes emails that are older with everything that belongs to them; returns how many. On a server, partitions that
+/// have only such emails are dropped.
+fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
+    let Some(edge) = SortKey::from_micros(before.as_microsecond()) else {
+        return Ok(0);
+    };
+    let query = "SELECT count(*) FROM mail WHERE sort_key > ?1";
+    let count: i64 = sql::value(tx, query, [edge])?;
+    if count > 0 {
+        forget_ends(tx, |bottom| bottom < edge)?;
+        sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key > ?1", [edge])?;
+        coverage::shrink_ranges(tx)?;
+        if tx.is_postgres() {
+            sql::optional(tx, "SELECT drop_partitions(?1)::text", [edge], |_| Ok(()))?;
+        }
+        sql::execute(tx, "DELETE FROM mail WHERE sort_key > ?1", [edge])?;
     }
-    Ok(())
+    Ok(count.unsigned_abs())
 }
 
-/// Deletes rows with everything that belongs to them. A range that loses its oldest rows no longer
-/// reaches the end: the archive does not have what is below.
+/// Deletes rows with everything that belongs to them.
 fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
     if keys.is_empty() {
         return Ok(());
     }
     let purged: HashSet<SortKey> = keys.iter().copied().collect();
-    let mut ranges = coverage::load_ranges(tx)?;
-    ranges.retain(|range| purged.contains(&range.bottom));
-    for range in ranges {
-        let query = "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1";
-        sql::execute(tx, query, [range.bottom])?;
-    }
+    forget_ends(tx, |bottom| purged.contains(&bottom))?;
     for key in keys {
         sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
     }
     coverage::shrink_ranges(tx)?;
     for key in keys {
         sql::execute(tx, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
+    }
+    Ok(())
+}
+
+/// A range that loses its oldest rows no longer reaches the end: the archive does not have what is below.
+fn forget_ends(tx: &Transaction, loses: impl Fn(SortKey) -> bool) -> Result<()> {
+    for range in coverage::load_ranges(tx)? {
+        if loses(range.bottom) {
+            let query = "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1";
+            sql::execute(tx, query, [range.bottom])?;
+        }
     }
     Ok(())
 }
