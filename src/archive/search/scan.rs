@@ -67,6 +67,9 @@ const COMPARED_ROWID: [&str; 2] = [
     "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET 1999",
 ];
 
+/// The rowids of a partition: see `postgres.sql`.
+const ROWIDS_OF_MONTH: i64 = 5_000_000;
+
 /// If so many of the 2,000 match, the others are compared, too: to read the index takes longer.
 const MANY_COMPARED: i64 = 500;
 
@@ -365,7 +368,8 @@ impl<'a> Scan<'a> {
     /// Visits what the index finds between two keys.
     ///
     /// PostgreSQL cannot read its index in the order of the list. So it first compares the nearest emails one by one:
-    /// that finds enough of what many emails match. Then few others match, and are sorted.
+    /// that finds enough of what many emails match. Then few others match, and are sorted: those of the nearest month,
+    /// and if they are not enough, those of four times as many months, and so on.
     fn for_each_indexed(
         &self,
         expr: &FtsExpr,
@@ -392,9 +396,21 @@ impl<'a> Scan<'a> {
                 return Ok(visited);
             }
             first = until;
+            let mut months = 1;
+            while first != last {
+                let until = month_end(direction, first, months, last);
+                let rows = connection.without_walks(|| {
+                    statement.query(params![first, until, oldest, newest, text])
+                })?;
+                if self.visit_rows(rows, visit)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                first = until;
+                months = months.saturating_mul(4);
+            }
+            return Ok(ControlFlow::Continue(()));
         }
-        let rows = connection
-            .without_walks(|| statement.query(params![first, last, oldest, newest, text]))?;
+        let rows = statement.query(params![first, last, oldest, newest, text])?;
         self.visit_rows(rows, visit)
     }
 
@@ -491,6 +507,18 @@ impl RowSource for Scan<'_> {
     }
 }
 
+/// Returns the last rowid of so many partitions past `first`, but none past `last`.
+fn month_end(direction: Direction, first: i64, months: i64, last: i64) -> i64 {
+    let past = |start: i64, months: i64| {
+        let month = start.div_euclid(ROWIDS_OF_MONTH).saturating_add(months);
+        month.saturating_mul(ROWIDS_OF_MONTH)
+    };
+    match direction {
+        Direction::Older => (past(first.saturating_add(1), months) - 1).min(last),
+        Direction::Newer => past(first.saturating_sub(1), 1 - months).max(last),
+    }
+}
+
 /// How a prefilter ended.
 enum Prefiltered {
     /// The visitor stopped, or no candidate is left.
@@ -505,5 +533,30 @@ pub(super) const fn continue_while(condition: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     } else {
         ControlFlow::Break(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_end_where_partitions_do() {
+        let month = ROWIDS_OF_MONTH;
+        for (first, months, older, newer) in [
+            (0, 1, month - 1, -month),
+            (1, 1, month - 1, 0),
+            (-1, 1, month - 1, -month),
+            (-2, 1, -1, -month),
+            (month - 1, 1, 2 * month - 1, 0),
+            (month, 4, 5 * month - 1, -3 * month),
+            (i64::MAX - 9, 1, i64::MAX - 1, i64::MAX / month * month),
+        ] {
+            let last = (i64::MAX - 1, i64::MIN + 1);
+            assert_eq!(month_end(Direction::Older, first, months, last.0), older);
+            assert_eq!(month_end(Direction::Newer, first, months, last.1), newer);
+        }
+        assert_eq!(month_end(Direction::Older, 7, 64, 40), 40);
+        assert_eq!(month_end(Direction::Newer, 7, 64, -40), -40);
     }
 }

@@ -245,6 +245,43 @@ fn old_months_are_dropped_with_their_mail() {
 }
 
 #[test]
+fn rare_words_are_found_in_each_month() {
+    let Some((archive, _)) = on_server() else {
+        return;
+    };
+    // The newest 2,050 and the oldest 2,050 are compared, so the others are looked up in the index.
+    let day = 86_400;
+    let line = |number: i64| {
+        let (second, word) = match number {
+            0..2_050 => (900 * day + number, "other"),
+            2_050..2_090 => ((number - 2_050) * 20 * day + day, "zebra"),
+            _ => (number - 2_090, "other"),
+        };
+        format!(
+            r#"{{"id":"m{number}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"{word}"}}"#,
+            at(second)
+        )
+    };
+    let lines: Vec<String> = (0..4_140).map(line).collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(901 * day), |_| ())
+        .unwrap();
+    let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
+    let cancel = CancellationToken::new();
+    let mut expected: Vec<String> = (2_050..2_090).rev().map(|n| format!("m{n}")).collect();
+    for text in ["zebra", "zebra sort:oldest"] {
+        let query = crate::query::parse(text, &context).query;
+        let window = archive.search(&query, &WindowAnchor::Newest, 50, &cancel);
+        assert_eq!(ids(&window.unwrap().unwrap()), expected, "{text}");
+        let count = archive.count_matches(&query, 100, &cancel).unwrap();
+        assert_eq!(count, Some(search::MatchCount::Exactly(40)));
+        let few = archive.search(&query, &WindowAnchor::Newest, 7, &cancel);
+        assert_eq!(ids(&few.unwrap().unwrap()), expected[..7]);
+        expected.reverse();
+    }
+}
+
+#[test]
 fn crash_of_the_server_loses_nothing_that_was_stored() {
     // Only where all tests are: it has a server of its own.
     if variable(SERVER).is_some() {
