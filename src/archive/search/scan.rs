@@ -369,7 +369,7 @@ impl<'a> Scan<'a> {
     ///
     /// PostgreSQL cannot read its index in the order of the list. So it first compares the nearest emails one by one:
     /// that finds enough of what many emails match. Then few others match, and are sorted: those of the nearest month,
-    /// and if they are not enough, those of four times as many months, and so on.
+    /// and if they are not enough, those of as many months again, and so on.
     fn for_each_indexed(
         &self,
         expr: &FtsExpr,
@@ -396,8 +396,9 @@ impl<'a> Scan<'a> {
                 return Ok(visited);
             }
             first = until;
-            let mut months = 1;
+            let mut read: i64 = 0;
             while first != last {
+                let months = read.max(1);
                 let until = month_end(direction, first, months, last);
                 let rows = connection.without_walks(|| {
                     statement.query(params![first, until, oldest, newest, text])
@@ -406,7 +407,7 @@ impl<'a> Scan<'a> {
                     return Ok(ControlFlow::Break(()));
                 }
                 first = until;
-                months = months.saturating_mul(4);
+                read = read.saturating_add(months);
             }
             return Ok(ControlFlow::Continue(()));
         }
