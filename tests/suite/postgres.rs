@@ -194,3 +194,30 @@ fn documented_roles_are_enough_for_their_commands() {
         "no command asked for received mail"
     );
 }
+
+#[test]
+fn standby_is_read_and_takes_over() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("a standby of a PostgreSQL server");
+    };
+    let now = clock::now();
+    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
+    let service = Service::new(mailbox);
+    let sentbox = Sentbox::at(&service);
+    let at = |server: &TestServer| format!("--archive {}&schema=team", server.url());
+    let sync = |server: &TestServer| format!("sync {} --back all --rate 1000 --json", at(server));
+    sentbox.stdout(&sync(&server));
+    let standby = server.start_standby();
+    let found =
+        |server: &TestServer| sentbox.stdout(&format!("search {} --json order", at(server)));
+    assert_eq!(found(&standby), found(&server));
+    let refused = sentbox.run(&sync(&standby));
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && why.contains("read"), "{why}");
+    drop(server);
+    standby.promote();
+    assert_eq!(
+        json(&sentbox, &sync(&standby))["complete"],
+        Value::Bool(true)
+    );
+}

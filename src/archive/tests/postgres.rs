@@ -312,6 +312,42 @@ fn crash_of_the_server_loses_nothing_that_was_stored() {
     assert!(archive.poll_lock().try_acquire(at(0)));
 }
 
+#[tokio::test]
+async fn standby_is_read_only_and_looked_at_again() {
+    // Only where all tests are: it has a server of its own.
+    if variable(SERVER).is_some() {
+        return;
+    }
+    let Some(server) = TestServer::start() else {
+        return note_skipped("a standby of a PostgreSQL server");
+    };
+    let open = |server: &TestServer| {
+        Archive::open(&ArchiveLocation::Server(
+            ServerUrl::parse(&server.url()).unwrap(),
+        ))
+        .unwrap()
+    };
+    let primary = open(&server);
+    primary
+        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .unwrap();
+    let standby = server.start_standby();
+    let archive = open(&standby);
+    assert!(archive.read_only_reason().is_some() && !archive.poll_lock().try_acquire(at(0)));
+    assert_eq!(all(&archive), all(&primary));
+    // It gives no notices.
+    let mut notices = archive.watch_peers().unwrap();
+    for _ in 0..2 {
+        assert_eq!(notices.next().await, [PeerNotice::Changed]);
+    }
+    standby.promote();
+    let promoted = open(&standby);
+    promoted
+        .merge_page(&page((0..4).rev(), PagePosition::Top))
+        .unwrap();
+    assert_eq!(all(&archive), all(&promoted), "a reader goes on");
+}
+
 #[test]
 fn reader_searches_and_leaves_the_work_to_others() {
     let Some((archive, url)) = on_server() else {

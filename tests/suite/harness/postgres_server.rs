@@ -16,12 +16,7 @@ impl TestServer {
     /// Starts a server; `None` if this machine has none.
     pub fn start() -> Option<Self> {
         let programs = find_programs()?;
-        // The path of a Unix socket is short.
-        let folder = tempfile::tempdir_in("/tmp").unwrap();
-        if is_root() {
-            std::os::unix::fs::chown(folder.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))
-                .unwrap();
-        }
+        let folder = create_folder();
         let data = folder.path().join("data");
         let created = as_other_user(&programs.join("initdb"))
             .arg("-D")
@@ -45,6 +40,41 @@ impl TestServer {
             folder,
             programs,
         })
+    }
+
+    /// Starts a standby of it, with what it has now.
+    pub fn start_standby(&self) -> Self {
+        let folder = create_folder();
+        let copied = as_other_user(&self.programs.join("pg_basebackup"))
+            .args([
+                "-U",
+                "sentbox",
+                "-R",
+                "--checkpoint=fast",
+                "--no-sync",
+                "-h",
+            ])
+            .arg(self.folder.path())
+            .arg("-D")
+            .arg(folder.path().join("data"))
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        Self {
+            process: spawn_server(&self.programs, folder.path()),
+            folder,
+            programs: self.programs.clone(),
+        }
+    }
+
+    /// Makes a standby a server that takes changes.
+    pub fn promote(&self) {
+        let promoted = as_other_user(&self.programs.join("pg_ctl"))
+            .args(["promote", "-D"])
+            .arg(self.folder.path().join("data"))
+            .output()
+            .unwrap();
+        assert!(promoted.status.success(), "{promoted:?}");
     }
 
     /// Returns the address of its database.
@@ -108,7 +138,7 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
     let is_ready = |line: &std::io::Result<String>| {
         line.as_ref()
-            .is_ok_and(|line| line.contains("ready to accept connections"))
+            .is_ok_and(|line| line.contains("ready to accept"))
     };
     if !lines.any(|line| is_ready(&line)) {
         server.wait().unwrap();
@@ -117,6 +147,15 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
     // It goes on writing.
     std::thread::spawn(move || lines.for_each(drop));
     Some(server)
+}
+
+fn create_folder() -> tempfile::TempDir {
+    // The path of a Unix socket is short.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    if is_root() {
+        std::os::unix::fs::chown(folder.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+    }
+    folder
 }
 
 /// A user without rights: a server refuses to run as root.
