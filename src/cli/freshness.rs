@@ -49,14 +49,14 @@ impl OldestConfirmation {
         now: Timestamp,
     ) -> Result<Self, Error> {
         let mut oldest = Self::default();
-        // None is chosen, so that all are examined, as far as that is bounded.
+        // None is chosen before the answer is certain, so that all are examined, as far as that is bounded.
         let candidates = archive.find_candidates(&query.without_status(), None, 1, |row| {
             if may_change(row, now) {
                 oldest.add(row.confirmed_at);
             }
-            false
+            oldest == Self::Never
         })?;
-        if candidates.is_exhausted {
+        if candidates.is_exhausted || oldest == Self::Never {
             return Ok(oldest);
         }
         let mut below = archive.confirmed_runs()?;
