@@ -14,7 +14,7 @@ impl Archive {
         self.connections.audited_user().is_some()
     }
 
-    /// Records that an email is opened, if that is wanted; by `person`, or else by the user.
+    /// Records that an email is opened, if the archive is audited: by `person`, or else by the user.
     ///
     /// # Errors
     ///

@@ -118,6 +118,12 @@ impl Archive {
             let from = from.for_mailbox(mailbox);
             storage::check_version(&from)?;
             let source = Self::open(&from)?;
+            if source.is_audited() && !source.read(storage::is_owner)? {
+                return Err(archive_error(
+                    "only the owner of the schema copies an archive in which it is recorded who opens an email",
+                    "sentbox export takes emails along, with a record of each",
+                ));
+            }
             let to = to.for_mailbox(mailbox);
             let is_begun = storage::exists(&to)?;
             let target = Connections::open_copy(&to)?;

@@ -220,7 +220,7 @@ CREATE TABLE interned (
 CREATE INDEX interned_values ON interned USING hash (value);
 CREATE INDEX interned_kinds ON interned (kind);
 
--- Who opened which email, if a profile or the server wants that (docs/postgres.md). It stays when the email is purged.
+-- Who opened which email, if a profile or the server is set so (docs/postgres.md). It stays when the email is purged.
 CREATE TABLE audit (
     opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     role text NOT NULL DEFAULT session_user,

@@ -128,7 +128,7 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     None
 }
 
-/// Records that an email is opened, if that is wanted.
+/// Records that an email is opened, if the archive is audited.
 pub(super) fn record_opened(
     archive: Option<&Archive>,
     id: &EmailId,

@@ -54,7 +54,7 @@ pub(crate) struct ServerAccess {
     pub(crate) ca_file: Option<PathBuf>,
     /// The user, as this machine knows them.
     pub(crate) user: String,
-    /// Whether it is recorded which emails they open; the server may want that in any case.
+    /// Whether it is recorded which emails they open; the server may be set to record it, too.
     pub(crate) is_audited: bool,
 }
 

@@ -342,7 +342,7 @@ impl MirrorSource {
             .flatten()
     }
 
-    /// Records that the holder of a key opens an email, if that is wanted.
+    /// Records that the holder of a key opens an email, if the archive is audited.
     pub(super) async fn record_opened(&self, id: &EmailId, key: &str) -> Result<(), ErrorResponse> {
         if !self.engine.archive().is_audited() {
             return Ok(());

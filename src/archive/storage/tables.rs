@@ -184,7 +184,7 @@ pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
     sql::value(conn, query, [])
 }
 
-/// Whether the server wants it to be recorded who opens which email.
+/// Whether the server is set to record who opens which email.
 pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
     let query = "SELECT coalesce(current_setting('sentbox.audit', true), '') = 'on'";
     sql::value(conn, query, [])

@@ -367,11 +367,12 @@ fn reader_searches_and_leaves_the_work_to_others() {
     );
     archive.write(|tx| tx.execute_batch(&grants)).unwrap();
     let server = variable(SERVER).unwrap().into_string().unwrap();
-    let open_as = |role: &str| {
+    let location_as = |role: &str| {
         let server = server.replace("user=sentbox", &format!("user={role}"));
         let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
-        Archive::open(&ArchiveLocation::Server(url)).unwrap()
+        ArchiveLocation::Server(url)
     };
+    let open_as = |role: &str| Archive::open(&location_as(role)).unwrap();
     let reader = open_as("support");
     assert!(!reader.is_audited());
     assert_eq!(all(&reader), all(&archive));
@@ -411,6 +412,10 @@ fn reader_searches_and_leaves_the_work_to_others() {
         .read(|conn| sql::all(conn, query, [], |row| row.get(0)))
         .unwrap();
     assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
+    let folder = tempfile::tempdir().unwrap();
+    let to = ArchiveLocation::Disk(folder.path().join("copy"));
+    let copied = Archive::copy(&location_as("support"), &to, |_, _| ());
+    assert!(copied.unwrap_err().message.contains("owner"));
     let refused = audited.read(|conn| sql::all(conn, query, [], |row| row.get::<String>(0)));
     assert!(refused.is_err(), "those who are recorded cannot look");
     archive

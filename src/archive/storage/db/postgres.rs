@@ -75,7 +75,7 @@ pub(crate) struct PostgresConnection {
     constants: RefCell<HashMap<Constant, Arc<Vec<u8>>>>,
     /// Ends the statements of the work that goes on.
     cancel: RefCell<Option<CancellationToken>>,
-    /// Whether the server was asked to end a statement: that may reach it during a later one.
+    /// Whether a request to end a statement was sent: it may reach the server during a later one.
     has_sent_cancel: Arc<AtomicBool>,
 }
 
