@@ -61,16 +61,21 @@ pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
     "rowid",
     ""
 );
-/// The last email that is compared without the index.
+/// The rowid of the last one of the next `?3` + 1 emails.
 const COMPARED_ROWID: [&str; 2] = [
-    "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET 1999",
-    "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET 1999",
+    "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET ?3",
+    "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET ?3",
 ];
+
+/// Emails that are compared without the index, and how many of them must match for the next ones to be compared, too:
+/// with fewer, a window is not full after them.
+const COMPARED: [(i64, u32); 2] = [(256, 7), (MOST_COMPARED, u32::MAX)];
 
 /// The rowids of a partition: see `postgres.sql`.
 const ROWIDS_OF_MONTH: i64 = 5_000_000;
 
-/// If so many of the 2,000 match, the others are compared, too: to read the index takes longer.
+/// Emails that a count compares; if so many of them match, the others are compared, too: to read the index takes longer.
+const MOST_COMPARED: i64 = 2_000;
 const MANY_COMPARED: i64 = 500;
 
 pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
@@ -285,7 +290,7 @@ impl<'a> Scan<'a> {
                 Direction::Newer => (before, after),
             };
             let query = COMPARED_ROWID[direction as usize];
-            match sql::optional_value(connection, query, [nearest, farthest])? {
+            match sql::optional_value(connection, query, [nearest, farthest, MOST_COMPARED - 1])? {
                 None => count(after, before, most)?,
                 Some(compared) => {
                     let near = match direction {
@@ -387,15 +392,25 @@ impl<'a> Scan<'a> {
         let text = expr.to_match_text(connection.is_postgres());
         let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
         if connection.is_postgres() {
-            let query = COMPARED_ROWID[direction as usize];
-            let compared: Option<i64> = sql::optional_value(connection, query, [first, last])?;
-            let until = compared.unwrap_or(last);
-            let rows = statement.query(params![first, until, oldest, newest, text])?;
-            let visited = self.visit_rows(rows, visit)?;
-            if compared.is_none() || visited.is_break() {
-                return Ok(visited);
+            for (emails, enough) in COMPARED {
+                let query = COMPARED_ROWID[direction as usize];
+                let params = [first, last, emails - 1];
+                let compared: Option<i64> = sql::optional_value(connection, query, params)?;
+                let until = compared.unwrap_or(last);
+                let rows = statement.query(params![first, until, oldest, newest, text])?;
+                let mut found = 0;
+                let visited = self.visit_rows(rows, &mut |key, upcoming: &[SortKey]| {
+                    found += 1;
+                    visit(key, upcoming)
+                })?;
+                if compared.is_none() || visited.is_break() {
+                    return Ok(visited);
+                }
+                first = until;
+                if found < enough {
+                    break;
+                }
             }
-            first = until;
             let mut read: i64 = 0;
             while first != last {
                 let months = read.max(1);
