@@ -25,7 +25,7 @@ struct CopyJson {
 /// Copies the archives of sent and received mail.
 pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let locate = |place: &Option<PathBuf>| match place {
-        Some(place) => ctx.settings.server_password.locate(place),
+        Some(place) => ctx.settings.server_options.locate(place),
         None => Ok(ctx.settings.archive.clone()),
     };
     let (from, to) = (locate(&args.from)?, locate(&args.to)?);

@@ -58,8 +58,8 @@ pub(crate) struct Settings {
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
-    /// The password of archives on a server.
-    pub(crate) server_password: ServerPassword,
+    /// How archives on a server are reached and used.
+    pub(crate) server_options: ServerOptions,
     /// The mail that is fetched in the background.
     pub(crate) backfill: HistorySpan,
     /// Whether it is in memory for lack of a home directory.
@@ -93,7 +93,7 @@ impl Settings {
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
         let archives_folder = folder.filter(|_| !in_memory && flags.archive.is_none());
         let ca_file = flags.ca_file.clone().or_else(|| profile.ca_file.clone());
-        let password = ServerPassword {
+        let options = ServerOptions {
             source: profile.server_password.clone(),
             server: profile.server.clone(),
             prompting: flags.prompting,
@@ -102,10 +102,8 @@ impl Settings {
             is_audited: profile.is_audited,
         };
         let archive = match (&credentials.key, &archives_folder) {
-            _ if let Some(place) = &flags.archive => password.locate(place)?,
-            _ if let (Some(url), false) = (&profile.server, in_memory) => {
-                password.on_server(url)?
-            }
+            _ if let Some(place) = &flags.archive => options.locate(place)?,
+            _ if let (Some(url), false) = (&profile.server, in_memory) => options.on_server(url)?,
             (Ok(key), Some(folder)) => {
                 let service = credentials.base_url.directory_name();
                 let team = format!("{service}-{}", key.fingerprint());
@@ -125,7 +123,7 @@ impl Settings {
             profile: name.to_owned(),
             credentials,
             archive,
-            server_password: password,
+            server_options: options,
             archives_folder,
             is_named_archive: flags.archive.is_some() || is_on_server,
             in_memory,
@@ -144,7 +142,7 @@ impl Settings {
 
 /// What a profile says of its archives on a server, with the source of their password.
 #[derive(Debug, Clone)]
-pub(crate) struct ServerPassword {
+pub(crate) struct ServerOptions {
     source: Option<KeySource>,
     /// The server of the profile.
     server: Option<ServerUrl>,
@@ -154,7 +152,7 @@ pub(crate) struct ServerPassword {
     pub(crate) is_audited: bool,
 }
 
-impl ServerPassword {
+impl ServerOptions {
     /// Returns the archive that a user names: a file, or the address of one on a server.
     pub(crate) fn locate(&self, place: &Path) -> Result<ArchiveLocation, Error> {
         match place.to_str().filter(|text| ServerUrl::is_one(text)) {

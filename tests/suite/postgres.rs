@@ -178,7 +178,7 @@ fn documented_roles_are_enough_for_their_commands() {
         format!("sync {} --rate 1000", archive("syncer")),
         format!("archive info {}", archive("syncer")),
         format!(
-            "archive purge {} --to nobody@example.com --yes",
+            "archive purge {} --to gone@example.com --yes",
             archive("syncer")
         ),
         format!("archive purge {} --older 500d --yes", archive("syncer")),

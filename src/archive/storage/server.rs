@@ -35,7 +35,7 @@ const LOST_AFTER: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// How long a transaction may wait for its client: who reads a search page by page takes long, and a writer keeps others
+/// How long a transaction may wait for its client: a pager keeps a search open, and a writer keeps others
 /// from writing.
 const READER_TIMEOUT: &str = "12h";
 const WRITER_TIMEOUT: &str = "SET idle_in_transaction_session_timeout = '60s'";

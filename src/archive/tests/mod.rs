@@ -44,6 +44,14 @@ fn item(number: i64) -> ListedEmail {
     item_with(&format!("mail-{number}"), Some(number), "sent")
 }
 
+/// Returns an email of a sender of its own, as a line to import.
+fn line_of_sender(number: i64) -> String {
+    format!(
+        r#"{{"id":"m{number}","to":["x@example.com"],"from":"s{number}@example.org","created_at":"{}"}}"#,
+        at(number)
+    )
+}
+
 fn page(numbers: impl Iterator<Item = i64>, joins: PagePosition) -> ListingPage {
     ListingPage {
         items: numbers.map(item).collect(),

@@ -132,13 +132,7 @@ fn text_that_the_server_refuses_comes_back() {
     let id = EmailId::new("a\0b");
     assert_eq!(archive.summary_json(&id).unwrap().as_deref(), Some(json));
     // Later senders are stored with their emails.
-    let line = |number: i64| {
-        format!(
-            r#"{{"id":"m{number}","to":["x@example.com"],"from":"s{number}@example.org","created_at":"{}"}}"#,
-            at(number)
-        )
-    };
-    let lines: Vec<String> = (0..4_096).map(line).collect();
+    let lines: Vec<String> = (0..4_096).map(line_of_sender).collect();
     archive
         .import(lines.join("\n").as_bytes(), at(9_000), |_| ())
         .unwrap();

@@ -416,7 +416,7 @@ const BLOB: u8 = 0;
 const INTEGER: u8 = 1;
 const TEXT: u8 = 2;
 
-/// Before `0` it stands for U+0000, and before itself for itself. Unicode never assigns it to a character.
+/// `0` after it means U+0000; the character after itself means that character. Unicode never assigns it to a character.
 const ESCAPE: char = '\u{10FFFE}';
 
 fn escape(text: &str) -> String {
