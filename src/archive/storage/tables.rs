@@ -184,9 +184,18 @@ pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
     sql::value(conn, query, [])
 }
 
-/// Whether the server is set to record who opens which email.
+/// Whether the server is set to record who opens which email: for the role, the database, or all. What a
+/// connection sets itself counts only where the server says nothing.
 pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
-    let query = "SELECT coalesce(current_setting('sentbox.audit', true), '') = 'on'";
+    let query = "SELECT coalesce(
+            (SELECT split_part(setting, '=', 2)
+                FROM pg_db_role_setting, unnest(setconfig) AS setting
+                WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+                    AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+                    AND setting ILIKE 'sentbox.audit=%'
+                ORDER BY setrole = 0, setdatabase = 0 LIMIT 1),
+            current_setting('sentbox.audit', true),
+            '') = 'on'";
     sql::value(conn, query, [])
 }
 

@@ -361,12 +361,12 @@ fn reader_searches_and_leaves_the_work_to_others() {
     );
     archive.write(|tx| tx.execute_batch(&grants)).unwrap();
     let server = variable(SERVER).unwrap().into_string().unwrap();
-    let location_as = |role: &str| {
-        let server = server.replace("user=sentbox", &format!("user={role}"));
+    let location_with = |user: &str| {
+        let server = server.replace("user=sentbox", &format!("user={user}"));
         let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
         ArchiveLocation::Server(url)
     };
-    let open_as = |role: &str| Archive::open(&location_as(role)).unwrap();
+    let open_as = |user: &str| Archive::open(&location_with(user)).unwrap();
     let reader = open_as("support");
     assert!(!reader.is_audited());
     assert_eq!(all(&reader), all(&archive));
@@ -393,7 +393,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
     archive
         .write(|tx| tx.execute_batch("ALTER ROLE support SET sentbox.audit = 'on'"))
         .unwrap();
-    let audited = open_as("support");
+    let audited = open_as("support&options=-c%20Sentbox.audit%3Doff");
     audited
         .record_opened(&EmailId::new("mail-1"), None)
         .unwrap();
@@ -408,7 +408,7 @@ fn reader_searches_and_leaves_the_work_to_others() {
     assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
     let folder = tempfile::tempdir().unwrap();
     let to = ArchiveLocation::Disk(folder.path().join("copy"));
-    let copied = Archive::copy(&location_as("support"), &to, |_, _| ());
+    let copied = Archive::copy(&location_with("support"), &to, |_, _| ());
     assert!(copied.unwrap_err().message.contains("owner"));
     let refused = audited.read(|conn| sql::all(conn, query, [], |row| row.get::<String>(0)));
     assert!(refused.is_err(), "those who are recorded cannot look");
