@@ -153,7 +153,7 @@ CREATE TABLE body_earlier PARTITION OF body FOR VALUES FROM (-481 * 5000000::big
 CREATE TABLE search_later PARTITION OF search FOR VALUES FROM (MINVALUE) TO (-842 * 5000000::bigint);
 CREATE TABLE search_earlier PARTITION OF search FOR VALUES FROM (-481 * 5000000::bigint) TO (MAXVALUE);
 
--- A role that only writes is no owner of the tables.
+-- A role that only writes is no owner of the tables. It cannot put the function behind a table of its own.
 CREATE FUNCTION add_partitions() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     tables text[] := ARRAY['body', 'search'];
@@ -174,6 +174,7 @@ BEGIN
     END LOOP;
     RETURN new;
 END $$;
+REVOKE EXECUTE ON FUNCTION add_partitions FROM PUBLIC;
 CREATE TRIGGER mail_add_partitions BEFORE INSERT OR UPDATE OF sort_key, fts_rowid ON mail FOR EACH ROW EXECUTE FUNCTION add_partitions();
 
 -- Drops the partitions that have only what is older than a sort key. The rows of `mail` have to be deleted afterwards.

@@ -67,8 +67,12 @@ impl ServerUrl {
     /// Parses `postgres://USER@HOST/DATABASE?schema=NAME`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = |message: &str| {
-            Error::new(ErrorKind::Config, message)
-                .with_hint("it is postgres://USER@HOST/DATABASE?schema=NAME")
+            let hint = if text.contains(',') {
+                "several hosts with ports are postgres:///DATABASE?host=A,B&port=1,2&user=USER&schema=NAME"
+            } else {
+                "it is postgres://USER@HOST/DATABASE?schema=NAME"
+            };
+            Error::new(ErrorKind::Config, message).with_hint(hint)
         };
         let mut url = Url::parse(text)
             .map_err(|error| wrong(&format!("the address of the archive is wrong: {error}")))?;
@@ -82,10 +86,13 @@ impl ServerUrl {
                 "schema" => schema = value.into_owned(),
                 // TLS is always verified, except on this machine.
                 "sslmode" => {}
+                // The driver takes one host of each parameter.
                 name if PARAMETERS.contains(&name) => {
-                    let separator = if query.is_empty() { "" } else { "&" };
-                    let value = utf8_percent_encode(&value, ENCODED);
-                    let _ = write!(query, "{separator}{name}={value}");
+                    for value in value.split(|it| it == ',' && name == "host") {
+                        let separator = if query.is_empty() { "" } else { "&" };
+                        let value = utf8_percent_encode(value, ENCODED);
+                        let _ = write!(query, "{separator}{name}={value}");
+                    }
                 }
                 name => {
                     let known = PARAMETERS.join(", ");
@@ -228,6 +235,23 @@ mod tests {
             url.unwrap().address(),
             "postgres:///mail?host=/run/postgresql&options=-c%20work_mem=8MB"
         );
+    }
+
+    #[test]
+    fn address_may_have_several_hosts() {
+        let url = ServerUrl::parse("postgres://ana@a.example.com,b.example.com/mail?schema=acme");
+        assert_eq!(
+            url.unwrap().address(),
+            "postgres://ana@a.example.com,b.example.com/mail"
+        );
+        let url =
+            ServerUrl::parse("postgres:///mail?host=a.example.com,b.example.com&port=5432,5433");
+        assert_eq!(
+            url.unwrap().address(),
+            "postgres:///mail?host=a.example.com&host=b.example.com&port=5432,5433"
+        );
+        let error = ServerUrl::parse("postgres://ana@a.example.com:1,b.example.com:2/mail");
+        assert!(error.unwrap_err().hint.contains("host=A,B&port=1,2"));
     }
 
     #[test]

@@ -63,6 +63,12 @@ impl PostgresServer {
                     )
                     .with_hint("it is postgres://USER@HOST/DATABASE?schema=NAME")
                 })?;
+        if config.get_hosts().is_empty() {
+            let message = "the address of the archive names no host";
+            return Err(Error::new(ErrorKind::Config, message).with_hint(
+                "a Unix socket is postgres:///DATABASE?host=/run/postgresql&user=USER",
+            ));
+        }
         if let Some(password) = url.password() {
             config.password(password);
         }
@@ -120,11 +126,12 @@ impl PostgresServer {
 
     /// Says what to do about a server that takes no connection.
     fn connect_error(&self, error: tokio_postgres::Error) -> Error {
-        let host = match self.config.get_hosts() {
-            [Host::Tcp(host), ..] => host.clone(),
-            [Host::Unix(path), ..] => path.display().to_string(),
-            [] => "localhost".to_owned(),
-        };
+        let hosts: Vec<String> = (self.config.get_hosts().iter())
+            .map(|host| match host {
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(path) => path.display().to_string(),
+            })
+            .collect();
         let hint = match error.code() {
             Some(code)
                 if *code == SqlState::INVALID_PASSWORD
@@ -148,7 +155,8 @@ impl PostgresServer {
             None => "check the address, the network, and that the server runs",
         };
         let error = to_error(error);
-        archive_error(format!("{} (PostgreSQL at {host})", error.message), hint)
+        let hosts = hosts.join(", ");
+        archive_error(format!("{} (PostgreSQL at {hosts})", error.message), hint)
     }
 
     /// Opens the connection that writes.

@@ -275,6 +275,11 @@ fn rare_words_are_found_in_each_month() {
     }
 }
 
+fn open_at(url: &str) -> Archive {
+    let url = ServerUrl::parse(url).unwrap();
+    Archive::open(&ArchiveLocation::Server(url)).unwrap()
+}
+
 #[test]
 fn crash_of_the_server_loses_nothing_that_was_stored() {
     // Only where all tests are: it has a server of its own.
@@ -284,8 +289,7 @@ fn crash_of_the_server_loses_nothing_that_was_stored() {
     let Some(mut server) = TestServer::start() else {
         return note_skipped("crash of a PostgreSQL server");
     };
-    let url = ServerUrl::parse(&server.url()).unwrap();
-    let archive = Archive::open(&ArchiveLocation::Server(url)).unwrap();
+    let archive = open_at(&server.url());
     archive
         .merge_page(&page((10..20).rev(), PagePosition::Top))
         .unwrap();
@@ -315,12 +319,7 @@ async fn standby_is_read_only_and_looked_at_again() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a standby of a PostgreSQL server");
     };
-    let open = |server: &TestServer| {
-        Archive::open(&ArchiveLocation::Server(
-            ServerUrl::parse(&server.url()).unwrap(),
-        ))
-        .unwrap()
-    };
+    let open = |server: &TestServer| open_at(&server.url());
     let primary = open(&server);
     primary
         .merge_page(&page((0..3).rev(), PagePosition::Top))
@@ -340,6 +339,42 @@ async fn standby_is_read_only_and_looked_at_again() {
         .merge_page(&page((0..4).rev(), PagePosition::Top))
         .unwrap();
     assert_eq!(all(&archive), all(&promoted), "a reader goes on");
+}
+
+#[test]
+fn archive_at_two_hosts_follows_the_primary() {
+    if variable(SERVER).is_some() {
+        return;
+    }
+    let Some(server) = TestServer::start() else {
+        return note_skipped("a PostgreSQL server that is replaced by its standby");
+    };
+    open_at(&server.url())
+        .merge_page(&page((0..3).rev(), PagePosition::Top))
+        .unwrap();
+    let standby = server.start_standby();
+    let hosts = format!("{},{}", standby.host(), server.host());
+    let archive = open_at(&format!(
+        "postgres:///postgres?host={hosts}&user=sentbox&target_session_attrs=read-write"
+    ));
+    assert!(archive.poll_lock().try_acquire(at(0)));
+    let before = (all(&archive), archive.coverage_state().unwrap());
+    drop(server);
+    assert!(
+        !archive.poll_lock().is_held(),
+        "the lock is gone with the connection"
+    );
+    assert!(archive.coverage_state().is_err(), "a standby takes no mail");
+    standby.promote();
+    let after = (0..3)
+        .find_map(|_| archive.coverage_state().ok())
+        .map(|state| (all(&archive), state));
+    assert_eq!(after, Some(before));
+    assert!(archive.poll_lock().try_acquire(at(0)));
+    archive
+        .merge_page(&page((0..4).rev(), PagePosition::Top))
+        .unwrap();
+    assert_eq!(archive.query_count().unwrap(), 4);
 }
 
 #[test]

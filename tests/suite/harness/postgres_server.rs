@@ -77,10 +77,14 @@ impl TestServer {
         assert!(promoted.status.success(), "{promoted:?}");
     }
 
+    /// Returns the folder of its socket, which is its host.
+    pub fn host(&self) -> String {
+        self.folder.path().display().to_string()
+    }
+
     /// Returns the address of its database.
     pub fn url(&self) -> String {
-        let folder = self.folder.path().display();
-        format!("postgres:///postgres?host={folder}&user=sentbox")
+        format!("postgres:///postgres?host={}&user=sentbox", self.host())
     }
 
     /// Runs a statement with the database's own client; returns the rows, with `|` between columns.
