@@ -73,8 +73,9 @@ CREATE TABLE dictionary (
     text bytea NOT NULL
 );
 
+-- The triggers of `mail` move and delete its rows: a foreign key would look for them one by one when a month is dropped.
 CREATE TABLE body (
-    sort_key bigint PRIMARY KEY REFERENCES mail ON UPDATE CASCADE ON DELETE CASCADE,
+    sort_key bigint PRIMARY KEY,
     json bytea NOT NULL,
     dictionary_id bigint REFERENCES dictionary
 ) PARTITION BY RANGE (sort_key);
@@ -177,35 +178,50 @@ END $$;
 REVOKE EXECUTE ON FUNCTION add_partitions FROM PUBLIC;
 CREATE TRIGGER mail_add_partitions BEFORE INSERT OR UPDATE OF sort_key, fts_rowid ON mail FOR EACH ROW EXECUTE FUNCTION add_partitions();
 
--- Drops the partitions that have only what is older than a sort key. The rows of `mail` have to be deleted afterwards.
--- Where others read for longer than a second, they stay, and their rows are deleted with those of `mail`.
-CREATE FUNCTION drop_partitions(edge bigint) RETURNS void LANGUAGE plpgsql
-SECURITY DEFINER SET lock_timeout = '1s' AS $$
+-- Deletes what is older than a sort key, and drops the partitions that have nothing else. Where others read them for longer
+-- than half a second, their rows are deleted instead. They are dropped last: until the commit, others cannot read.
+CREATE FUNCTION delete_older(edge bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-    kept_rowid bigint := (SELECT fts_rowid FROM mail WHERE sort_key <= edge AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1);
-    old record;
-    bodies bigint := 0;
+    kept_rowid bigint := coalesce((SELECT fts_rowid FROM mail WHERE sort_key <= edge AND fts_rowid IS NOT NULL ORDER BY sort_key DESC LIMIT 1),
+        -9223372036854775808);
+    old regclass[];
+    first_body bigint;
+    first_rowid bigint;
+    emails bigint;
 BEGIN
-    FOR old IN
-        SELECT inhrelid::regclass AS name, inhparent = 'body'::regclass AS is_body
-        FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid,
-            substring(pg_get_expr(relpartbound, inhrelid), 'FROM \(''(-\d+)''\) TO \(''') AS first
-        WHERE inhparent = 'body'::regclass AND first::bigint > edge
-            OR inhparent = 'search'::regclass AND first::bigint > coalesce(kept_rowid, first::bigint - 1)
-    LOOP
-        IF old.is_body THEN
-            EXECUTE format('SELECT count(*) FROM %s', old.name) INTO bodies;
-            PERFORM add_to('bodies', -bodies);
-        END IF;
-        EXECUTE format('DROP TABLE %s', old.name);
-    END LOOP;
-EXCEPTION WHEN lock_not_available THEN
-    NULL;
+    PERFORM set_config('sentbox.deletes_older', 'on', true);
+    DELETE FROM mail WHERE sort_key > edge;
+    GET DIAGNOSTICS emails = ROW_COUNT;
+    PERFORM add_to('emails', -emails), add_to('bodies', -(SELECT count(*) FROM body WHERE sort_key > edge));
+    DELETE FROM out_of_order WHERE sort_key > edge;
+    DELETE FROM dirty WHERE sort_key > edge;
+    SELECT array_agg(name), min(first) FILTER (WHERE is_body), min(first) FILTER (WHERE NOT is_body)
+        INTO old, first_body, first_rowid
+        FROM (SELECT inhrelid::regclass AS name, inhparent = 'body'::regclass AS is_body,
+                substring(pg_get_expr(relpartbound, inhrelid), 'FROM \(''(-\d+)''\) TO \(''')::bigint AS first
+            FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+            WHERE inhparent IN ('body'::regclass, 'search'::regclass)) AS months
+        WHERE first > CASE WHEN is_body THEN edge ELSE kept_rowid END;
+    DELETE FROM body_earlier WHERE sort_key > edge;
+    DELETE FROM search_earlier WHERE rowid > kept_rowid;
+    DELETE FROM body WHERE sort_key > edge AND (sort_key < first_body OR first_body IS NULL);
+    DELETE FROM search WHERE rowid > kept_rowid AND (rowid < first_rowid OR first_rowid IS NULL);
+    BEGIN
+        SET LOCAL lock_timeout = '500ms';
+        FOR i IN 1..coalesce(cardinality(old), 0) LOOP
+            EXECUTE format('DROP TABLE %s', old[i]);
+        END LOOP;
+    EXCEPTION WHEN lock_not_available THEN
+        DELETE FROM body WHERE sort_key > edge;
+        DELETE FROM search WHERE rowid > kept_rowid;
+    END;
+    SET LOCAL lock_timeout = 0;
+    PERFORM set_config('sentbox.deletes_older', '', true);
 END $$;
 -- Only for those who are granted it, who cannot put other tables before these.
-REVOKE EXECUTE ON FUNCTION drop_partitions FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION delete_older FROM PUBLIC;
 DO $$ BEGIN
-    EXECUTE format('ALTER FUNCTION drop_partitions SET search_path = pg_catalog, %s, pg_temp', current_setting('search_path'));
+    EXECUTE format('ALTER FUNCTION delete_older SET search_path = pg_catalog, %s, pg_temp', current_setting('search_path'));
 END $$;
 
 CREATE TABLE dirty (sort_key bigint PRIMARY KEY);
@@ -268,6 +284,7 @@ FOR EACH ROW EXECUTE FUNCTION mark_dirty();
 
 CREATE FUNCTION mail_after_move() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    UPDATE body SET sort_key = new.sort_key WHERE sort_key = old.sort_key;
     UPDATE mail SET fts_rowid = NULL,
         confirmed_at = nullif(max(coalesce(confirmed_at, 0), coalesce((SELECT CASE WHEN bottom >= old.sort_key AND old.listed = 1 THEN requested_at ELSE 0 END
             FROM confirmed_run WHERE top <= old.sort_key ORDER BY top DESC LIMIT 1), 0)), 0)
@@ -289,13 +306,15 @@ WHEN (old.sort_key <> new.sort_key) EXECUTE FUNCTION mail_after_move();
 
 CREATE FUNCTION mail_after_delete() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    DELETE FROM body WHERE sort_key = old.sort_key;
     DELETE FROM search WHERE rowid = old.fts_rowid;
     DELETE FROM out_of_order WHERE sort_key = old.sort_key;
     DELETE FROM dirty WHERE sort_key = old.sort_key;
     PERFORM add_to('emails', -1);
     RETURN NULL;
 END $$;
-CREATE TRIGGER mail_after_delete AFTER DELETE ON mail FOR EACH ROW EXECUTE FUNCTION mail_after_delete();
+CREATE TRIGGER mail_after_delete AFTER DELETE ON mail FOR EACH ROW
+WHEN (current_setting('sentbox.deletes_older', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION mail_after_delete();
 
 CREATE FUNCTION body_after_insert() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -311,4 +330,5 @@ BEGIN
     PERFORM add_to('bodies', -1);
     RETURN NULL;
 END $$;
-CREATE TRIGGER body_after_delete AFTER DELETE ON body FOR EACH ROW EXECUTE FUNCTION body_after_delete();
+CREATE TRIGGER body_after_delete AFTER DELETE ON body FOR EACH ROW
+WHEN (current_setting('sentbox.deletes_older', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION body_after_delete();

@@ -247,12 +247,12 @@ fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
     let count: i64 = sql::value(tx, query, [edge])?;
     if count > 0 {
         forget_ends(tx, |bottom| bottom < edge)?;
-        sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key > ?1", [edge])?;
-        coverage::shrink_ranges(tx)?;
+        coverage::shrink_ranges_to(tx, edge)?;
         if tx.is_postgres() {
-            sql::optional(tx, "SELECT drop_partitions(?1)::text", [edge], |_| Ok(()))?;
+            sql::optional(tx, "SELECT delete_older(?1)::text", [edge], |_| Ok(()))?;
+        } else {
+            sql::execute(tx, "DELETE FROM mail WHERE sort_key > ?1", [edge])?;
         }
-        sql::execute(tx, "DELETE FROM mail WHERE sort_key > ?1", [edge])?;
     }
     Ok(count.unsigned_abs())
 }

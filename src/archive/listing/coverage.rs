@@ -7,7 +7,7 @@
 
 use crate::archive::storage::db::{Connection, Transaction, params};
 
-use super::{Direction, RequestTime, SortKey};
+use super::{BOTTOM, Direction, RequestTime, SortKey};
 use crate::api::ListedEmail;
 use crate::archive::Archive;
 use crate::archive::storage::sql;
@@ -299,9 +299,15 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
 pub(crate) fn shrink_ranges(tx: &Transaction) -> Result<()> {
+    shrink_ranges_to(tx, BOTTOM)
+}
+
+/// Shrinks each range to its outermost listed rows that are not older than `oldest`, and deletes one without any.
+pub(crate) fn shrink_ranges_to(tx: &Transaction, oldest: SortKey) -> Result<()> {
     for range in load_ranges(tx)? {
-        let top = newest_listed(tx, range.top, range.bottom)?;
-        let bottom = oldest_listed(tx, range.top, range.bottom)?;
+        let last = range.bottom.max(oldest);
+        let top = newest_listed(tx, range.top, last)?;
+        let bottom = oldest_listed(tx, range.top, last)?;
         if (top, bottom) == (Some(range.top), Some(range.bottom)) {
             continue;
         }
