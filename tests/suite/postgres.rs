@@ -17,15 +17,18 @@ fn json(sentbox: &Sentbox, line: &str) -> Value {
     serde_json::from_str(&sentbox.stdout(line)).unwrap()
 }
 
+fn mailbox(emails: u32) -> SampleMailbox {
+    let now = clock::now();
+    SampleMailbox::new(7, emails, now, Arc::new(move || now))
+}
+
 #[test]
 fn archive_on_a_server_survives_a_kill_and_is_copied() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the program with an archive on PostgreSQL");
     };
-    let now = clock::now();
     let (sender, bodies) = channel();
-    let mailbox = SampleMailbox::new(7, 250, now, Arc::new(move || now));
-    let service = Service::new(ReportingSource::new(mailbox, sender));
+    let service = Service::new(ReportingSource::new(mailbox(250), sender));
     let sentbox = Sentbox::at(&service);
     let schema = |name| format!("{}&schema={name}", server.url());
     let team = schema("team");
@@ -94,9 +97,7 @@ fn opened_emails_are_recorded_or_not_shown() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the record of who opens an email");
     };
-    let now = clock::now();
-    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
-    let service = Service::new(mailbox);
+    let service = Service::new(mailbox(30));
     let sentbox = Sentbox::new();
     let config = format!(
         "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\narchive = \"{}&schema=team\"\naudit = true\n",
@@ -145,9 +146,7 @@ fn documented_roles_are_enough_for_their_commands() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the roles of an archive on PostgreSQL");
     };
-    let now = clock::now();
-    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
-    let service = Service::new(mailbox);
+    let service = Service::new(mailbox(30));
     let sentbox = Sentbox::at(&service);
     let archive = |role: &str| {
         let url = server
@@ -200,9 +199,7 @@ fn standby_is_read_and_takes_over() {
     let Some(server) = TestServer::start() else {
         return note_skipped("a standby of a PostgreSQL server");
     };
-    let now = clock::now();
-    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
-    let service = Service::new(mailbox);
+    let service = Service::new(mailbox(30));
     let sentbox = Sentbox::at(&service);
     let at = |server: &TestServer| format!("--archive {}&schema=team", server.url());
     let sync = |server: &TestServer| format!("sync {} --back all --rate 1000 --json", at(server));

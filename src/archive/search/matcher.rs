@@ -117,12 +117,17 @@ impl<'a> RowMatcher<'a> {
             .into_iter()
             .map(|row| (row.sort_key, loaded(row)))
             .collect();
-        if self.plan.body_dependency == BodyDependency::Never {
+        let is_open = |key: &SortKey| {
+            let loaded = self.loaded.get(key);
+            loaded.is_some_and(|it| self.match_without_body(&it.row).is_none())
+        };
+        let open: Vec<SortKey> = keys.iter().copied().filter(is_open).collect();
+        if open.is_empty() {
             return Ok(());
         }
         match single_words(self.query) {
-            Some(words) => self.load_words(words, keys),
-            None => self.load_bodies(keys),
+            Some(words) => self.load_words(words, &open),
+            None => self.load_bodies(&open),
         }
     }
 
@@ -135,8 +140,10 @@ impl<'a> RowMatcher<'a> {
             "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({})",
             marks.join(", ")
         );
-        for row in self.loaded.values_mut() {
-            row.words = Some(String::new());
+        for key in keys {
+            if let Some(row) = self.loaded.get_mut(key) {
+                row.words = Some(String::new());
+            }
         }
         for word in words {
             let token = FtsExpr::Prefix(encode_token(prefix::WORD, word.chars()));
@@ -191,27 +198,26 @@ impl<'a> RowMatcher<'a> {
         Ok(self.is_match(&loaded)?.then_some(loaded.row))
     }
 
-    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool, Error> {
-        let row = &loaded.row;
+    /// Whether an email matches; `None` if that depends on its body.
+    fn match_without_body(&self, row: &EmailRow) -> Option<bool> {
         let listed_reason = listed_reason(&row.summary);
-        let mut document = EmailDocument {
-            summary: &row.summary,
-            bodies: None,
-            tags: None,
-            reason: listed_reason.as_deref(),
-            seen_change: row.last_change.as_ref().map(|change| change.seen),
-            is_missing_upstream: row.missing.is_some(),
-        };
-        let result = matches(self.query, &document);
+        let result = matches(self.query, &document(row, listed_reason.as_deref()));
         let is_final = match self.plan.body_dependency {
             BodyDependency::Never => true,
             BodyDependency::IfUnknown => result.is_some(),
             BodyDependency::UnlessMatched => result == Some(true),
             BodyDependency::Always => false,
         };
-        if is_final || !row.has_body {
-            return Ok(result == Some(true));
+        (is_final || !row.has_body).then_some(result == Some(true))
+    }
+
+    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool, Error> {
+        let row = &loaded.row;
+        if let Some(is_match) = self.match_without_body(row) {
+            return Ok(is_match);
         }
+        let listed_reason = listed_reason(&row.summary);
+        let mut document = document(row, listed_reason.as_deref());
         let is_indexed = !self.plan.incomplete.contains(&row.sort_key);
         let words = match (&loaded.words, &mut self.body_words) {
             _ if !is_indexed => None,
@@ -240,7 +246,7 @@ impl<'a> RowMatcher<'a> {
             None => self.load_email(row.sort_key)?,
         };
         let Some(email) = email else {
-            return Ok(result == Some(true));
+            return Ok(matches(self.query, &document) == Some(true));
         };
         let retrieved = RetrievedTexts::from_email(&email);
         document.bodies = Some(retrieved.bodies());
@@ -257,6 +263,18 @@ impl<'a> RowMatcher<'a> {
         body.flatten()
             .map(|body| body.to_email(self.connection))
             .transpose()
+    }
+}
+
+/// What the list has of an email.
+fn document<'a>(row: &'a EmailRow, listed_reason: Option<&'a str>) -> EmailDocument<'a> {
+    EmailDocument {
+        summary: &row.summary,
+        bodies: None,
+        tags: None,
+        reason: listed_reason,
+        seen_change: row.last_change.as_ref().map(|change| change.seen),
+        is_missing_upstream: row.missing.is_some(),
     }
 }
 

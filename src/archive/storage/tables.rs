@@ -190,7 +190,7 @@ pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
     let query = "SELECT coalesce(
             (SELECT split_part(setting, '=', 2)
                 FROM pg_db_role_setting, unnest(setconfig) AS setting
-                WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+                WHERE setrole IN (0, to_regrole(quote_ident(session_user))::oid)
                     AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
                     AND setting ILIKE 'sentbox.audit=%'
                 ORDER BY setrole = 0, setdatabase = 0 LIMIT 1),
