@@ -81,17 +81,21 @@ impl ServerUrl {
         }
         let mut schema = DEFAULT_SCHEMA.to_owned();
         let mut query = String::new();
+        let mut add = |name: &str, value: &str| {
+            let separator = if query.is_empty() { "" } else { "&" };
+            let value = utf8_percent_encode(value, ENCODED);
+            let _ = write!(query, "{separator}{name}={value}");
+        };
         for (name, value) in url.query_pairs() {
             match &*name {
                 "schema" => schema = value.into_owned(),
-                // TLS is always verified, except on this machine.
-                "sslmode" => {}
+                // TLS is always verified; without this, connections within the machine have none.
+                "sslmode" if !matches!(&*value, "require" | "verify-ca" | "verify-full") => {}
+                "sslmode" => add("sslmode", "require"),
                 // The driver takes one host of each parameter.
                 name if PARAMETERS.contains(&name) => {
                     for value in value.split(|it| it == ',' && name == "host") {
-                        let separator = if query.is_empty() { "" } else { "&" };
-                        let value = utf8_percent_encode(value, ENCODED);
-                        let _ = write!(query, "{separator}{name}={value}");
+                        add(name, value);
                     }
                 }
                 name => {
@@ -229,12 +233,27 @@ mod tests {
             assert!(!error.to_string().contains("secret"), "{error}");
         }
         let url = ServerUrl::parse(
-            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=verify-full",
+            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=disable",
         );
         assert_eq!(
             url.unwrap().address(),
             "postgres:///mail?host=/run/postgresql&options=-c%20work_mem=8MB"
         );
+    }
+
+    #[test]
+    fn tls_can_be_required_but_not_refused() {
+        for (mode, kept) in [
+            ("disable", ""),
+            ("prefer", ""),
+            ("require", "?sslmode=require"),
+            ("verify-full", "?sslmode=require"),
+        ] {
+            let url = format!("postgres://ana@localhost/mail?sslmode={mode}");
+            let url = ServerUrl::parse(&url).unwrap();
+            let expected = format!("postgres://ana@localhost/mail{kept}");
+            assert_eq!(url.address(), expected);
+        }
     }
 
     #[test]

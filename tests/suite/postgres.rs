@@ -218,3 +218,71 @@ fn standby_is_read_and_takes_over() {
         Value::Bool(true)
     );
 }
+
+#[test]
+fn server_on_a_port_is_verified_by_its_certificate() {
+    let Some(mut server) = TestServer::start() else {
+        return note_skipped("an archive on PostgreSQL over TLS");
+    };
+    let certificate = include_str!("tls/localhost.pem");
+    let port = server.listen_with_tls(certificate, include_str!("tls/localhost.key"));
+    let service = Service::new(mailbox(30));
+    let sentbox = Sentbox::at(&service);
+    let authority = sentbox.home().join("authority.pem");
+    std::fs::write(&authority, include_str!("tls/authority.pem")).unwrap();
+    let plain = format!("postgres://sentbox@localhost:{port}/postgres?schema=team");
+    let sync = |url: &str, options: &str| {
+        let line = format!("sync --archive {url} --back all --rate 1000 --json {options}");
+        sentbox.run(&line)
+    };
+    let refused = |url: &str, options: &str, why: &str| {
+        let output = sync(url, options);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && message.contains(why),
+            "{message}"
+        );
+    };
+    let verified = format!("{plain}&sslmode=require");
+    refused(&plain, "", "no encryption");
+    refused(&verified, "", "SSL_CERT_FILE");
+    let trusting = format!("--ca-file {}", authority.display());
+    assert!(sync(&verified, &trusting).status.success());
+    let count = "SELECT count(*) FROM team.mail";
+    assert_eq!(server.rows(count), "30\n");
+    server.configure("ssl = off\n");
+    refused(&verified, &trusting, "TLS");
+}
+
+#[test]
+fn full_disk_of_a_server_is_said_and_loses_nothing() {
+    let Some(server) = TestServer::start() else {
+        return note_skipped("a full disk of a PostgreSQL server");
+    };
+    let service = Service::new(mailbox(250));
+    let sentbox = Sentbox::at(&service);
+    let archive = format!("--archive {}&schema=team", server.url());
+    let sync = format!("sync {archive} --back all --rate 1000 --json");
+    sentbox.stdout(&sync);
+    server.rows(
+        "CREATE FUNCTION team.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             IF (SELECT count(*) FROM team.body) >= 100 THEN \
+                 RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = 'could not extend file'; \
+             END IF; \
+             RETURN NEW; \
+         END $$",
+    );
+    server.rows(
+        "CREATE TRIGGER refuse BEFORE INSERT ON team.body FOR EACH ROW EXECUTE FUNCTION team.refuse()",
+    );
+    let refused = sentbox.run(&format!("{sync} --bodies"));
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(8), "{why}");
+    assert!(why.contains("the disk of the server is full"), "{why}");
+    let count = "SELECT count(*) FROM team.body";
+    assert_eq!(server.rows(count), "100\n");
+    server.rows("DROP TRIGGER refuse ON team.body");
+    let report = json(&sentbox, &format!("{sync} --bodies"));
+    assert_eq!(report["complete"], Value::Bool(true), "{report}");
+    assert_eq!(server.rows(count), "250\n");
+}

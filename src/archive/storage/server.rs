@@ -1,6 +1,7 @@
 //! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -77,9 +78,14 @@ impl PostgresServer {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(LOST_AFTER)
             .keepalives_idle(LOST_AFTER);
-        let is_local = config.get_hosts().iter().all(is_local);
+        let is_requested = config.get_ssl_mode() == SslMode::Require;
+        let mut hosts = config.get_hosts().iter();
+        let is_plain = hosts.all(|host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => !is_requested && is_this_machine(name),
+        });
         // Require is with verification: the certificate must be of this host, and of a trusted authority.
-        config.ssl_mode(if is_local {
+        config.ssl_mode(if is_plain {
             SslMode::Disable
         } else {
             SslMode::Require
@@ -241,16 +247,9 @@ fn is_pooler(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Whether what is sent to a host stays on this machine.
-fn is_local(host: &Host) -> bool {
-    match host {
-        Host::Unix(_) => true,
-        Host::Tcp(name) => {
-            name == "localhost"
-                || name
-                    .parse()
-                    .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
-        }
-    }
+fn is_this_machine(name: &str) -> bool {
+    let ip: Option<IpAddr> = name.parse().ok();
+    name == "localhost" || ip.is_some_and(|ip| ip.is_loopback())
 }
 
 /// Trusts the certificates of the system, and those in `ca_file`.

@@ -9,6 +9,7 @@ mod import;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "the tests of the program use the rest")]
 #[path = "../../../tests/suite/harness/postgres_server.rs"]
 mod postgres_server;
 mod purge;

@@ -1,6 +1,9 @@
 //! A PostgreSQL server for tests. The tests of the archive use this file, too.
 
+use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +13,17 @@ pub struct TestServer {
     process: Child,
     folder: tempfile::TempDir,
     programs: PathBuf,
+    port: u16,
 }
+
+const PORT: u16 = 5432;
+
+const SETTINGS: &str = "
+listen_addresses = ''
+fsync = off
+max_connections = 200
+max_locks_per_transaction = 256
+";
 
 impl TestServer {
     /// Starts a server; `None` if this machine has none.
@@ -34,12 +47,41 @@ impl TestServer {
             .output()
             .unwrap();
         assert!(created.status.success(), "{created:?}");
+        append(&data.join("postgresql.conf"), SETTINGS);
         let process = spawn_server(&programs, folder.path());
         Some(Self {
             process,
             folder,
             programs,
+            port: PORT,
         })
+    }
+
+    /// Lets it take connections over TLS, and no others, at a port of `localhost`, too; returns the port.
+    pub fn listen_with_tls(&mut self, certificate: &str, key: &str) -> u16 {
+        let any = TcpListener::bind("localhost:0").unwrap();
+        self.port = any.local_addr().unwrap().port();
+        let data = self.folder.path().join("data");
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            append(&data.join(name), text);
+        }
+        std::fs::write(
+            data.join("pg_hba.conf"),
+            "local all all trust\nhostssl all all all trust\n",
+        )
+        .unwrap();
+        drop(any);
+        self.configure(&format!(
+            "listen_addresses = 'localhost'\nport = {}\nssl = on\n",
+            self.port
+        ));
+        self.port
+    }
+
+    /// Starts it again with other settings.
+    pub fn configure(&mut self, settings: &str) {
+        append(&self.folder.path().join("data/postgresql.conf"), settings);
+        self.crash_and_restart();
     }
 
     /// Starts a standby of it, with what it has now.
@@ -64,6 +106,7 @@ impl TestServer {
             process: spawn_server(&self.programs, folder.path()),
             folder,
             programs: self.programs.clone(),
+            port: self.port,
         }
     }
 
@@ -84,7 +127,8 @@ impl TestServer {
 
     /// Returns the address of its database.
     pub fn url(&self) -> String {
-        format!("postgres:///postgres?host={}&user=sentbox", self.host())
+        let (host, port) = (self.host(), self.port);
+        format!("postgres:///postgres?host={host}&port={port}&user=sentbox")
     }
 
     /// Runs a statement with the database's own client; returns the rows, with `|` between columns.
@@ -127,15 +171,6 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
         .arg(folder.join("data"))
         .arg("-k")
         .arg(folder)
-        .args([
-            "-c",
-            "listen_addresses=",
-            "-c",
-            "fsync=off",
-            "-c",
-            "max_connections=200",
-        ])
-        .args(["-c", "max_locks_per_transaction=256"])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -153,12 +188,29 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
     Some(server)
 }
 
+/// Adds to a file that only the server may read.
+fn append(path: &Path, text: &str) {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    give_to_server(path);
+}
+
+fn give_to_server(path: &Path) {
+    if is_root() {
+        std::os::unix::fs::chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+    }
+}
+
 fn create_folder() -> tempfile::TempDir {
     // The path of a Unix socket is short.
     let folder = tempfile::tempdir_in("/tmp").unwrap();
-    if is_root() {
-        std::os::unix::fs::chown(folder.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
-    }
+    give_to_server(folder.path());
     folder
 }
 
