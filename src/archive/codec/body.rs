@@ -39,20 +39,36 @@ impl CompressedBody {
 
     /// Returns the JSON as it came.
     pub(crate) fn to_json(&self, conn: &Connection) -> Result<String> {
-        let dictionary = self
-            .dictionary
-            .map(|number| conn.constant(DICTIONARY, number));
-        let dictionary = dictionary.transpose()?;
-        let text = dictionary.as_ref().map(|text| text.as_slice());
-        let bytes = decompress_bytes(&self.bytes, text).map_err(damaged_error)?;
-        String::from_utf8(bytes).map_err(damaged_error)
+        self.decompress(&self.dictionary(conn)?)
     }
 
     /// Parses the JSON. Its status is that of the retrieval; `mail.last_event` is the current one.
     pub(crate) fn to_email(&self, conn: &Connection) -> Result<wire::Email> {
-        wire::Email::parse(&self.to_json(conn)?).map_err(damaged_error)
+        self.to_email_with(&self.dictionary(conn)?)
+    }
+
+    /// Loads what it is inflated with.
+    pub(crate) fn dictionary(&self, conn: &Connection) -> Result<BodyDictionary> {
+        let text = self
+            .dictionary
+            .map(|number| conn.constant(DICTIONARY, number));
+        text.transpose().map(BodyDictionary)
+    }
+
+    /// Parses the JSON like [`Self::to_email`], with its dictionary.
+    pub(crate) fn to_email_with(&self, dictionary: &BodyDictionary) -> Result<wire::Email> {
+        wire::Email::parse(&self.decompress(dictionary)?).map_err(damaged_error)
+    }
+
+    fn decompress(&self, dictionary: &BodyDictionary) -> Result<String> {
+        let text = dictionary.0.as_ref().map(|text| text.as_slice());
+        let bytes = decompress_bytes(&self.bytes, text).map_err(damaged_error)?;
+        String::from_utf8(bytes).map_err(damaged_error)
     }
 }
+
+/// The text of the dictionary of a body, if it has one.
+pub(crate) struct BodyDictionary(Option<Arc<Vec<u8>>>);
 
 /// Deflates emails with the latest dictionary.
 pub(crate) struct BodyCompressor {

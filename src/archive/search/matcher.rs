@@ -5,6 +5,8 @@
 //! so a phrase is searched in the body itself.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::resume_unwind;
+use std::thread::{self, available_parallelism};
 
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
@@ -16,7 +18,7 @@ use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
 use crate::api::wire;
-use crate::archive::codec::body::CompressedBody;
+use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
 use crate::archive::window::{self, EmailRow};
 use crate::archive::{SortKey, sql};
@@ -32,6 +34,9 @@ const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 
 /// The bodies to load before the index is searched for those that need not be loaded.
 const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
+
+/// With fewer bodies, to start another thread takes as long as to compare them.
+const LEAST_FOR_A_THREAD: usize = 8;
 
 /// The rowids to read ahead at first, and at most.
 const FIRST_BATCH: usize = 64;
@@ -64,8 +69,8 @@ struct LoadedRow {
     row: EmailRow,
     /// The words of the query that the body contains, if they are all that the query depends on.
     words: Option<String>,
-    /// The body, if the query depends on more.
-    body: Option<CompressedBody>,
+    /// Whether it matches, if its body has been compared.
+    is_match: Option<Result<bool, Error>>,
 }
 
 impl<'a> RowMatcher<'a> {
@@ -111,7 +116,7 @@ impl<'a> RowMatcher<'a> {
         let loaded = |row: EmailRow| LoadedRow {
             row,
             words: None,
-            body: None,
+            is_match: None,
         };
         self.loaded = rows
             .into_iter()
@@ -127,7 +132,7 @@ impl<'a> RowMatcher<'a> {
         }
         match single_words(self.query) {
             Some(words) => self.load_words(words, &open),
-            None => self.load_bodies(&open),
+            None => self.match_bodies(&open),
         }
     }
 
@@ -163,13 +168,42 @@ impl<'a> RowMatcher<'a> {
         Ok(())
     }
 
-    fn load_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    /// Compares the bodies of loaded rows: on all processors, since to extract the text of html takes longest.
+    fn match_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         let params = keys.iter().map(|key| [*key]);
         let read = |row: &Row| CompressedBody::from_row(row, 0);
         let bodies = sql::optional_each(self.connection, BODY_BY_KEY, params, read)?;
+        let mut pairs = Vec::with_capacity(keys.len());
         for (key, body) in keys.iter().zip(bodies) {
-            if let Some(row) = self.loaded.get_mut(key) {
-                row.body = body.flatten();
+            if let (Some(loaded), Some(body)) = (self.loaded.get(key), body.flatten()) {
+                let dictionary = body.dictionary(self.connection)?;
+                pairs.push((&loaded.row, body, dictionary));
+            }
+        }
+        let query = self.query;
+        let match_all = |pairs: &[(&EmailRow, CompressedBody, BodyDictionary)]| {
+            let pairs = pairs.iter().map(|(row, body, dictionary)| {
+                let email = body.to_email_with(dictionary);
+                let is_match = email.map(|email| match_email(query, row, &email));
+                (row.sort_key, is_match)
+            });
+            pairs.collect::<Vec<_>>()
+        };
+        let threads = available_parallelism().map_or(1, usize::from);
+        let size = pairs.len().div_ceil(threads).max(LEAST_FOR_A_THREAD);
+        let (here, others) = pairs.split_at(size.min(pairs.len()));
+        let results = thread::scope(|scope| {
+            let spawn = |part| scope.spawn(move || match_all(part));
+            let others: Vec<_> = others.chunks(size).map(spawn).collect();
+            let mut results = match_all(here);
+            for other in others {
+                results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            results
+        });
+        for (key, is_match) in results {
+            if let Some(row) = self.loaded.get_mut(&key) {
+                row.is_match = Some(is_match);
             }
         }
         Ok(())
@@ -188,14 +222,18 @@ impl<'a> RowMatcher<'a> {
                 |row| LoadedRow {
                     row,
                     words: None,
-                    body: None,
+                    is_match: None,
                 },
             ),
         };
-        let Some(loaded) = loaded else {
+        let Some(mut loaded) = loaded else {
             return Ok(None);
         };
-        Ok(self.is_match(&loaded)?.then_some(loaded.row))
+        let is_match = match loaded.is_match.take() {
+            Some(is_match) => is_match?,
+            None => self.is_match(&loaded)?,
+        };
+        Ok(is_match.then_some(loaded.row))
     }
 
     /// Whether an email matches; `None` if that depends on its body.
@@ -241,19 +279,10 @@ impl<'a> RowMatcher<'a> {
             return Ok(true);
         }
         self.bodies_loaded += 1;
-        let email = match &loaded.body {
-            Some(body) => Some(body.to_email(self.connection)?),
-            None => self.load_email(row.sort_key)?,
-        };
-        let Some(email) = email else {
-            return Ok(matches(self.query, &document) == Some(true));
-        };
-        let retrieved = RetrievedTexts::from_email(&email);
-        document.bodies = Some(retrieved.bodies());
-        document.tags = Some(&retrieved.tags);
-        let reason = retrieved.reason();
-        document.reason = document.reason.or(Some(&reason));
-        Ok(matches(self.query, &document) == Some(true))
+        Ok(match self.load_email(row.sort_key)? {
+            Some(email) => match_email(self.query, row, &email),
+            None => matches(self.query, &document) == Some(true),
+        })
     }
 
     fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
@@ -264,6 +293,18 @@ impl<'a> RowMatcher<'a> {
             .map(|body| body.to_email(self.connection))
             .transpose()
     }
+}
+
+/// Whether an email matches, with its body.
+fn match_email(query: &Query, row: &EmailRow, email: &wire::Email) -> bool {
+    let listed_reason = listed_reason(&row.summary);
+    let retrieved = RetrievedTexts::from_email(email);
+    let reason = retrieved.reason();
+    let mut document = document(row, listed_reason.as_deref());
+    document.bodies = Some(retrieved.bodies());
+    document.tags = Some(&retrieved.tags);
+    document.reason = document.reason.or(Some(&reason));
+    matches(query, &document) == Some(true)
 }
 
 /// What the list has of an email.
