@@ -106,12 +106,8 @@ impl<'a> RowMatcher<'a> {
             return Ok(());
         };
         self.loaded.clear();
-        // Of few lengths, so that few statements are prepared.
-        let length = keys.len().next_power_of_two();
-        let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
-        let query = window::by_keys(&marks.join(", "));
-        let mut params = keys.to_vec();
-        params.resize(length, *last);
+        let (marks, params) = key_params(keys, *last);
+        let query = window::by_keys(&marks);
         let rows = sql::all(self.connection, &query, params, window::read_row)?;
         let loaded = |row: EmailRow| LoadedRow {
             row,
@@ -170,12 +166,22 @@ impl<'a> RowMatcher<'a> {
 
     /// Compares the bodies of loaded rows: on all processors, since to extract the text of html takes longest.
     fn match_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
-        let params = keys.iter().map(|key| [*key]);
-        let read = |row: &Row| CompressedBody::from_row(row, 0);
-        let bodies = sql::optional_each(self.connection, BODY_BY_KEY, params, read)?;
-        let mut pairs = Vec::with_capacity(keys.len());
-        for (key, body) in keys.iter().zip(bodies) {
-            if let (Some(loaded), Some(body)) = (self.loaded.get(key), body.flatten()) {
+        let (Some(newest), Some(oldest)) = (keys.iter().max(), keys.iter().min()) else {
+            return Ok(());
+        };
+        let (marks, mut params) = key_params(keys, *oldest);
+        let next = params.len() + 1;
+        // The bounds say which partitions are read; the tables store keys negated.
+        let query = format!(
+            "SELECT sort_key, json, dictionary_id FROM body WHERE sort_key IN ({marks}) AND sort_key BETWEEN ?{next} AND ?{}",
+            next + 1
+        );
+        params.extend([*newest, *oldest]);
+        let read = |row: &Row| Ok((row.get(0)?, CompressedBody::from_row(row, 1)?));
+        let bodies: Vec<(SortKey, _)> = sql::all(self.connection, &query, params, read)?;
+        let mut pairs = Vec::with_capacity(bodies.len());
+        for (key, body) in bodies {
+            if let (Some(loaded), Some(body)) = (self.loaded.get(&key), body) {
                 let dictionary = body.dictionary(self.connection)?;
                 pairs.push((&loaded.row, body, dictionary));
             }
@@ -191,15 +197,14 @@ impl<'a> RowMatcher<'a> {
         };
         let threads = available_parallelism().map_or(1, usize::from);
         let size = pairs.len().div_ceil(threads).max(LEAST_FOR_A_THREAD);
-        let (here, others) = pairs.split_at(size.min(pairs.len()));
-        let results = thread::scope(|scope| {
+        // This thread waits: a system may let threads that are started take turns with the one that starts them.
+        let results: Vec<_> = thread::scope(|scope| {
             let spawn = |part| scope.spawn(move || match_all(part));
-            let others: Vec<_> = others.chunks(size).map(spawn).collect();
-            let mut results = match_all(here);
-            for other in others {
-                results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-            results
+            let running: Vec<_> = pairs.chunks(size).map(spawn).collect();
+            let join = |it: thread::ScopedJoinHandle<'_, _>| {
+                it.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            running.into_iter().flat_map(join).collect()
         });
         for (key, is_match) in results {
             if let Some(row) = self.loaded.get_mut(&key) {
@@ -293,6 +298,16 @@ impl<'a> RowMatcher<'a> {
             .map(|body| body.to_email(self.connection))
             .transpose()
     }
+}
+
+/// Returns the marks of parameters, separated by commas, and the keys for them; `last` fills the rest. They are of few
+/// lengths, so that few statements are prepared.
+fn key_params(keys: &[SortKey], last: SortKey) -> (String, Vec<SortKey>) {
+    let length = keys.len().next_power_of_two();
+    let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
+    let mut params = keys.to_vec();
+    params.resize(length, last);
+    (marks.join(", "), params)
 }
 
 /// Whether an email matches, with its body.
