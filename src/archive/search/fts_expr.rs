@@ -202,9 +202,11 @@ impl FtsExpr {
             return None;
         }
         // Alone, a rare word would cost the index as much a second time.
+        let is_alone = |expr: &Self| matches!(expr, Self::Prefix(start) if is_costly_prefix(start));
         let expr = match self {
-            Self::And(_) => self.without_costly_prefixes(),
-            _ => Self::All,
+            Self::Or(members) if members.iter().any(is_alone) => Self::All,
+            expr if is_alone(expr) => Self::All,
+            _ => self.without_costly_prefixes(),
         };
         let max_examined = if self.has_prefix(&is_short_prefix) {
             EXAMINED_FOR_SHORT_PREFIX
@@ -225,7 +227,8 @@ impl FtsExpr {
         }
     }
 
-    /// Returns a cheap superset of the expression: first letters instead of starts of words.
+    /// Returns a cheap superset of the expression: first letters instead of starts of words, or whole words that must be
+    /// missing.
     pub(super) fn without_costly_prefixes(&self) -> Self {
         match self {
             Self::Prefix(start) if start.starts_with(prefix::WORD) && !is_short_prefix(start) => {
@@ -234,6 +237,7 @@ impl FtsExpr {
             }
             Self::And(members) => Self::and(members.iter().map(Self::without_costly_prefixes)),
             Self::Or(members) => Self::or(members.iter().map(Self::without_costly_prefixes)),
+            Self::Not(inner) => inner.whole_words().complement(),
             other if other.has_prefix(&is_costly_prefix) => Self::All,
             other => other.clone(),
         }
@@ -262,6 +266,22 @@ fn is_costly_prefix(start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prefilter_of_a_negation_looks_for_whole_words() {
+        let interned = FtsExpr::Token("l1".to_owned());
+        let not_either = |other| FtsExpr::or([interned.clone(), other]).complement();
+        let prefilter = not_either(FtsExpr::Prefix("worder".to_owned())).prefilter();
+        let expected = not_either(FtsExpr::Token("worder".to_owned()));
+        assert_eq!(prefilter.unwrap().expr, expected);
+        let phrase = FtsExpr::and([
+            FtsExpr::Token("wyour".to_owned()),
+            FtsExpr::Prefix("worder".to_owned()),
+        ]);
+        let prefilter = not_either(phrase).prefilter();
+        let words = ["wyour", "worder"].map(|word| FtsExpr::Token(word.to_owned()));
+        assert_eq!(prefilter.unwrap().expr, not_either(FtsExpr::and(words)));
+    }
 
     #[test]
     fn prefilter_goes_on_while_enough_candidates_match() {

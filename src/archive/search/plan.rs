@@ -120,8 +120,10 @@ impl Plan {
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         Ok(Self {
             changed_since: changed_since.map(Timestamp::as_microsecond),
-            // In PostgreSQL the nearest emails are compared first in any case.
-            prefilter: expr.prefilter().filter(|_| !connection.is_postgres()),
+            // In PostgreSQL the nearest emails are compared first in any case. Then a prefix costs more only in a negation.
+            prefilter: expr
+                .prefilter()
+                .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_))),
             expr,
             certain,
             possible,

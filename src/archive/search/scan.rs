@@ -219,6 +219,7 @@ impl<'a> Scan<'a> {
         let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
         if let Some(prefilter) = &plan.prefilter
             && most <= MAX_PREFILTERED_COUNT
+            && !self.connection.is_postgres()
         {
             if self.count_indexed(&plan.certain.whole_words(), direction, from, most)? == most {
                 return Ok(most);
