@@ -84,20 +84,27 @@ impl Links {
     }
 
     fn is_valid(&self, email: &str, id: &str, link: &Signature) -> bool {
-        let bytes = link.signature.as_bytes();
-        let signature: Option<Vec<u8>> = bytes
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
         let text = signed_text(email, id, link.expires);
-        let is_signed =
-            signature.is_some_and(|tag| hmac::verify(&self.key, text.as_bytes(), &tag).is_ok());
+        let is_signed = decode_hex(&link.signature)
+            .is_some_and(|tag| hmac::verify(&self.key, text.as_bytes(), &tag).is_ok());
         is_signed && (self.clock)().as_second() < link.expires
     }
 }
 
 fn signed_text(email: &str, id: &str, expires: i64) -> String {
     format!("{email}\n{id}\n{expires}")
+}
+
+/// Decodes bytes of two hexadecimal digits each.
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+        return None;
+    };
+    let decoded = pairs
+        .iter()
+        .map(|[high, low]| u8::try_from(digit(high)? * 16 + digit(low)?).ok());
+    decoded.collect()
 }
 
 type Shared<S> = State<(Arc<S>, Arc<Links>)>;
@@ -214,4 +221,17 @@ async fn find<S: EmailSource>(
     let mut all = load(source, email).await?.into_iter();
     all.find(|one| one.id == id)
         .ok_or(ErrorResponse::UnknownAttachment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signature_has_two_digits_a_byte() {
+        assert_eq!(decode_hex("00fF"), Some(vec![0, 255]));
+        for wrong in ["000", "0", "+f", "0g", "é"] {
+            assert_eq!(decode_hex(wrong), None, "{wrong}");
+        }
+    }
 }
