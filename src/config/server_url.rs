@@ -35,6 +35,12 @@ pub struct ServerUrl {
     /// Without the parameter `schema`, which PostgreSQL does not know.
     address: String,
     schema: String,
+    /// Whether a connection within this machine has TLS, too; it leads to the same server.
+    #[cfg_attr(
+        not(any(feature = "postgres", test)),
+        expect(dead_code, reason = "there is no driver that needs it")
+    )]
+    requires_tls: bool,
     access: ServerAccess,
 }
 
@@ -81,21 +87,20 @@ impl ServerUrl {
         }
         let mut schema = DEFAULT_SCHEMA.to_owned();
         let mut query = String::new();
-        let mut add = |name: &str, value: &str| {
-            let separator = if query.is_empty() { "" } else { "&" };
-            let value = utf8_percent_encode(value, ENCODED);
-            let _ = write!(query, "{separator}{name}={value}");
-        };
+        let mut requires_tls = false;
         for (name, value) in url.query_pairs() {
             match &*name {
                 "schema" => schema = value.into_owned(),
-                // TLS is always verified; without this, connections within the machine have none.
-                "sslmode" if !matches!(&*value, "require" | "verify-ca" | "verify-full") => {}
-                "sslmode" => add("sslmode", "require"),
+                // Where there is TLS, it is always verified.
+                "sslmode" => {
+                    requires_tls = matches!(&*value, "require" | "verify-ca" | "verify-full");
+                }
                 // The driver takes one host of each parameter.
                 name if PARAMETERS.contains(&name) => {
                     for value in value.split(|it| it == ',' && name == "host") {
-                        add(name, value);
+                        let separator = if query.is_empty() { "" } else { "&" };
+                        let value = utf8_percent_encode(value, ENCODED);
+                        let _ = write!(query, "{separator}{name}={value}");
                     }
                 }
                 name => {
@@ -119,6 +124,7 @@ impl ServerUrl {
         Ok(Self {
             address: url.into(),
             schema,
+            requires_tls,
             access: ServerAccess::default(),
         })
     }
@@ -169,6 +175,11 @@ impl ServerUrl {
     #[cfg(any(feature = "postgres", test))]
     pub(crate) fn schema(&self) -> &str {
         &self.schema
+    }
+
+    #[cfg(any(feature = "postgres", test))]
+    pub(crate) const fn requires_tls(&self) -> bool {
+        self.requires_tls
     }
 
     #[cfg(any(feature = "postgres", test))]
@@ -233,7 +244,7 @@ mod tests {
             assert!(!error.to_string().contains("secret"), "{error}");
         }
         let url = ServerUrl::parse(
-            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=disable",
+            "postgres:///mail?host=/run/postgresql&options=-c%20work_mem%3D8MB&sslmode=verify-full",
         );
         assert_eq!(
             url.unwrap().address(),
@@ -243,16 +254,18 @@ mod tests {
 
     #[test]
     fn tls_can_be_required_but_not_refused() {
-        for (mode, kept) in [
-            ("disable", ""),
-            ("prefer", ""),
-            ("require", "?sslmode=require"),
-            ("verify-full", "?sslmode=require"),
+        let parse = |text: &str| ServerUrl::parse(text).unwrap();
+        let plain = parse("postgres://ana@localhost/mail");
+        for (mode, requires_tls) in [
+            ("disable", false),
+            ("prefer", false),
+            ("require", true),
+            ("verify-full", true),
         ] {
-            let url = format!("postgres://ana@localhost/mail?sslmode={mode}");
-            let url = ServerUrl::parse(&url).unwrap();
-            let expected = format!("postgres://ana@localhost/mail{kept}");
-            assert_eq!(url.address(), expected);
+            let url = parse(&format!("postgres://ana@localhost/mail?sslmode={mode}"));
+            assert_eq!(url.requires_tls(), requires_tls, "{mode}");
+            assert_eq!(url, plain);
+            assert!(plain.is_same_server(&url));
         }
     }
 

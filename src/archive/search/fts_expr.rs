@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefilter_of_a_negation_looks_for_whole_words() {
+    fn prefilter_avoids_prefixes_of_negations_and_phrases() {
         let interned = FtsExpr::Token("l1".to_owned());
         let not_either = |other| FtsExpr::or([interned.clone(), other]).complement();
         let prefilter = not_either(FtsExpr::Prefix("worder".to_owned())).prefilter();
@@ -278,9 +278,16 @@ mod tests {
             FtsExpr::Token("wyour".to_owned()),
             FtsExpr::Prefix("worder".to_owned()),
         ]);
-        let prefilter = not_either(phrase).prefilter();
+        let prefilter = not_either(phrase.clone()).prefilter();
         let words = ["wyour", "worder"].map(|word| FtsExpr::Token(word.to_owned()));
         assert_eq!(prefilter.unwrap().expr, not_either(FtsExpr::and(words)));
+
+        let either = |other| FtsExpr::or([interned.clone(), other]);
+        let prefilter = either(phrase).prefilter().unwrap();
+        let starts = ["wyour", "pord"].map(|token| FtsExpr::Token(token.to_owned()));
+        assert_eq!(prefilter.expr, either(FtsExpr::and(starts)));
+        let prefilter = either(FtsExpr::Prefix("worder".to_owned())).prefilter();
+        assert_eq!(prefilter.unwrap().expr, FtsExpr::All);
     }
 
     #[test]

@@ -102,11 +102,11 @@ impl<'a> RowMatcher<'a> {
 
     /// Loads the rows at some keys together, where each request takes long.
     pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<(), Error> {
-        let Some(last) = keys.last() else {
+        if keys.is_empty() {
             return Ok(());
-        };
+        }
         self.loaded.clear();
-        let (marks, params) = key_params(keys, *last);
+        let (marks, params) = key_params(keys);
         let query = window::by_keys(&marks);
         let rows = sql::all(self.connection, &query, params, window::read_row)?;
         let loaded = |row: EmailRow| LoadedRow {
@@ -169,7 +169,7 @@ impl<'a> RowMatcher<'a> {
         let (Some(newest), Some(oldest)) = (keys.iter().max(), keys.iter().min()) else {
             return Ok(());
         };
-        let (marks, mut params) = key_params(keys, *oldest);
+        let (marks, mut params) = key_params(keys);
         let next = params.len() + 1;
         // The bounds say which partitions are read; the tables store keys negated.
         let query = format!(
@@ -300,14 +300,13 @@ impl<'a> RowMatcher<'a> {
     }
 }
 
-/// Returns the marks of parameters, separated by commas, and the keys for them; `last` fills the rest. They are of few
-/// lengths, so that few statements are prepared.
-fn key_params(keys: &[SortKey], last: SortKey) -> (String, Vec<SortKey>) {
+/// Returns the marks of parameters, separated by commas, and the keys for them. They are of few lengths, so that few
+/// statements are prepared: keys come again at the end.
+fn key_params(keys: &[SortKey]) -> (String, Vec<SortKey>) {
     let length = keys.len().next_power_of_two();
     let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
-    let mut params = keys.to_vec();
-    params.resize(length, last);
-    (marks.join(", "), params)
+    let params = keys.iter().copied().cycle().take(length);
+    (marks.join(", "), params.collect())
 }
 
 /// Whether an email matches, with its body.

@@ -217,6 +217,7 @@ impl<'a> Scan<'a> {
             return Ok(found);
         }
         let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
+        // The index of PostgreSQL counts thousands of matches faster than they are compared.
         if let Some(prefilter) = &plan.prefilter
             && most <= MAX_PREFILTERED_COUNT
             && !self.connection.is_postgres()

@@ -78,11 +78,10 @@ impl PostgresServer {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(LOST_AFTER)
             .keepalives_idle(LOST_AFTER);
-        let is_requested = config.get_ssl_mode() == SslMode::Require;
         let mut hosts = config.get_hosts().iter();
         let is_plain = hosts.all(|host| match host {
             Host::Unix(_) => true,
-            Host::Tcp(name) => !is_requested && is_this_machine(name),
+            Host::Tcp(name) => !url.requires_tls() && is_this_machine(name),
         });
         // Require is with verification: the certificate must be of this host, and of a trusted authority.
         config.ssl_mode(if is_plain {
