@@ -81,7 +81,14 @@ impl TestServer {
     /// Starts it again with other settings.
     pub fn configure(&mut self, settings: &str) {
         append(&self.folder.path().join("data/postgresql.conf"), settings);
-        self.crash_and_restart();
+        self.stop();
+        self.process = spawn_server(&self.programs, self.folder.path());
+    }
+
+    fn stop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = self.process.wait();
     }
 
     /// Starts a standby of it, with what it has now.
@@ -151,9 +158,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        let pid = rustix::process::Pid::from_child(&self.process);
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-        let _ = self.process.wait();
+        self.stop();
     }
 }
 
@@ -161,11 +166,18 @@ impl Drop for TestServer {
 ///
 /// It does not start while a process of a server that was killed there still ends.
 fn spawn_server(programs: &Path, folder: &Path) -> Child {
-    let started = (0..200).find_map(|_| try_spawn_server(programs, folder));
-    started.expect("the server starts")
+    let mut log = String::new();
+    for _ in 0..200 {
+        match try_spawn_server(programs, folder) {
+            Ok(server) => return server,
+            Err(other) => log = other,
+        }
+    }
+    panic!("the server does not start:\n{log}")
 }
 
-fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
+/// Returns what the server says if it does not start.
+fn try_spawn_server(programs: &Path, folder: &Path) -> Result<Child, String> {
     let mut server = as_other_user(&programs.join("postgres"))
         .arg("-D")
         .arg(folder.join("data"))
@@ -175,17 +187,17 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Option<Child> {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
-    let is_ready = |line: &std::io::Result<String>| {
-        line.as_ref()
-            .is_ok_and(|line| line.contains("ready to accept"))
-    };
-    if !lines.any(|line| is_ready(&line)) {
-        server.wait().unwrap();
-        return None;
+    let mut log = String::new();
+    for line in lines.by_ref().map_while(Result::ok) {
+        if line.contains("ready to accept") {
+            // It goes on writing.
+            std::thread::spawn(move || lines.for_each(drop));
+            return Ok(server);
+        }
+        log += &format!("{line}\n");
     }
-    // It goes on writing.
-    std::thread::spawn(move || lines.for_each(drop));
-    Some(server)
+    server.wait().unwrap();
+    Err(log)
 }
 
 /// Adds to a file that only the server may read.
