@@ -390,7 +390,7 @@ impl BlockBuilder<'_> {
     ) {
         self.end_line(context);
         let available = context.available_width;
-        let margin = |side: usize| style.px(style.margin[side], available).unwrap_or(0.0);
+        let margin = |side: usize| style.margin_px(side, available);
         // A block formatting context: its margins do not collapse with those of its content.
         let is_isolated =
             style.overflow_clipped || style.is_floated() || style.display == Display::InlineBlock;

@@ -310,9 +310,7 @@ impl<'a> BlockBuilder<'a> {
         outer: LayoutContext,
     ) {
         let gap = |side: usize| {
-            style
-                .px(style.margin[side], outer.available_width)
-                .unwrap_or(0.0)
+            style.margin_px(side, outer.available_width)
                 + style.padding_and_border(side, outer.available_width)
         };
         let parent = self.dom.node(id).parent;
@@ -444,11 +442,7 @@ impl<'a> BlockBuilder<'a> {
 
     fn layout_rule(&mut self, style: &ComputedStyle, context: LayoutContext) {
         self.end_line(context);
-        let margin = |side: usize| {
-            style
-                .px(style.margin[side], context.available_width)
-                .unwrap_or(0.0)
-        };
+        let margin = |side: usize| style.margin_px(side, context.available_width);
         self.cursor.add_margin(margin(TOP));
         let height = style.px(style.height, 0.0).unwrap_or(0.0)
             + style.used_border(TOP)

@@ -4,9 +4,7 @@ use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
-use crate::render::css::{
-    BOTTOM, Color, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign,
-};
+use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
 use crate::render::html::{NodeData, NodeId};
 
 /// A cell up to this width can be a label beside a text.
@@ -273,7 +271,7 @@ impl BlockBuilder<'_> {
             let mut own = TableCell {
                 column: cell.column,
                 paragraphs: Vec::new(),
-                align_right: style.text_align == TextAlign::End,
+                align_right: style.end_aligned,
             };
             for block in &self.output.blocks[cell.blocks.clone()] {
                 match &block.kind {
