@@ -177,9 +177,7 @@ impl<'a> BlockBuilder<'a> {
     /// True for a text between two elements, as the source has it between two words or links.
     fn is_between_elements(&self, id: NodeId) -> bool {
         let node = self.dom.node(id);
-        let is_element = |id: Option<NodeId>| {
-            id.is_some_and(|id| matches!(self.dom.node(id).data, NodeData::Element { .. }))
-        };
+        let is_element = |id: Option<NodeId>| id.is_some_and(|id| self.dom.is_element(id));
         is_element(node.previous_sibling) && is_element(node.next_sibling)
     }
 
@@ -354,8 +352,7 @@ impl<'a> BlockBuilder<'a> {
 
     /// Visits the children of a `<q>` between quotation marks, which alternate in nested ones.
     fn visit_quotation(&mut self, id: NodeId, context: LayoutContext) {
-        let mut above =
-            std::iter::successors(self.dom.node(id).parent, |id| self.dom.node(*id).parent);
+        let mut above = self.dom.ancestors(id);
         let is_nested = above.any(|id| self.dom.tag_name(id) == "q");
         let [open, close] = if is_nested {
             ["‘", "’"]

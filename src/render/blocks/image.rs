@@ -25,23 +25,24 @@ const MAX_BUTTON_LETTERS: u32 = 60;
 
 /// Returns the targets of links that have a text, or an image with a text.
 pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String> {
-    let link_of = |id: NodeId| {
-        let mut above = std::iter::successors(Some(id), |id| dom.node(*id).parent);
-        above.find(|id| dom.tag_name(*id) == "a")
-    };
-    let has_alt = |id: NodeId| {
-        dom.attribute(id, "alt")
-            .is_some_and(|alt| !alt.trim().is_empty())
-    };
     let named = dom.nodes().filter_map(|id| match dom.tag_name(id) {
         "a" if letter_counts[id.index()] > 0 => Some(id),
-        "img" if has_alt(id) => link_of(id),
+        "img" if has_alt(dom, id) => link_around(dom, id),
         _ => None,
     });
     named
         .filter_map(|id| dom.attribute(id, "href"))
         .map(links::normalize_target)
         .collect()
+}
+
+fn has_alt(dom: &Dom, image: NodeId) -> bool {
+    let alt = dom.attribute(image, "alt");
+    alt.is_some_and(|alt| !alt.trim().is_empty())
+}
+
+fn link_around(dom: &Dom, image: NodeId) -> Option<NodeId> {
+    dom.ancestors(image).find(|id| dom.tag_name(*id) == "a")
 }
 
 impl BlockBuilder<'_> {
@@ -84,17 +85,12 @@ impl BlockBuilder<'_> {
     /// Returns a text for the first image of a link that has only images without text.
     fn image_link_label(&mut self, id: NodeId, context: LayoutContext) -> Option<String> {
         let number = context.link?;
-        let link = std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
-            .find(|id| self.dom.tag_name(*id) == "a")?;
+        let link = link_around(self.dom, id)?;
         let images = self.images_in(link);
-        if self.info.letter_counts[link.index()] > 0 || images.first() != Some(&id) {
-            return None;
-        }
-        if images.iter().any(|image| {
-            self.dom
-                .attribute(*image, "alt")
-                .is_some_and(|alt| !alt.trim().is_empty())
-        }) {
+        if self.info.letter_counts[link.index()] > 0
+            || images.first() != Some(&id)
+            || images.iter().any(|image| has_alt(self.dom, *image))
+        {
             return None;
         }
         let labels = [
@@ -255,7 +251,8 @@ impl BlockBuilder<'_> {
 
     /// Returns the background colour of an element or of the nearest ancestor that has one.
     fn background_of(&self, id: NodeId) -> Rgba {
-        std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
+        std::iter::once(id)
+            .chain(self.dom.ancestors(id))
             .take(64)
             .find_map(|id| {
                 self.styles[id.index()]

@@ -5,7 +5,7 @@ use super::context::LayoutContext;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
-use crate::render::html::{NodeData, NodeId};
+use crate::render::html::NodeId;
 
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
@@ -73,7 +73,7 @@ impl BlockBuilder<'_> {
     ) {
         let tree = self.dom;
         for child in tree.children(id) {
-            let is_element = matches!(tree.node(child).data, NodeData::Element { .. });
+            let is_element = tree.is_element(child);
             match self.styles[child.index()].display {
                 Display::RowGroup if is_element => {
                     let inner = context.enter(&self.styles[child.index()]);
@@ -109,8 +109,7 @@ impl BlockBuilder<'_> {
             .dom
             .children(id)
             .filter(|child| {
-                matches!(self.dom.node(*child).data, NodeData::Element { .. })
-                    && self.styles[child.index()].display != Display::None
+                self.dom.is_element(*child) && self.styles[child.index()].display != Display::None
             })
             .collect();
         let widths = self.share_width(&nodes, context.available_width);

@@ -103,8 +103,7 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<
         if !is_layer {
             continue;
         }
-        let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
-        let container = above.find(|id| {
+        let container = dom.ancestors(id).find(|id| {
             let style = &styles[id.index()];
             style.out_of_flow || style.relatively_positioned || dom.tag_name(*id) == "body"
         });

@@ -27,7 +27,7 @@ use selectors::parser::{Component, Selector};
 use self::selector::{ElementRef, SelectorTypes};
 use self::stylesheet::{DeclarationBlock, Rule};
 use self::variables::Variables;
-use super::html::{Dom, NodeData, NodeId};
+use super::html::{Dom, NodeId};
 
 pub(crate) use computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
@@ -56,7 +56,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
     let mut caches = SelectorCaches::default();
     let mut found = Vec::new();
     for id in dom.nodes().skip(1) {
-        if !matches!(dom.node(id).data, NodeData::Element { .. }) {
+        if !dom.is_element(id) {
             continue;
         }
         let parent = dom

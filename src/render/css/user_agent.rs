@@ -18,7 +18,7 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
         apply_svg_defaults(name, &mut style);
         return style;
     }
-    let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
+    let mut above = dom.ancestors(id);
     let inside_list = is_list(name) && above.any(|id| is_list(dom.tag_name(id)));
     apply_defaults(name, &mut style, parent, dom.quirks, inside_list);
     if dom.quirks && name != "hr" {
