@@ -99,9 +99,6 @@ pub(crate) struct SpanStyle {
     pub(crate) strikethrough: bool,
     /// Index in [`Body::links`].
     pub(crate) link: Option<u16>,
-    /// Red, green and blue of the author's colour, unless it is a grey. It decides where spans are
-    /// split; no theme draws it yet, because it may be unreadable on the terminal's background.
-    pub(crate) author_color: Option<[u8; 3]>,
 }
 
 /// What a span is.

@@ -13,8 +13,7 @@ use super::{
 };
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, Color, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace,
-    is_closed_details,
+    BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -196,14 +195,6 @@ impl<'a> BlockBuilder<'a> {
             None if style.monospace => SpanRole::Code,
             None => SpanRole::Text,
         };
-        let author_color = match style.colour {
-            Color::Known(Rgba {
-                red, green, blue, ..
-            }) => Some([red, green, blue]),
-            Color::Current | Color::Unknown => None,
-        };
-        let chroma =
-            |[red, green, blue]: &[u8; 3]| red.max(green).max(blue) - red.min(green).min(blue);
         SpanStyle {
             role,
             bold,
@@ -211,8 +202,6 @@ impl<'a> BlockBuilder<'a> {
             underline: style.underline && context.link.is_none(),
             strikethrough: style.line_through,
             link: context.link,
-            author_color: author_color
-                .filter(|colour| chroma(colour) >= 64 && context.link.is_none()),
         }
     }
 

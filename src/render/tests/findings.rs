@@ -259,21 +259,6 @@ fn bold_and_headings_come_from_the_style() {
 }
 
 #[test]
-fn author_colours_exclude_greys() {
-    let body = super::lay_out_html(
-        "<p style='color:#333'>grey <span style='color:#c00'>red</span>",
-        80,
-    );
-    assert_eq!(
-        (
-            style(&body, "grey").author_color,
-            style(&body, "red").author_color
-        ),
-        (None, Some([204, 0, 0]))
-    );
-}
-
-#[test]
 fn buttons_have_brackets_and_links_do_not() {
     let button = "<a href='https://example.com/r' style='background:#06c;color:#fff;padding:12px 20px;display:inline-block'> Reset password </a>";
     let cell = "<table><tr><td bgcolor='#0066cc' style='padding:10px'><a href='https://example.com/s' style='color:#fff'>Sign in</a></td></tr></table>";
