@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::body::{BodyNotice, NoticeKind};
 
+/// The reason for a cut at [`super::body::MAX_LINES`].
+pub(super) const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
+
 /// Longer parts are compared up to here.
 const MAX_COMPARED_WORDS: usize = 20_000;
 

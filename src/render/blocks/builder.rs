@@ -8,15 +8,14 @@ use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
-use super::{
-    Block, BlockContent, BlockKind, BlockLimit, Column, ColumnGroup, LinePrefix, RuleKind,
-};
+use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
+use crate::render::notices::TOO_MANY_LINES;
 use crate::text::sanitize::{self, TextKind};
 
 /// Links with this much space between them are read apart without a space or a mark.
@@ -108,9 +107,9 @@ impl<'a> BlockBuilder<'a> {
     /// Each block has a line at least, so more blocks than lines would be cut after the layout.
     fn is_full(&mut self) -> bool {
         if self.output.blocks.len() > MAX_LINES {
-            self.output.truncation = Some(BlockLimit::Lines);
+            self.output.truncation = Some(TOO_MANY_LINES);
         } else if self.piece_count >= MAX_PIECES {
-            self.output.truncation = Some(BlockLimit::Pieces);
+            self.output.truncation = Some("it has too many links, pictures and changes of style");
         }
         self.output.truncation.is_some()
     }

@@ -198,15 +198,7 @@ pub(crate) struct BlockContent {
     /// Number of characters that were removed from the text.
     pub(crate) sanitized_chars: usize,
     /// Why the end of the page is left out.
-    pub(crate) truncation: Option<BlockLimit>,
-}
-
-/// A limit on the blocks of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BlockLimit {
-    Lines,
-    /// Texts, images and buttons.
-    Pieces,
+    pub(crate) truncation: Option<&'static str>,
 }
 
 /// Builds the blocks of a page from its elements and their styles.
