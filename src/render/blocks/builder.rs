@@ -35,9 +35,8 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) cursor: VerticalCursor,
     pub(super) line: LineBox,
     pub(super) output: BlockContent,
-    pub(super) prefixes: Vec<LinePrefix>,
-    /// A copy of `prefixes` that blocks share.
-    pub(super) shared_prefixes: Arc<[LinePrefix]>,
+    /// What the lines of a block that begins now start with.
+    pub(super) prefixes: Arc<[LinePrefix]>,
     pub(super) item_count: u32,
     pub(super) float_row: Option<FloatRow>,
     /// The last item number of each list.
@@ -65,8 +64,7 @@ impl<'a> BlockBuilder<'a> {
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
             output: BlockContent::default(),
-            prefixes: Vec::new(),
-            shared_prefixes: Arc::from([]),
+            prefixes: Arc::from([]),
             item_count: 0,
             float_row: None,
             list_numbers: HashMap::new(),
@@ -420,7 +418,7 @@ impl<'a> BlockBuilder<'a> {
         Block {
             top,
             bottom,
-            prefixes: Arc::clone(&self.shared_prefixes),
+            prefixes: Arc::clone(&self.prefixes),
             kind,
         }
     }

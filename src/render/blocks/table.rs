@@ -318,12 +318,13 @@ impl BlockBuilder<'_> {
     }
 
     fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {
-        let prefixes = &self.shared_prefixes;
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         if full.len() < 2
-            || full
-                .iter()
-                .any(|cell| blocks(cell).iter().any(|block| block.prefixes != *prefixes))
+            || full.iter().any(|cell| {
+                blocks(cell)
+                    .iter()
+                    .any(|block| block.prefixes != self.prefixes)
+            })
         {
             return false;
         }
