@@ -248,6 +248,13 @@ pub(super) fn push_span(spans: &mut Vec<BodySpan>, text: &str, style: SpanStyle)
     }
 }
 
+/// Adds `more` to `spans`, as [`push_span`] does.
+pub(super) fn push_spans(spans: &mut Vec<BodySpan>, more: &[BodySpan]) {
+    for span in more {
+        push_span(spans, &span.text, span.style);
+    }
+}
+
 /// Returns the display width of `spans` in columns.
 pub(super) fn spans_width(spans: &[BodySpan]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
@@ -292,9 +299,7 @@ impl Link {
         }
         Some(sequence + HYPERLINK_MIDDLE)
     }
-}
 
-impl Link {
     /// Returns the host of a web link.
     pub(crate) fn host(&self) -> Option<&str> {
         let (_, rest) = self.target.split_once("://")?;

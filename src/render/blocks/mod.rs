@@ -119,6 +119,15 @@ impl Paragraph {
         self.runs.iter().map(|run| run.text.width()).sum()
     }
 
+    pub(crate) fn text(&self) -> String {
+        self.runs.iter().map(|run| &*run.text).collect()
+    }
+
+    pub(crate) fn has_button(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.style.role == SpanRole::Button)
+    }
+
     pub(crate) fn push_run(&mut self, text: &str, style: SpanStyle) {
         let text = text.to_owned();
         self.runs.push(BodySpan { text, style });

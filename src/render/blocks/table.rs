@@ -3,7 +3,7 @@
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
-use crate::render::body::{SpanRole, SpanStyle};
+use crate::render::body::SpanStyle;
 use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
 use crate::render::html::NodeId;
 
@@ -388,12 +388,8 @@ fn text_width(blocks: &[Block]) -> Option<usize> {
     }
     let width = |block: &Block| {
         let line = block.as_paragraph()?;
-        let has_button = line
-            .runs
-            .iter()
-            .any(|run| run.style.role == SpanRole::Button);
         // A button below other lines belongs to a card; a cell of a data table has it alone.
-        let is_value = !has_button || blocks.len() == 1;
+        let is_value = !line.has_button() || blocks.len() == 1;
         (!line.images_only && !line.preformatted && is_value).then(|| line.width())
     };
     blocks

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Frame, lay_out_blocks};
 use crate::render::blocks::{Block, BlockKind, ColumnGroup};
-use crate::render::body::{BodyLine, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{BodyLine, LineEnd, SpanStyle, push_span, push_spans, spans_width};
 
 /// Narrower screens get the boxes below each other.
 pub(in crate::render) const MIN_COLUMNS_WIDTH: usize = 100;
@@ -162,9 +162,7 @@ fn join_columns(cells: &[Vec<BodyLine>], widths: &[usize]) -> Vec<BodyLine> {
             let gap = start - spans_width(&line.spans);
             push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
             let begin = line.text().len();
-            for span in &part.spans {
-                push_span(&mut line.spans, &span.text, span.style);
-            }
+            push_spans(&mut line.spans, &part.spans);
             line.columns.push(begin..line.text().len());
         }
         start += width + COLUMN_GAP;

@@ -241,7 +241,7 @@ fn collect_line(
 
 /// Sets what each wrapped line ends with, because html2text drops the space at a line break.
 fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
-    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
+    let text = paragraph.text();
     let mut rest = text.chars().peekable();
     let Some((_, wrapped)) = lines.split_last_mut() else {
         return;
@@ -316,7 +316,7 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
 /// zero-width spaces let it break them at these places.
 fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
     // A word may continue in the next run.
-    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
+    let text = paragraph.text();
     let mut breaks = Vec::with_capacity(text.len());
     let mut before = None;
     for word in text.split_inclusive(' ') {

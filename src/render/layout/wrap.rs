@@ -7,7 +7,9 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{
+    BodyLine, BodySpan, LineEnd, SpanStyle, push_span, push_spans, spans_width,
+};
 use crate::text::width::DisplayWidth as _;
 
 /// Text of one style, to be wrapped.
@@ -86,9 +88,7 @@ impl LineBuilder {
 
     fn append(&mut self, other: &Self) {
         self.width += other.width;
-        for span in &other.spans {
-            push_span(&mut self.spans, &span.text, span.style);
-        }
+        push_spans(&mut self.spans, &other.spans);
     }
 }
 
