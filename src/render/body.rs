@@ -212,28 +212,12 @@ impl LinkFlag {
 /// A fact about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyNotice {
-    pub(crate) kind: NoticeKind,
     /// Text for the status line: `1 tracker`.
     pub(crate) label: String,
-    /// Text for the end of the body, without a full stop.
+    /// The same in a sentence without a full stop.
     pub(crate) detail: String,
-}
-
-/// What a notice is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum NoticeKind {
-    /// The body is cut, because it is too large or nested too deep.
-    Truncated,
-    /// The view failed, so another one is shown.
-    Fallback,
-    /// Images that report when the email is opened.
-    Tracker,
-    /// The text part is missing, empty or unlike the html part.
-    TextPart,
-    /// Control characters or bidi controls were removed.
-    Sanitized,
-    /// Images that are attached to the email.
-    Attachment,
+    /// The detail is at the end of the body too: it shows less than, or not what, was asked for.
+    pub(crate) is_in_body: bool,
 }
 
 /// Adds `text` to `spans`; text of the same style joins the last span.

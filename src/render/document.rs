@@ -1,9 +1,7 @@
 //! `Document`: one view of one email, parsed once and laid out at any width.
 
 use super::blocks::{self, BlockContent};
-use super::body::{
-    Body, BodyLine, BodyNotice, BodyView, MAX_LINES, NoticeKind, SpanRole, spans_width,
-};
+use super::body::{Body, BodyLine, BodyNotice, BodyView, MAX_LINES, SpanRole, spans_width};
 use super::code_view::CodeView;
 use super::layout::Frame;
 use super::layout::wrap::{self, WrapRun};
@@ -140,7 +138,7 @@ impl Document {
             }
         }
         for notice in &body.notices {
-            if matches!(notice.kind, NoticeKind::Truncated | NoticeKind::Fallback) {
+            if notice.is_in_body {
                 body.lines.push(BodyLine::default());
                 body.lines.extend(notice_lines(&notice.detail, inner));
             }
