@@ -167,10 +167,9 @@ pub(crate) enum LinkKind {
     Email,
     /// Calls or texts a number.
     Phone,
-    /// Relative or a fragment: an email has no base URL, so it opens nothing.
-    Relative,
-    /// Has a scheme that is never opened, such as `javascript:` or `file:`.
-    Blocked,
+    /// Opens nothing: it is relative, as an email has no base URL, or has a scheme that is never
+    /// opened, such as `javascript:` or `file:`.
+    NotOpenable,
 }
 
 /// A warning about a link.
