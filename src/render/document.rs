@@ -211,9 +211,7 @@ impl Document {
         if clipped.len() < text.len() {
             notices.push(notices::truncated("it is larger than 4 MB"));
         }
-        notices.extend(notices::sanitized(
-            clean.removed.controls + clean.removed.bidi,
-        ));
+        notices.extend(notices::sanitized(clean.removed_controls));
         Self {
             content: parse(&clean.text),
             notices,

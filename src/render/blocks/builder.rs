@@ -150,7 +150,7 @@ impl<'a> BlockBuilder<'a> {
         let invisible = !is_space && is_invisible_text(style, &context);
         let clean = sanitize::sanitize(text, TextKind::MultiLine);
         if !invisible {
-            self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
+            self.output.sanitized_chars += clean.removed_controls;
         }
         self.piece_count += usize::from(!invisible);
         let span_style = self.span_style(style, context);
