@@ -184,7 +184,7 @@ impl BlockBuilder<'_> {
     /// Adds the host of a tracking image to the trackers.
     pub(super) fn record_tracker(&mut self, id: NodeId) {
         let source = self.dom.attribute(id, "src").unwrap_or_default();
-        let host = Url::parse(source.get(..source.len().min(2048)).unwrap_or_default()).ok();
+        let host = Url::parse(&source[..source.floor_char_boundary(2048)]).ok();
         if let Some(host) = host
             .filter(|url| matches!(url.scheme(), "http" | "https"))
             .and_then(|url| url.host_str().map(str::to_owned))
@@ -289,8 +289,7 @@ impl BlockBuilder<'_> {
 
 /// Sanitizes and cuts the value of an attribute, and puts it on one line.
 fn clean_attribute(text: &str) -> String {
-    let clean = sanitize::sanitize_block(text.get(..text.len().min(8 * 1024)).unwrap_or_default())
-        .into_owned();
+    let clean = sanitize::sanitize_block(&text[..text.floor_char_boundary(8 * 1024)]);
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_ALT_CHARS) {
         Some((end, _)) => format!("{}…", &words[..end]),
