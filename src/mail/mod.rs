@@ -8,15 +8,14 @@ mod bounce;
 mod mailbox;
 mod metrics;
 mod status;
-mod suppression;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
 pub(crate) use bounce::Bounce;
+pub use bounce::Suppression;
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status};
-pub use suppression::Suppression;
 
 use std::fmt;
 use std::sync::Arc;
