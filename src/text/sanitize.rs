@@ -226,12 +226,9 @@ impl SafeText {
     /// Truncates to `max_chars` characters, with an ellipsis as the last.
     pub(crate) fn truncate(&mut self, max_chars: usize) {
         // A text with at most so many bytes has at most so many characters.
+        let mut last_chars = self.0.char_indices().skip(max_chars - 1);
         if self.0.len() > max_chars
-            && let Some((end, _)) = self
-                .0
-                .char_indices()
-                .nth(max_chars - 1)
-                .filter(|_| self.0.chars().nth(max_chars).is_some())
+            && let (Some((end, _)), Some(_)) = (last_chars.next(), last_chars.next())
         {
             self.0 = Arc::from(format!("{}…", &self.0[..end]));
         }

@@ -51,10 +51,7 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
 #[must_use]
 pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
-    out.extend(std::iter::repeat_n(
-        ' ',
-        columns.saturating_sub(out.width()),
-    ));
+    out.push_str(&" ".repeat(columns.saturating_sub(out.width())));
     out
 }
 

@@ -251,10 +251,9 @@ impl BlockBuilder<'_> {
         before.width += width;
         self.table_count += 1;
         let table = self.table_count;
-        let Some(next) = self.output.blocks.pop() else {
-            return false;
-        };
-        if let Some(one) = self.output.blocks.last_mut() {
+        if let Some(next) = self.output.blocks.pop()
+            && let Some(one) = self.output.blocks.last_mut()
+        {
             join_blocks(one, next, table);
         }
         true

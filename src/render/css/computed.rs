@@ -307,6 +307,11 @@ impl ComputedStyle {
         self.float != Float::None
     }
 
+    /// True if it contains the absolutely positioned boxes in it.
+    pub(crate) fn is_positioned(&self) -> bool {
+        self.out_of_flow || self.relatively_positioned
+    }
+
     /// Returns the width of a visible border in pixels, else zero.
     pub(crate) fn used_border(&self, side: usize) -> f32 {
         if self.border_visible[side] {

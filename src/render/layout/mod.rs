@@ -270,12 +270,14 @@ fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
 /// True if the first block is a border that parts nothing: at the end, between rows of short cells,
 /// or beside a heading, which is bold already.
 fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
+    if !matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border)) {
+        return false;
+    }
     let (Some(before), Some(next)) = (before, rest.get(1)) else {
-        return matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border));
+        return true;
     };
     let are_rows = before.as_row().is_some() && next.as_row().is_some();
-    matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border))
-        && (are_rows || before.is_heading() || next.is_heading())
+    are_rows || before.is_heading() || next.is_heading()
 }
 
 /// True if the header of a forwarded email starts here: three lines or more with a bold label.
