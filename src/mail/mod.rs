@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 pub(crate) use crate::text::sanitize::SafeText;
 
-/// Shown in place of an empty subject.
+/// Shown instead of an empty subject.
 pub(crate) const NO_SUBJECT: &str = "(no subject)";
 
 /// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.

@@ -109,7 +109,7 @@ impl Link {
         self.mask_url(&self.target)
     }
 
-    /// Returns the URL behind a click tracker masked in the same way.
+    /// Returns the same of the URL behind a click tracker.
     pub(crate) fn masked_behind(&self) -> Option<String> {
         self.mask_url(self.behind.as_deref()?)
     }

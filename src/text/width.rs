@@ -31,12 +31,12 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(ellipsis.width());
+    let free = columns.saturating_sub(ellipsis.width());
     let mut out = String::new();
     let mut used = 0;
     for grapheme in text.graphemes(true) {
         used += grapheme.width();
-        if used > room {
+        if used > free {
             break;
         }
         out.push_str(grapheme);

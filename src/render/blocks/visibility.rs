@@ -8,7 +8,7 @@ use crate::render::html::{Dom, NodeId};
 /// An indent of a first line below this moves it out of the page.
 const MIN_TEXT_INDENT: f32 = -500.0;
 
-/// A box that starts this far left of its place is out of the page.
+/// A box that is moved to the left of this is out of the page.
 const MIN_LEFT: f32 = -800.0;
 
 /// Returns the background inside an element; `None` if it cannot be computed.

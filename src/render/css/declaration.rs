@@ -105,7 +105,7 @@ pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
     declarations.reverse();
 }
 
-/// The properties for which CSS-wide keywords are supported, each with the way to copy it.
+/// The properties for which CSS-wide keywords are supported, each with a function that copies it.
 #[rustfmt::skip] // one property a line
 const CSS_WIDE_PROPERTIES: [(&str, fn(&mut ComputedStyle, &ComputedStyle)); 22] = [
     // `all` sets the font size by a declaration of its own.
