@@ -18,8 +18,6 @@ pub(super) enum Declaration {
     BackgroundImage(bool),
     Overlaid,
     FontSize(Length),
-    /// Times the parent's font size.
-    FontSizeFactor(f32),
     FontWeight(u16),
     /// `bolder` or, if false, `lighter`.
     RelativeFontWeight(bool),
@@ -87,7 +85,7 @@ impl Declaration {
     /// True if it sets the font size, to which other lengths refer.
     pub(super) fn is_font_size(&self) -> bool {
         match self {
-            Self::FontSize(_) | Self::FontSizeFactor(_) => true,
+            Self::FontSize(_) => true,
             Self::CssWide(property, _) => CSS_WIDE_PROPERTIES[*property].0 == "font-size",
             _ => false,
         }
@@ -182,15 +180,11 @@ impl ComputedStyle {
             Declaration::BackgroundColor(colour) => self.background = colour,
             Declaration::BackgroundImage(image) => self.background_image = image,
             Declaration::Overlaid => self.overlaid = true,
-            Declaration::FontSize(Length::Percent(share)) => {
-                self.font_size = parent.font_size * share;
-            }
             Declaration::FontSize(length) => {
                 self.font_size = absolute(length)
-                    .to_px(parent.font_size, 0.0)
+                    .to_px(parent.font_size, parent.font_size)
                     .unwrap_or(ROOT_FONT_SIZE);
             }
-            Declaration::FontSizeFactor(factor) => self.font_size = parent.font_size * factor,
             Declaration::FontWeight(weight) => self.font_weight = weight,
             Declaration::RelativeFontWeight(bolder) => {
                 self.font_weight = if bolder {
@@ -202,15 +196,9 @@ impl ComputedStyle {
             Declaration::Italic(italic) => self.italic = italic,
             Declaration::Monospace(mono) => self.monospace = mono,
             Declaration::LineHeight(line) => self.line_height = line,
-            Declaration::LineHeightLength(Length::Em(em)) => {
-                self.line_height = LineHeight::Px(em * self.font_size);
-            }
             Declaration::LineHeightLength(length) => {
-                self.line_height = LineHeight::Px(
-                    absolute(length)
-                        .to_px(self.font_size, 0.0)
-                        .unwrap_or(self.font_size),
-                );
+                let px = absolute(length).to_px(self.font_size, self.font_size);
+                self.line_height = LineHeight::Px(px.unwrap_or(self.font_size));
             }
             Declaration::TextDecoration {
                 underline,
