@@ -238,6 +238,13 @@ pub(super) fn push_spans(spans: &mut Vec<BodySpan>, more: &[BodySpan]) {
     }
 }
 
+/// Adds `more` to `spans`, from column `start` on.
+pub(super) fn push_spans_at(spans: &mut Vec<BodySpan>, start: usize, more: &[BodySpan]) {
+    let gap = start.saturating_sub(spans_width(spans));
+    push_span(spans, &" ".repeat(gap), SpanStyle::default());
+    push_spans(spans, more);
+}
+
 /// Returns the display width of `spans` in columns.
 pub(super) fn spans_width(spans: &[BodySpan]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()

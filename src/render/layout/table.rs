@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::paragraphs;
 use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
-use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_span, push_spans, spans_width};
+use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_spans_at, spans_width};
 use crate::text::width::DisplayWidth;
 
 /// Spaces between columns.
@@ -306,8 +306,7 @@ fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<
 }
 
 fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
-    let mut left = Vec::with_capacity(row.len());
-    let mut cells: Vec<Vec<BodyLine>> = Vec::with_capacity(row.len());
+    let mut out: Vec<BodyLine> = Vec::new();
     let mut filled = 0;
     for (cell, columns) in cell_columns(row, widths.len()) {
         let before = total_width(&widths[..columns.start]);
@@ -332,24 +331,12 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
             start
         };
         filled = at + text_width;
-        left.push(at);
-        cells.push(lines);
+        out.resize(out.len().max(lines.len()), BodyLine::default());
+        for (line, part) in out.iter_mut().zip(&lines) {
+            push_spans_at(&mut line.spans, at, &part.spans);
+        }
     }
-    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-    (0..height)
-        .map(|number| {
-            let mut line = BodyLine::default();
-            for (cell, start) in cells.iter().zip(&left) {
-                let Some(part) = cell.get(number) else {
-                    continue;
-                };
-                let gap = start.saturating_sub(spans_width(&line.spans));
-                push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
-                push_spans(&mut line.spans, &part.spans);
-            }
-            line
-        })
-        .collect()
+    out
 }
 
 /// Puts the cells below each other, with blank lines if one is longer than a line.
