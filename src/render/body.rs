@@ -215,7 +215,7 @@ pub(crate) struct BodyNotice {
     pub(crate) label: String,
     /// The same in a sentence without a full stop.
     pub(crate) detail: String,
-    /// The detail is at the end of the body too: it shows less than, or not what, was asked for.
+    /// The detail is at the end of the body too, because the body is cut or replaces another view.
     pub(crate) is_in_body: bool,
 }
 
