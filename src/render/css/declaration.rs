@@ -103,9 +103,12 @@ pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
     declarations.reverse();
 }
 
+/// Copies a property from the second style to the first.
+type CopyProperty = fn(&mut ComputedStyle, &ComputedStyle);
+
 /// The properties for which CSS-wide keywords are supported, each with a function that copies it.
 #[rustfmt::skip] // one property a line
-const CSS_WIDE_PROPERTIES: [(&str, fn(&mut ComputedStyle, &ComputedStyle)); 22] = [
+const CSS_WIDE_PROPERTIES: [(&str, CopyProperty); 22] = [
     // `all` sets the font size by a declaration of its own.
     ("all", |style, from| *style = ComputedStyle { font_size: style.font_size, ..*from }),
     ("font-size", |style, from| style.font_size = from.font_size),
