@@ -1,8 +1,9 @@
-//! [`Bounce`]: the answer of the recipient's server, where the service passes it on.
+//! Why an email did not arrive: [`Bounce`], the answer of the recipient's server, where the service passes
+//! it on, and [`Suppression`], for which the service did not send it.
 
 use serde_json::Value;
 
-use super::{BOUNCE_FIELD, SafeText, Status};
+use super::{ApiTime, BOUNCE_FIELD, SafeText, Status};
 
 /// Why an email bounced; each text is empty if the service does not state it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +95,28 @@ impl Bounce {
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("; ")
+    }
+}
+
+/// An entry of the team's suppression list: an address to which the service no longer sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// `bounce`, `complaint` or `manual`, or what else the service says.
+    pub(crate) origin: SafeText,
+    /// When the address was added.
+    pub(crate) created: ApiTime,
+}
+
+impl Suppression {
+    /// Returns the cause in words.
+    pub(crate) fn reason(&self) -> String {
+        match &*self.origin {
+            "bounce" => "after a bounce".to_owned(),
+            "complaint" => "after a complaint".to_owned(),
+            "manual" => "added by hand".to_owned(),
+            "" => "for an unknown reason".to_owned(),
+            other => other.to_owned(),
+        }
     }
 }
 

@@ -8,15 +8,14 @@ mod bounce;
 mod mailbox;
 mod metrics;
 mod status;
-mod suppression;
 
 pub(crate) use address::{Address, mixes_scripts};
 pub use attachment::Attachment;
 pub(crate) use bounce::Bounce;
+pub use bounce::Suppression;
 pub use mailbox::Mailbox;
 pub use metrics::Metrics;
 pub(crate) use status::{FINAL_AFTER, Finality, RECEIVED_EVENT, Status};
-pub use suppression::Suppression;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use jiff::Timestamp;
 
 pub(crate) use crate::text::sanitize::SafeText;
 
-/// Shown in place of an empty subject.
+/// Shown instead of an empty subject.
 pub(crate) const NO_SUBJECT: &str = "(no subject)";
 
 /// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.
@@ -128,26 +127,21 @@ impl Summary {
     /// Truncates what no row of a list can show: a subject of a million characters, or ten thousand recipients,
     /// must not make a window of rows large.
     pub(crate) fn truncate_for_list(&mut self) {
-        let Self {
-            to,
-            cc,
-            bcc,
-            reply_to,
-            from,
-            subject,
-            message_id,
-            extra,
-            ..
-        } = self;
-        for list in [&mut *to, cc, bcc, reply_to] {
+        for list in [
+            &mut self.to,
+            &mut self.cc,
+            &mut self.bcc,
+            &mut self.reply_to,
+        ] {
             list.truncate(MAX_RECIPIENTS);
             list.shrink_to_fit();
             list.iter_mut().for_each(Address::truncate);
         }
-        from.truncate();
-        subject.truncate(MAX_CHARS);
-        message_id.truncate(MAX_CHARS);
-        extra.retain(|(name, json)| name.len().max(json.len()) <= MAX_EXTRA_BYTES);
+        self.from.truncate();
+        self.subject.truncate(MAX_CHARS);
+        self.message_id.truncate(MAX_CHARS);
+        self.extra
+            .retain(|(name, json)| name.len().max(json.len()) <= MAX_EXTRA_BYTES);
     }
 
     /// Returns why the email bounced, if the service says so.

@@ -168,33 +168,6 @@ impl TimeBounds {
     }
 }
 
-fn time_bounds(node: &Node, positive: bool) -> TimeBounds {
-    let members = |nodes: &[Node]| {
-        nodes
-            .iter()
-            .map(|node| time_bounds(node, positive))
-            .collect::<Vec<_>>()
-            .into_iter()
-    };
-    match (node, positive) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => {
-            members(nodes).fold(TimeBounds::default(), TimeBounds::intersection)
-        }
-        (Node::Or(nodes), true) | (Node::And(nodes), false) => {
-            members(nodes).reduce(TimeBounds::union).unwrap_or_default()
-        }
-        (Node::Not(inner), _) => time_bounds(inner, !positive),
-        (Node::Term(Term::After(range)), true) | (Node::Term(Term::Before(range)), false) => {
-            TimeBounds::new(Some(range.start), None)
-        }
-        (Node::Term(Term::Before(range)), true) | (Node::Term(Term::After(range)), false) => {
-            TimeBounds::new(None, Some(range.start))
-        }
-        (Node::Term(Term::On(range)), true) => TimeBounds::new(Some(range.start), Some(range.end)),
-        (Node::Term(_), _) => TimeBounds::default(),
-    }
-}
-
 /// A condition on one email.
 ///
 /// Build groups with [`Node::all`], [`Node::any`] and [`Node::negated`]: they keep the tree in the
@@ -213,7 +186,34 @@ pub(crate) enum Node {
 impl Node {
     /// Returns the times between which all matches were created.
     pub(crate) fn time_bounds(&self) -> TimeBounds {
-        time_bounds(self, true)
+        self.bounds(true)
+    }
+
+    /// Returns the times of the emails that match or, if not `positive`, of those that do not.
+    fn bounds(&self, positive: bool) -> TimeBounds {
+        let members = |node: &Self| node.bounds(positive);
+        match (self, positive) {
+            (Self::And(nodes), true) | (Self::Or(nodes), false) => nodes
+                .iter()
+                .map(members)
+                .fold(TimeBounds::default(), TimeBounds::intersection),
+            (Self::Or(nodes), true) | (Self::And(nodes), false) => nodes
+                .iter()
+                .map(members)
+                .reduce(TimeBounds::union)
+                .unwrap_or_default(),
+            (Self::Not(inner), _) => inner.bounds(!positive),
+            (Self::Term(Term::After(range)), true) | (Self::Term(Term::Before(range)), false) => {
+                TimeBounds::new(Some(range.start), None)
+            }
+            (Self::Term(Term::Before(range)), true) | (Self::Term(Term::After(range)), false) => {
+                TimeBounds::new(None, Some(range.start))
+            }
+            (Self::Term(Term::On(range)), true) => {
+                TimeBounds::new(Some(range.start), Some(range.end))
+            }
+            (Self::Term(_), _) => TimeBounds::default(),
+        }
     }
 
     /// Joins nodes with `and`.
@@ -362,13 +362,9 @@ macro_rules! keywords {
                 match self { $(Self::$variant => $keyword),+ }
             }
 
-            const fn description(self) -> &'static str {
-                match self { $(Self::$variant => $description),+ }
-            }
-
             /// Returns every keyword with its description.
             pub(super) fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
-                Self::ALL.into_iter().map(|value| (value.as_str(), value.description()))
+                [$(($keyword, $description)),+].into_iter()
             }
         }
     };

@@ -80,9 +80,10 @@ impl SearchText {
 
 /// Normalises `text` for comparison.
 ///
-/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising twice is
-/// normalising once. Accents are the marks of scripts that can be read without them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
-/// without them it is another word.
+/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising
+/// twice is normalising once. Accents are the marks of scripts that can be read without them. Marks
+/// that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since without them it is
+/// another word.
 pub(crate) fn normalize(text: &str) -> String {
     let mut out = SpaceCollapser::with_capacity(text.len());
     let mut rest = text;

@@ -29,86 +29,66 @@ pub(crate) enum Operator {
     Sort,
 }
 
-struct OperatorSpec {
-    operator: Operator,
-    name: &'static str,
-    description: &'static str,
-    example: &'static str,
-}
-
-const fn spec(
-    operator: Operator,
-    name: &'static str,
-    description: &'static str,
-    example: &'static str,
-) -> OperatorSpec {
-    OperatorSpec {
-        operator,
-        name,
-        description,
-        example,
-    }
-}
+/// A row of the table: an operator, its name, its description, and a query that uses it.
+type OperatorRow = (Operator, &'static str, &'static str, &'static str);
 
 /// Every operator, in the order in which completion offers them.
 #[rustfmt::skip] // one operator a line
-const OPERATORS: [OperatorSpec; 22] = [
-    spec(Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
-    spec(Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
-    spec(Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
-    spec(Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
-    spec(Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
-    spec(Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
-    spec(Operator::After, "after", "sent then or later", "after:7d"),
-    spec(Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),
-    spec(Operator::On, "on", "sent in that day, week, month or minute", "on:yesterday"),
-    spec(Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
-    spec(Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
-    spec(Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
-    spec(Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
-    spec(Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
-    spec(Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),
-    spec(Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
-    spec(Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
-    spec(Operator::Has, "has", "has this part", "has:cc"),
-    spec(Operator::SeenChange, "seen-change", "its status was seen to change then or later", "seen-change:1d"),
-    spec(Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
-    spec(Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
-    spec(Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
+const OPERATORS: [OperatorRow; 22] = [
+    (Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
+    (Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
+    (Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
+    (Operator::Status, "status", "delivery status; several with commas", "status:bounced,delayed"),
+    (Operator::Is, "is", "trouble, scheduled, gone from the service, or any status", "is:trouble"),
+    (Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
+    (Operator::After, "after", "sent then or later", "after:7d"),
+    (Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),
+    (Operator::On, "on", "sent in that day, week, month or minute", "on:yesterday"),
+    (Operator::Tag, "tag", "tag name, optionally with a value", "tag:category=receipt"),
+    (Operator::Text(Field::Body), "body", "start of a word in a downloaded body", "body:refund"),
+    (Operator::Text(Field::Reason), "reason", "part of what is known of a bounce", "reason:\"mailbox full\""),
+    (Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
+    (Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
+    (Operator::Text(Field::Cc), "cc", "part of a cc recipient", "cc:team@example.org"),
+    (Operator::Text(Field::Bcc), "bcc", "part of a bcc recipient", "bcc:archive"),
+    (Operator::Text(Field::ReplyTo), "reply-to", "part of the reply-to address", "reply-to:help"),
+    (Operator::Has, "has", "has this part", "has:cc"),
+    (Operator::SeenChange, "seen-change", "its status was seen to change then or later", "seen-change:1d"),
+    (Operator::Text(Field::Id), "id", "start of the id", "id:49a3999c"),
+    (Operator::Text(Field::MessageId), "message-id", "start of the message id", "message-id:111-222-333"),
+    (Operator::Sort, "sort", "newest or oldest first", "sort:oldest"),
 ];
 
 impl Operator {
     /// Returns every operator, the most useful first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        OPERATORS.iter().map(|spec| spec.operator)
+        OPERATORS.iter().map(|(operator, ..)| *operator)
     }
 
     /// Finds the operator of that name; ignores case.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        OPERATORS
-            .iter()
-            .find(|spec| spec.name.eq_ignore_ascii_case(name))
-            .map(|spec| spec.operator)
+        let mut rows = OPERATORS.iter();
+        let row = rows.find(|(_, known, ..)| known.eq_ignore_ascii_case(name));
+        row.map(|(operator, ..)| *operator)
     }
 
     /// Returns its name without the colon.
     pub(crate) fn name(self) -> &'static str {
-        self.spec().name
+        self.row().1
     }
 
     pub(crate) fn description(self) -> &'static str {
-        self.spec().description
+        self.row().2
     }
 
     /// Returns a query that uses it.
     pub(crate) fn example(self) -> &'static str {
-        self.spec().example
+        self.row().3
     }
 
-    fn spec(self) -> &'static OperatorSpec {
-        OPERATORS
-            .iter()
-            .find(|spec| spec.operator == self)
+    fn row(self) -> &'static OperatorRow {
+        let mut rows = OPERATORS.iter();
+        rows.find(|(operator, ..)| *operator == self)
             .expect("every operator is in the table")
     }
 }
@@ -119,7 +99,7 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
     if name.len() < 3 || value.is_empty() || value.starts_with('/') {
         return None;
     }
-    let near = suggest(name, OPERATORS.iter().map(|spec| spec.name))?;
+    let near = suggest(name, OPERATORS.iter().map(|(_, name, ..)| *name))?;
     Some(format!("searched for as a word: did you mean {near}:?"))
 }
 

@@ -154,12 +154,6 @@ struct Lexer<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-struct QuotedText {
-    end: usize,
-    text: String,
-    is_closed: bool,
-}
-
 impl Lexer<'_> {
     fn lex_token(&mut self, start: usize) -> (usize, TokenKind) {
         let mut chars = self.text[start..].chars();
@@ -178,7 +172,7 @@ impl Lexer<'_> {
                 (start + 1, TokenKind::Minus)
             }
             Some('"') => match self.lex_quoted(start) {
-                Some(quoted) => (quoted.end, TokenKind::Quoted(quoted.text)),
+                Some((end, text)) => (end, TokenKind::Quoted(text)),
                 None => (self.word_end(start), TokenKind::Word),
             },
             _ => match self.find_operator(start) {
@@ -231,9 +225,9 @@ impl Lexer<'_> {
             }
             _ => value_start,
         };
-        let (range, text) = if let Some(quoted) = self.lex_quoted(quote_start) {
-            let text = self.text[value_start..quote_start].to_owned() + &quoted.text;
-            (value_start..quoted.end, text)
+        let (range, text) = if let Some((end, quoted)) = self.lex_quoted(quote_start) {
+            let text = self.text[value_start..quote_start].to_owned() + &quoted;
+            (value_start..end, text)
         } else if bare.is_empty() || self.text[value_start..].starts_with('"') {
             let (name, example) = (operator.name(), operator.example());
             self.report(
@@ -250,17 +244,17 @@ impl Lexer<'_> {
         )
     }
 
-    /// Reads the quoted text at `start`, if there is any that is not empty.
-    fn lex_quoted(&mut self, start: usize) -> Option<QuotedText> {
+    /// Reads the quoted text at `start`, if there is any that is not empty; returns its end too.
+    fn lex_quoted(&mut self, start: usize) -> Option<(usize, String)> {
         let inside = self.text[start..].strip_prefix('"')?;
-        let quoted = unquote(inside, start + 1);
-        if quoted.text.trim().is_empty() {
+        let (text, len) = unquote(inside);
+        if text.trim().is_empty() {
             return None;
         }
-        if !quoted.is_closed {
+        if len.is_none() {
             self.report_unclosed(start, "missing closing quote: the text extends to the end");
         }
-        Some(quoted)
+        Some((len.map_or(self.text.len(), |len| start + 1 + len), text))
     }
 
     /// Finds the end of the word at `start`: a space, or the `)` of an open group.
@@ -291,18 +285,13 @@ impl Lexer<'_> {
     }
 }
 
-fn unquote(inside: &str, start: usize) -> QuotedText {
+/// Returns the text up to the closing quote, and the bytes that both take; `None` without that quote.
+fn unquote(inside: &str) -> (String, Option<usize>) {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         match c {
-            '"' => {
-                return QuotedText {
-                    end: start + offset + 1,
-                    text,
-                    is_closed: true,
-                };
-            }
+            '"' => return (text, Some(offset + 1)),
             '\\' => {
                 let escaped = chars.next_if(|(_, next)| matches!(next, '"' | '\\'));
                 text.push(escaped.map_or(c, |(_, escaped)| escaped));
@@ -310,11 +299,7 @@ fn unquote(inside: &str, start: usize) -> QuotedText {
             _ => text.push(c),
         }
     }
-    QuotedText {
-        end: start + inside.len(),
-        text,
-        is_closed: false,
-    }
+    (text, None)
 }
 
 /// Parses `text`.

@@ -99,9 +99,6 @@ pub(crate) struct SpanStyle {
     pub(crate) strikethrough: bool,
     /// Index in [`Body::links`].
     pub(crate) link: Option<u16>,
-    /// Red, green and blue of the author's colour, unless it is a grey. It decides where spans are
-    /// split; no theme draws it yet, because it may be unreadable on the terminal's background.
-    pub(crate) author_color: Option<[u8; 3]>,
 }
 
 /// What a span is.
@@ -170,10 +167,9 @@ pub(crate) enum LinkKind {
     Email,
     /// Calls or texts a number.
     Phone,
-    /// Relative or a fragment: an email has no base URL, so it opens nothing.
-    Relative,
-    /// Has a scheme that is never opened, such as `javascript:` or `file:`.
-    Blocked,
+    /// Opens nothing: it is relative, as an email has no base URL, or has a scheme that is never
+    /// opened, such as `javascript:` or `file:`.
+    NotOpenable,
 }
 
 /// A warning about a link.
@@ -215,28 +211,12 @@ impl LinkFlag {
 /// A fact about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyNotice {
-    pub(crate) kind: NoticeKind,
     /// Text for the status line: `1 tracker`.
     pub(crate) label: String,
-    /// Text for the end of the body, without a full stop.
+    /// The same in a sentence without a full stop.
     pub(crate) detail: String,
-}
-
-/// What a notice is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum NoticeKind {
-    /// The body is cut, because it is too large or nested too deep.
-    Truncated,
-    /// The view failed, so another one is shown.
-    Fallback,
-    /// Images that report when the email is opened.
-    Tracker,
-    /// The text part is missing, empty or unlike the html part.
-    TextPart,
-    /// Control characters or bidi controls were removed.
-    Sanitized,
-    /// Images that are attached to the email.
-    Attachment,
+    /// The detail is at the end of the body too, because the body is cut or replaces another view.
+    pub(crate) is_in_body: bool,
 }
 
 /// Adds `text` to `spans`; text of the same style joins the last span.
@@ -249,6 +229,20 @@ pub(super) fn push_span(spans: &mut Vec<BodySpan>, text: &str, style: SpanStyle)
             style,
         }),
     }
+}
+
+/// Adds `more` to `spans`, as [`push_span`] does.
+pub(super) fn push_spans(spans: &mut Vec<BodySpan>, more: &[BodySpan]) {
+    for span in more {
+        push_span(spans, &span.text, span.style);
+    }
+}
+
+/// Adds `more` to `spans`, from column `start` on.
+pub(super) fn push_spans_at(spans: &mut Vec<BodySpan>, start: usize, more: &[BodySpan]) {
+    let gap = start.saturating_sub(spans_width(spans));
+    push_span(spans, &" ".repeat(gap), SpanStyle::default());
+    push_spans(spans, more);
 }
 
 /// Returns the display width of `spans` in columns.
@@ -295,9 +289,7 @@ impl Link {
         }
         Some(sequence + HYPERLINK_MIDDLE)
     }
-}
 
-impl Link {
     /// Returns the host of a web link.
     pub(crate) fn host(&self) -> Option<&str> {
         let (_, rest) = self.target.split_once("://")?;

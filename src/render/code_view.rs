@@ -5,6 +5,7 @@
 
 use super::body::{Body, BodySpan, LineEnd, MAX_LINES, SpanRole, push_span};
 use super::layout::wrap::{self, WrapRun};
+use crate::text::json::push_escape;
 use crate::text::sanitize;
 
 /// Deeper nesting gets no more indentation.
@@ -346,15 +347,12 @@ fn json_token_len(rest: &str, first: char) -> usize {
 
 /// Writes characters that are unsafe in a terminal as JSON escapes.
 fn escape_unsafe(token: &str) -> String {
-    use std::fmt::Write as _;
     let mut out = String::with_capacity(token.len());
     for c in token.chars() {
         if sanitize::is_safe_char(c) {
             out.push(c);
         } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
+            push_escape(&mut out, c);
         }
     }
     out

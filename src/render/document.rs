@@ -1,9 +1,7 @@
 //! `Document`: one view of one email, parsed once and laid out at any width.
 
-use super::blocks::{self, BlockContent, BlockLimit};
-use super::body::{
-    Body, BodyLine, BodyNotice, BodyView, MAX_LINES, NoticeKind, SpanRole, spans_width,
-};
+use super::blocks::{self, BlockContent};
+use super::body::{Body, BodyLine, BodyNotice, BodyView, MAX_LINES, SpanRole, spans_width};
 use super::code_view::CodeView;
 use super::layout::Frame;
 use super::layout::wrap::{self, WrapRun};
@@ -55,9 +53,6 @@ impl From<u16> for LayoutOptions {
         }
     }
 }
-
-/// The reason for a cut at [`MAX_LINES`].
-const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
 
 /// One view of one email, parsed and independent of the width.
 ///
@@ -137,13 +132,13 @@ impl Document {
         body.notices.splice(0..0, self.notices.iter().cloned());
         if body.lines.len() > MAX_LINES {
             body.lines.truncate(MAX_LINES);
-            let notice = notices::truncated(TOO_MANY_LINES);
+            let notice = notices::truncated(notices::TOO_MANY_LINES);
             if !body.notices.contains(&notice) {
                 body.notices.push(notice);
             }
         }
         for notice in &body.notices {
-            if matches!(notice.kind, NoticeKind::Truncated | NoticeKind::Fallback) {
+            if notice.is_in_body {
                 body.lines.push(BodyLine::default());
                 body.lines.extend(notice_lines(&notice.detail, inner));
             }
@@ -216,9 +211,7 @@ impl Document {
         if clipped.len() < text.len() {
             notices.push(notices::truncated("it is larger than 4 MB"));
         }
-        notices.extend(notices::sanitized(
-            clean.removed.controls + clean.removed.bidi,
-        ));
+        notices.extend(notices::sanitized(clean.removed_controls));
         Self {
             content: parse(&clean.text),
             notices,
@@ -237,17 +230,8 @@ fn parse_html(source: &str) -> (BlockContent, Vec<BodyNotice>) {
     let page = html::parse(source);
     let styles = css::compute_styles(&page.dom);
     let content = blocks::build_blocks(&page.dom, &styles);
-    let mut notices: Vec<BodyNotice> = page
-        .truncations
-        .iter()
-        .map(|reason| notices::truncated(reason))
-        .collect();
-    notices.extend(content.truncation.map(|limit| {
-        notices::truncated(match limit {
-            BlockLimit::Lines => TOO_MANY_LINES,
-            BlockLimit::Pieces => "it has too many links, pictures and changes of style",
-        })
-    }));
+    let reasons = page.truncations.into_iter().chain(content.truncation);
+    let mut notices: Vec<BodyNotice> = reasons.map(notices::truncated).collect();
     notices.extend(notices::trackers(&content.trackers));
     notices.extend(notices::attachments(&content.attachments));
     notices.extend(notices::sanitized(content.sanitized_chars));

@@ -48,11 +48,8 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    let parsed = target
-        .get(..MAX_PARSED_BYTES)
-        .or(Some(&*target))
-        .and_then(|start| Url::parse(start).ok());
-    let kind = link_kind(&target, parsed.as_ref());
+    let parsed = parse_url(&target);
+    let kind = link_kind(parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
     let web = parsed.as_ref().filter(|_| kind == LinkKind::Web);
     let behind = web.and_then(redirect_target);
@@ -68,9 +65,14 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     }
 }
 
+/// Parses a URL, or the start of a very long one.
+fn parse_url(target: &str) -> Option<Url> {
+    Url::parse(target.get(..MAX_PARSED_BYTES).unwrap_or(target)).ok()
+}
+
 /// Returns the host of `target` if `text` names another one.
 pub(super) fn disguised_host(text: &str, target: &str) -> Option<String> {
-    let url = Url::parse(target.get(..MAX_PARSED_BYTES).unwrap_or(target)).ok()?;
+    let url = parse_url(target)?;
     let is_web = matches!(url.scheme(), "http" | "https");
     let host = url.host_str().filter(|_| is_web)?;
     names_other_host(text, host).then(|| host.to_owned())
@@ -136,16 +138,12 @@ pub(super) fn normalize_target(written: &str) -> String {
     sanitize::sanitize_line(&joined).into_owned()
 }
 
-fn link_kind(target: &str, parsed: Option<&Url>) -> LinkKind {
+fn link_kind(parsed: Option<&Url>) -> LinkKind {
     match parsed.map(Url::scheme) {
         Some("http" | "https") => LinkKind::Web,
         Some("mailto") => LinkKind::Email,
         Some("tel" | "sms" | "callto") => LinkKind::Phone,
-        Some(_) => LinkKind::Blocked,
-        None if target.to_ascii_lowercase().starts_with("http") && target.contains("://") => {
-            LinkKind::Blocked
-        }
-        None => LinkKind::Relative,
+        Some(_) | None => LinkKind::NotOpenable,
     }
 }
 
@@ -230,11 +228,12 @@ mod tests {
             " \u{1}javascript:x",
             "data:text/html,x",
             "file:///etc/passwd",
+            "#top",
+            "/rel",
+            "",
+            "{{ url }}",
         ] {
-            assert_eq!(kind(refused), LinkKind::Blocked, "{refused:?}");
-        }
-        for nowhere in ["#top", "/rel", "", "{{ url }}"] {
-            assert_eq!(kind(nowhere), LinkKind::Relative, "{nowhere:?}");
+            assert_eq!(kind(refused), LinkKind::NotOpenable, "{refused:?}");
         }
     }
 

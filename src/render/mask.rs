@@ -63,9 +63,10 @@ fn find_secrets(body: &Body) -> Vec<Range<usize>> {
     secrets
 }
 
-/// Returns the text of the lines as it was before wrapping, with every span.
-/// The text of the lines, byte for byte, with a line end for one of several spaces: they are between
-/// the cells of a row, whose words say nothing about each other.
+/// Returns the text of the lines as it was before wrapping, byte for byte.
+///
+/// Of two spaces the second is a line end: they are between the cells of a row, whose words say
+/// nothing about each other.
 fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -108,7 +109,7 @@ impl Link {
         self.mask_url(&self.target)
     }
 
-    /// Returns the URL behind a click tracker masked in the same way.
+    /// Returns the same of the URL behind a click tracker.
     pub(crate) fn masked_behind(&self) -> Option<String> {
         self.mask_url(self.behind.as_deref()?)
     }

@@ -18,12 +18,12 @@ mod mask;
 mod notices;
 mod text_part;
 
+#[cfg(test)]
+pub(crate) use body::BodySpan;
 pub(crate) use body::{
     Body, BodyLine, BodyView, HYPERLINK_MIDDLE, HYPERLINK_START, Link, LinkFlag, LinkKind,
     SpanRole, SpanStyle,
 };
-#[cfg(test)]
-pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::{Document, LayoutOptions};
 pub(crate) use email_views::EmailViews;
 pub(crate) use html::{decode_html, extract_text, without_requests};

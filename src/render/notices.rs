@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::body::{BodyNotice, NoticeKind};
+use super::body::BodyNotice;
+
+/// The reason for a cut at [`super::body::MAX_LINES`].
+pub(super) const TOO_MANY_LINES: &str = "it has more than 50 000 lines";
 
 /// Longer parts are compared up to here.
 const MAX_COMPARED_WORDS: usize = 20_000;
@@ -10,36 +13,34 @@ const MAX_COMPARED_WORDS: usize = 20_000;
 /// Parts that share fewer words than this say different things.
 const MIN_SHARED: f64 = 0.6;
 
-fn notice(kind: NoticeKind, label: &str, detail: String) -> BodyNotice {
-    let label = label.to_owned();
-    BodyNotice {
-        kind,
-        label,
-        detail,
-    }
-}
-
 /// Reports that the body is cut.
 pub(super) fn truncated(reason: &str) -> BodyNotice {
-    let detail = format!("not everything is shown: {reason}");
-    notice(NoticeKind::Truncated, "cut", detail)
+    BodyNotice {
+        label: "cut".to_owned(),
+        detail: format!("not everything is shown: {reason}"),
+        is_in_body: true,
+    }
 }
 
 /// Reports that another view is shown than the requested one.
 pub(super) fn fallback(message: &str) -> BodyNotice {
-    notice(NoticeKind::Fallback, "fallback", message.to_owned())
+    BodyNotice {
+        label: "fallback".to_owned(),
+        detail: message.to_owned(),
+        is_in_body: true,
+    }
 }
 
 /// Reports characters that were removed from the text, if any.
 pub(super) fn sanitized(count: usize) -> Option<BodyNotice> {
     let verb = if count == 1 { "was" } else { "were" };
     (count > 0).then(|| BodyNotice {
-        kind: NoticeKind::Sanitized,
         label: format!("{count} removed"),
         detail: format!(
             "{} {verb} removed that could command the terminal or reverse text; \u{FFFD} marks where",
             count_noun(count, "character")
         ),
+        is_in_body: false,
     })
 }
 
@@ -63,12 +64,12 @@ pub(super) fn trackers(hosts: &[String]) -> Option<BodyNotice> {
         String::new()
     };
     Some(BodyNotice {
-        kind: NoticeKind::Tracker,
         detail: format!(
             "{label} would report to {}{more} that this was opened; nothing was loaded",
             names[..names.len().min(3)].join(", ")
         ),
         label,
+        is_in_body: false,
     })
 }
 
@@ -79,7 +80,11 @@ pub(super) fn attachments(names: &[String]) -> Option<BodyNotice> {
     }
     let label = count_noun(names.len(), "attached picture");
     let detail = format!("{label}: {}", names.join(", "));
-    Some(notice(NoticeKind::Attachment, &label, detail))
+    Some(BodyNotice {
+        label,
+        detail,
+        is_in_body: false,
+    })
 }
 
 /// Compares the text part with the text of the html part; some readers see only the former.
@@ -107,7 +112,11 @@ pub(super) fn compare_parts(html: &str, text: Option<&str>) -> Option<BodyNotice
             )
         }
     };
-    Some(notice(NoticeKind::TextPart, label, detail))
+    Some(BodyNotice {
+        label: label.to_owned(),
+        detail,
+        is_in_body: false,
+    })
 }
 
 /// Returns the share of the smaller part's words that the other part has too.

@@ -36,24 +36,20 @@ impl TextPart {
     pub(super) fn parse(source: &str) -> Self {
         let lines: Vec<(usize, &str)> = source.lines().map(strip_quotes).collect();
         let flowed = is_flowed(&lines);
-        let mut part = Self::default();
-        let mut open: Option<(usize, String)> = None;
-        for (quotes, line) in lines {
-            let continues = flowed && line.ends_with(' ') && line != "-- ";
-            match &mut open {
-                Some((depth, text)) if *depth == quotes && line != "-- " => text.push_str(line),
-                other => {
-                    if let Some((depth, text)) = other.replace((quotes, line.to_owned())) {
-                        part.add_paragraph(depth, &text);
-                    }
+        let mut paragraphs: Vec<(usize, String)> = Vec::new();
+        let mut continues = false;
+        for (depth, line) in lines {
+            match paragraphs.last_mut() {
+                Some((above, text)) if continues && *above == depth && line != "-- " => {
+                    text.push_str(line);
                 }
+                _ => paragraphs.push((depth, line.to_owned())),
             }
-            if !continues && let Some((depth, text)) = open.take() {
-                part.add_paragraph(depth, &text);
-            }
+            continues = flowed && line.ends_with(' ') && line != "-- ";
         }
-        if let Some((depth, text)) = open {
-            part.add_paragraph(depth, &text);
+        let mut part = Self::default();
+        for (depth, text) in &paragraphs {
+            part.add_paragraph(*depth, text);
         }
         part
     }

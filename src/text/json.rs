@@ -29,14 +29,19 @@ fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
         if c < ' ' && is_foreign(c) {
             // White space between tokens; a raw one in a string would not be JSON.
         } else if is_foreign(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}").expect("a string takes what is written");
-            }
+            push_escape(&mut out, c);
         } else {
             out.push(c);
         }
     }
     Cow::Owned(out)
+}
+
+/// Adds `c` as a `\u` escape, or as two.
+pub(crate) fn push_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        write!(out, "\\u{unit:04x}").expect("a string takes what is written");
+    }
 }
 
 fn needs_escape(c: char) -> bool {

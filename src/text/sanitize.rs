@@ -27,25 +27,13 @@ pub(crate) enum TextKind {
     MultiLine,
 }
 
-/// Counts of removed characters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SanitizeStats {
-    /// C0, DEL, C1 and other characters that control a device.
-    pub(crate) controls: usize,
-    /// Characters that change the direction of what follows.
-    pub(crate) bidi: usize,
-    /// Characters without a width of their own: padding, tags, stray joiners.
-    pub(crate) invisible: usize,
-    /// Combining marks beyond the fourth on one letter.
-    pub(crate) combining: usize,
-}
-
-/// A sanitized text and the counts of removed characters.
+/// A sanitized text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal; borrowed if nothing changed.
     pub(crate) text: Cow<'a, str>,
-    pub(crate) removed: SanitizeStats,
+    /// How many characters were removed that control a device or change the direction of text.
+    pub(crate) removed_controls: usize,
 }
 
 /// Sanitizes `text` for one line.
@@ -67,11 +55,11 @@ pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
     {
         return Sanitized {
             text: Cow::Borrowed(text),
-            removed: SanitizeStats::default(),
+            removed_controls: 0,
         };
     }
     let mut out = String::with_capacity(text.len());
-    let mut removed = SanitizeStats::default();
+    let mut removed_controls = 0;
     let mut combining = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -83,7 +71,6 @@ pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
                 if combining <= MAX_COMBINING_MARKS {
                     out.push(c);
                 } else {
-                    removed.combining += 1;
                     push_replacement(&mut out);
                 }
             }
@@ -91,34 +78,26 @@ pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
             CharAction::Replace(other) => out.push(other),
             CharAction::Skip => {}
             CharAction::Control => {
-                removed.controls += 1;
+                removed_controls += 1;
                 push_replacement(&mut out);
             }
-            CharAction::Bidi => {
-                removed.bidi += 1;
+            CharAction::Invisible if kind == TextKind::SingleLine && c != '\u{AD}' => {
                 push_replacement(&mut out);
             }
-            CharAction::Invisible => {
-                removed.invisible += 1;
-                if kind == TextKind::SingleLine && c != '\u{AD}' {
-                    push_replacement(&mut out);
-                }
-            }
+            CharAction::Invisible => {}
         }
         // A character removed without a mark does not separate letters, so the count goes on.
         if out.len() > length && !is_combining(c) {
             combining = 0;
         }
     }
-    if removed == SanitizeStats::default() && out == text {
-        return Sanitized {
-            text: Cow::Borrowed(text),
-            removed,
-        };
-    }
     Sanitized {
-        text: Cow::Owned(out),
-        removed,
+        text: if out == text {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(out)
+        },
+        removed_controls,
     }
 }
 
@@ -141,8 +120,9 @@ enum CharAction {
     Keep,
     Replace(char),
     Skip,
+    /// It controls a device, or changes the direction of what follows.
     Control,
-    Bidi,
+    /// It has no width of its own: padding, a tag, a stray joiner.
     Invisible,
 }
 
@@ -162,8 +142,8 @@ fn classify_char(c: char, before: Option<char>, next: Option<char>, kind: TextKi
         '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}' => CharAction::Control,
         // A direction mark affects only the sign beside it, and right-to-left text is full of them: in a body
         // they are removed like other padding.
-        '\u{200E}' | '\u{200F}' | '\u{61C}' if kind == TextKind::SingleLine => CharAction::Bidi,
-        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => CharAction::Bidi,
+        '\u{200E}' | '\u{200F}' | '\u{61C}' if kind == TextKind::SingleLine => CharAction::Control,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => CharAction::Control,
         '\u{200C}' | '\u{200D}'
             if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) =>
         {
@@ -246,12 +226,9 @@ impl SafeText {
     /// Truncates to `max_chars` characters, with an ellipsis as the last.
     pub(crate) fn truncate(&mut self, max_chars: usize) {
         // A text with at most so many bytes has at most so many characters.
+        let mut last_chars = self.0.char_indices().skip(max_chars - 1);
         if self.0.len() > max_chars
-            && let Some((end, _)) = self
-                .0
-                .char_indices()
-                .nth(max_chars - 1)
-                .filter(|_| self.0.chars().nth(max_chars).is_some())
+            && let (Some((end, _)), Some(_)) = (last_chars.next(), last_chars.next())
         {
             self.0 = Arc::from(format!("{}…", &self.0[..end]));
         }
@@ -314,14 +291,7 @@ mod tests {
     fn run_of_removals_becomes_one_mark() {
         let cleaned = sanitize("a\u{1b}\u{1b}\u{7f}\u{202e}b", TextKind::SingleLine);
         assert_eq!(cleaned.text, "a\u{FFFD}b");
-        assert_eq!(
-            cleaned.removed,
-            SanitizeStats {
-                controls: 3,
-                bidi: 1,
-                ..SanitizeStats::default()
-            }
-        );
+        assert_eq!(cleaned.removed_controls, 4);
     }
 
     #[test]
@@ -361,20 +331,13 @@ mod tests {
 
     #[test]
     fn combining_marks_are_limited() {
-        let cleaned = sanitize(
-            "z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a",
-            TextKind::SingleLine,
-        );
-        assert_eq!(cleaned.removed.combining, 2);
-        assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
         assert_eq!(
-            sanitize(
-                "z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}",
-                TextKind::MultiLine
-            )
-            .removed
-            .combining,
-            1
+            sanitize_line("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a"),
+            "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a"
+        );
+        assert_eq!(
+            sanitize_block("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}"),
+            "z\u{300}\u{300}\u{300}\u{300}\u{FFFD}"
         );
     }
 

@@ -28,7 +28,7 @@ enum Clue {
     Other,
 }
 
-/// Stands for a letter or digit of a secret.
+/// Replaces a letter or digit of a secret.
 pub(crate) const MASK: char = '•';
 
 /// Returns `text` with each letter and digit of its codes replaced by [`MASK`].

@@ -31,12 +31,12 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(ellipsis.width());
+    let free = columns.saturating_sub(ellipsis.width());
     let mut out = String::new();
     let mut used = 0;
     for grapheme in text.graphemes(true) {
         used += grapheme.width();
-        if used > room {
+        if used > free {
             break;
         }
         out.push_str(grapheme);
@@ -51,10 +51,7 @@ pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
 #[must_use]
 pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
-    out.extend(std::iter::repeat_n(
-        ' ',
-        columns.saturating_sub(out.width()),
-    ));
+    out.push_str(&" ".repeat(columns.saturating_sub(out.width())));
     out
 }
 

@@ -251,10 +251,9 @@ impl BlockBuilder<'_> {
         before.width += width;
         self.table_count += 1;
         let table = self.table_count;
-        let Some(next) = self.output.blocks.pop() else {
-            return false;
-        };
-        if let Some(one) = self.output.blocks.last_mut() {
+        if let Some(next) = self.output.blocks.pop()
+            && let Some(one) = self.output.blocks.last_mut()
+        {
             join_blocks(one, next, table);
         }
         true
@@ -390,7 +389,7 @@ impl BlockBuilder<'_> {
     ) {
         self.end_line(context);
         let available = context.available_width;
-        let margin = |side: usize| style.px(style.margin[side], available).unwrap_or(0.0);
+        let margin = |side: usize| style.margin_px(side, available);
         // A block formatting context: its margins do not collapse with those of its content.
         let is_isolated =
             style.overflow_clipped || style.is_floated() || style.display == Display::InlineBlock;
@@ -411,7 +410,8 @@ impl BlockBuilder<'_> {
             ..context
         };
         let name = self.dom.tag_name(id);
-        let has_prefix = self.push_prefix(id, name, style, inner);
+        let outer_prefixes = Arc::clone(&self.prefixes);
+        self.add_prefix(id, name, style, inner);
         let button = inner.button && name == "a" && !self.info.contains_block[id.index()];
         let span_style = self.span_style(style, inner);
         let opened = button.then(|| self.line.open_button(span_style));
@@ -420,10 +420,7 @@ impl BlockBuilder<'_> {
             self.line.close_button(opened, span_style);
         }
         self.end_line(inner);
-        if has_prefix {
-            self.prefixes.pop();
-            self.shared_prefixes = Arc::from(&self.prefixes[..]);
-        }
+        self.prefixes = outer_prefixes;
         if is_isolated {
             self.cursor.apply_margins();
         }
@@ -468,14 +465,14 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Adds the prefix of a quote or a list item; false if the element has none.
-    fn push_prefix(
+    /// Adds the prefix of a quote or a list item, if the element has one.
+    fn add_prefix(
         &mut self,
         id: NodeId,
         name: &str,
         style: &ComputedStyle,
         context: LayoutContext,
-    ) -> bool {
+    ) {
         let prefix = if name == "blockquote" {
             LinePrefix::Quote
         } else if style.display == Display::ListItem && style.list_style != ListStyle::None {
@@ -491,14 +488,11 @@ impl BlockBuilder<'_> {
                 marker: " ".repeat(indent).into(),
             }
         } else {
-            return false;
+            return;
         };
-        if self.prefixes.len() >= MAX_PREFIXES {
-            return false;
+        if self.prefixes.len() < MAX_PREFIXES {
+            self.prefixes = self.prefixes.iter().cloned().chain([prefix]).collect();
         }
-        self.prefixes.push(prefix);
-        self.shared_prefixes = Arc::from(&self.prefixes[..]);
-        true
     }
 
     /// Returns the marker of a list item with its space, and counts the item.

@@ -8,16 +8,14 @@ use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
-use super::{
-    Block, BlockContent, BlockKind, BlockLimit, Column, ColumnGroup, LinePrefix, RuleKind,
-};
+use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, Color, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace,
-    is_closed_details,
+    BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
+use crate::render::notices::TOO_MANY_LINES;
 use crate::text::sanitize::{self, TextKind};
 
 /// Links with this much space between them are read apart without a space or a mark.
@@ -37,9 +35,8 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) cursor: VerticalCursor,
     pub(super) line: LineBox,
     pub(super) output: BlockContent,
-    pub(super) prefixes: Vec<LinePrefix>,
-    /// A copy of `prefixes` that blocks share.
-    pub(super) shared_prefixes: Arc<[LinePrefix]>,
+    /// What the lines of a block that begins now start with.
+    pub(super) prefixes: Arc<[LinePrefix]>,
     pub(super) item_count: u32,
     pub(super) float_row: Option<FloatRow>,
     /// The last item number of each list.
@@ -67,8 +64,7 @@ impl<'a> BlockBuilder<'a> {
             cursor: VerticalCursor::default(),
             line: LineBox::default(),
             output: BlockContent::default(),
-            prefixes: Vec::new(),
-            shared_prefixes: Arc::from([]),
+            prefixes: Arc::from([]),
             item_count: 0,
             float_row: None,
             list_numbers: HashMap::new(),
@@ -109,9 +105,9 @@ impl<'a> BlockBuilder<'a> {
     /// Each block has a line at least, so more blocks than lines would be cut after the layout.
     fn is_full(&mut self) -> bool {
         if self.output.blocks.len() > MAX_LINES {
-            self.output.truncation = Some(BlockLimit::Lines);
+            self.output.truncation = Some(TOO_MANY_LINES);
         } else if self.piece_count >= MAX_PIECES {
-            self.output.truncation = Some(BlockLimit::Pieces);
+            self.output.truncation = Some("it has too many links, pictures and changes of style");
         }
         self.output.truncation.is_some()
     }
@@ -154,7 +150,7 @@ impl<'a> BlockBuilder<'a> {
         let invisible = !is_space && is_invisible_text(style, &context);
         let clean = sanitize::sanitize(text, TextKind::MultiLine);
         if !invisible {
-            self.output.sanitized_chars += clean.removed.controls + clean.removed.bidi;
+            self.output.sanitized_chars += clean.removed_controls;
         }
         self.piece_count += usize::from(!invisible);
         let span_style = self.span_style(style, context);
@@ -177,9 +173,7 @@ impl<'a> BlockBuilder<'a> {
     /// True for a text between two elements, as the source has it between two words or links.
     fn is_between_elements(&self, id: NodeId) -> bool {
         let node = self.dom.node(id);
-        let is_element = |id: Option<NodeId>| {
-            id.is_some_and(|id| matches!(self.dom.node(id).data, NodeData::Element { .. }))
-        };
+        let is_element = |id: Option<NodeId>| id.is_some_and(|id| self.dom.is_element(id));
         is_element(node.previous_sibling) && is_element(node.next_sibling)
     }
 
@@ -198,14 +192,6 @@ impl<'a> BlockBuilder<'a> {
             None if style.monospace => SpanRole::Code,
             None => SpanRole::Text,
         };
-        let author_color = match style.colour {
-            Color::Known(Rgba {
-                red, green, blue, ..
-            }) => Some([red, green, blue]),
-            Color::Current | Color::Unknown => None,
-        };
-        let chroma =
-            |[red, green, blue]: &[u8; 3]| red.max(green).max(blue) - red.min(green).min(blue);
         SpanStyle {
             role,
             bold,
@@ -213,8 +199,6 @@ impl<'a> BlockBuilder<'a> {
             underline: style.underline && context.link.is_none(),
             strikethrough: style.line_through,
             link: context.link,
-            author_color: author_color
-                .filter(|colour| chroma(colour) >= 64 && context.link.is_none()),
         }
     }
 
@@ -310,9 +294,7 @@ impl<'a> BlockBuilder<'a> {
         outer: LayoutContext,
     ) {
         let gap = |side: usize| {
-            style
-                .px(style.margin[side], outer.available_width)
-                .unwrap_or(0.0)
+            style.margin_px(side, outer.available_width)
                 + style.padding_and_border(side, outer.available_width)
         };
         let parent = self.dom.node(id).parent;
@@ -356,8 +338,7 @@ impl<'a> BlockBuilder<'a> {
 
     /// Visits the children of a `<q>` between quotation marks, which alternate in nested ones.
     fn visit_quotation(&mut self, id: NodeId, context: LayoutContext) {
-        let mut above =
-            std::iter::successors(self.dom.node(id).parent, |id| self.dom.node(*id).parent);
+        let mut above = self.dom.ancestors(id);
         let is_nested = above.any(|id| self.dom.tag_name(id) == "q");
         let [open, close] = if is_nested {
             ["‘", "’"]
@@ -437,18 +418,14 @@ impl<'a> BlockBuilder<'a> {
         Block {
             top,
             bottom,
-            prefixes: Arc::clone(&self.shared_prefixes),
+            prefixes: Arc::clone(&self.prefixes),
             kind,
         }
     }
 
     fn layout_rule(&mut self, style: &ComputedStyle, context: LayoutContext) {
         self.end_line(context);
-        let margin = |side: usize| {
-            style
-                .px(style.margin[side], context.available_width)
-                .unwrap_or(0.0)
-        };
+        let margin = |side: usize| style.margin_px(side, context.available_width);
         self.cursor.add_margin(margin(TOP));
         let height = style.px(style.height, 0.0).unwrap_or(0.0)
             + style.used_border(TOP)

@@ -25,23 +25,24 @@ const MAX_BUTTON_LETTERS: u32 = 60;
 
 /// Returns the targets of links that have a text, or an image with a text.
 pub(super) fn named_targets(dom: &Dom, letter_counts: &[u32]) -> HashSet<String> {
-    let link_of = |id: NodeId| {
-        let mut above = std::iter::successors(Some(id), |id| dom.node(*id).parent);
-        above.find(|id| dom.tag_name(*id) == "a")
-    };
-    let has_alt = |id: NodeId| {
-        dom.attribute(id, "alt")
-            .is_some_and(|alt| !alt.trim().is_empty())
-    };
     let named = dom.nodes().filter_map(|id| match dom.tag_name(id) {
         "a" if letter_counts[id.index()] > 0 => Some(id),
-        "img" if has_alt(id) => link_of(id),
+        "img" if has_alt(dom, id) => link_around(dom, id),
         _ => None,
     });
     named
         .filter_map(|id| dom.attribute(id, "href"))
         .map(links::normalize_target)
         .collect()
+}
+
+fn has_alt(dom: &Dom, image: NodeId) -> bool {
+    let alt = dom.attribute(image, "alt");
+    alt.is_some_and(|alt| !alt.trim().is_empty())
+}
+
+fn link_around(dom: &Dom, image: NodeId) -> Option<NodeId> {
+    dom.ancestors(image).find(|id| dom.tag_name(*id) == "a")
 }
 
 impl BlockBuilder<'_> {
@@ -84,17 +85,12 @@ impl BlockBuilder<'_> {
     /// Returns a text for the first image of a link that has only images without text.
     fn image_link_label(&mut self, id: NodeId, context: LayoutContext) -> Option<String> {
         let number = context.link?;
-        let link = std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
-            .find(|id| self.dom.tag_name(*id) == "a")?;
+        let link = link_around(self.dom, id)?;
         let images = self.images_in(link);
-        if self.info.letter_counts[link.index()] > 0 || images.first() != Some(&id) {
-            return None;
-        }
-        if images.iter().any(|image| {
-            self.dom
-                .attribute(*image, "alt")
-                .is_some_and(|alt| !alt.trim().is_empty())
-        }) {
+        if self.info.letter_counts[link.index()] > 0
+            || images.first() != Some(&id)
+            || images.iter().any(|image| has_alt(self.dom, *image))
+        {
             return None;
         }
         let labels = [
@@ -188,7 +184,7 @@ impl BlockBuilder<'_> {
     /// Adds the host of a tracking image to the trackers.
     pub(super) fn record_tracker(&mut self, id: NodeId) {
         let source = self.dom.attribute(id, "src").unwrap_or_default();
-        let host = Url::parse(source.get(..source.len().min(2048)).unwrap_or_default()).ok();
+        let host = Url::parse(&source[..source.floor_char_boundary(2048)]).ok();
         if let Some(host) = host
             .filter(|url| matches!(url.scheme(), "http" | "https"))
             .and_then(|url| url.host_str().map(str::to_owned))
@@ -255,7 +251,8 @@ impl BlockBuilder<'_> {
 
     /// Returns the background colour of an element or of the nearest ancestor that has one.
     fn background_of(&self, id: NodeId) -> Rgba {
-        std::iter::successors(Some(id), |id| self.dom.node(*id).parent)
+        std::iter::once(id)
+            .chain(self.dom.ancestors(id))
             .take(64)
             .find_map(|id| {
                 self.styles[id.index()]
@@ -292,8 +289,7 @@ impl BlockBuilder<'_> {
 
 /// Sanitizes and cuts the value of an attribute, and puts it on one line.
 fn clean_attribute(text: &str) -> String {
-    let clean = sanitize::sanitize_block(text.get(..text.len().min(8 * 1024)).unwrap_or_default())
-        .into_owned();
+    let clean = sanitize::sanitize_block(&text[..text.floor_char_boundary(8 * 1024)]);
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_ALT_CHARS) {
         Some((end, _)) => format!("{}…", &words[..end]),

@@ -119,6 +119,15 @@ impl Paragraph {
         self.runs.iter().map(|run| run.text.width()).sum()
     }
 
+    pub(crate) fn text(&self) -> String {
+        self.runs.iter().map(|run| &*run.text).collect()
+    }
+
+    pub(crate) fn has_button(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.style.role == SpanRole::Button)
+    }
+
     pub(crate) fn push_run(&mut self, text: &str, style: SpanStyle) {
         let text = text.to_owned();
         self.runs.push(BodySpan { text, style });
@@ -198,15 +207,7 @@ pub(crate) struct BlockContent {
     /// Number of characters that were removed from the text.
     pub(crate) sanitized_chars: usize,
     /// Why the end of the page is left out.
-    pub(crate) truncation: Option<BlockLimit>,
-}
-
-/// A limit on the blocks of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BlockLimit {
-    Lines,
-    /// Texts, images and buttons.
-    Pieces,
+    pub(crate) truncation: Option<&'static str>,
 }
 
 /// Builds the blocks of a page from its elements and their styles.

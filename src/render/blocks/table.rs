@@ -3,11 +3,9 @@
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
-use crate::render::body::{SpanRole, SpanStyle};
-use crate::render::css::{
-    BOTTOM, Color, ComputedStyle, Display, Length, TOP, TextAlign, VerticalAlign,
-};
-use crate::render::html::{NodeData, NodeId};
+use crate::render::body::SpanStyle;
+use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, Length, TOP, VerticalAlign};
+use crate::render::html::NodeId;
 
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
@@ -75,7 +73,7 @@ impl BlockBuilder<'_> {
     ) {
         let tree = self.dom;
         for child in tree.children(id) {
-            let is_element = matches!(tree.node(child).data, NodeData::Element { .. });
+            let is_element = tree.is_element(child);
             match self.styles[child.index()].display {
                 Display::RowGroup if is_element => {
                     let inner = context.enter(&self.styles[child.index()]);
@@ -111,8 +109,7 @@ impl BlockBuilder<'_> {
             .dom
             .children(id)
             .filter(|child| {
-                matches!(self.dom.node(*child).data, NodeData::Element { .. })
-                    && self.styles[child.index()].display != Display::None
+                self.dom.is_element(*child) && self.styles[child.index()].display != Display::None
             })
             .collect();
         let widths = self.share_width(&nodes, context.available_width);
@@ -273,7 +270,7 @@ impl BlockBuilder<'_> {
             let mut own = TableCell {
                 column: cell.column,
                 paragraphs: Vec::new(),
-                align_right: style.text_align == TextAlign::End,
+                align_right: style.end_aligned,
             };
             for block in &self.output.blocks[cell.blocks.clone()] {
                 match &block.kind {
@@ -321,12 +318,13 @@ impl BlockBuilder<'_> {
     }
 
     fn is_tabular_row(&self, full: &[&LaidOutCell]) -> bool {
-        let prefixes = &self.shared_prefixes;
         let blocks = |cell: &LaidOutCell| &self.output.blocks[cell.blocks.clone()];
         if full.len() < 2
-            || full
-                .iter()
-                .any(|cell| blocks(cell).iter().any(|block| block.prefixes != *prefixes))
+            || full.iter().any(|cell| {
+                blocks(cell)
+                    .iter()
+                    .any(|block| block.prefixes != self.prefixes)
+            })
         {
             return false;
         }
@@ -390,12 +388,8 @@ fn text_width(blocks: &[Block]) -> Option<usize> {
     }
     let width = |block: &Block| {
         let line = block.as_paragraph()?;
-        let has_button = line
-            .runs
-            .iter()
-            .any(|run| run.style.role == SpanRole::Button);
         // A button below other lines belongs to a card; a cell of a data table has it alone.
-        let is_value = !has_button || blocks.len() == 1;
+        let is_value = !line.has_button() || blocks.len() == 1;
         (!line.images_only && !line.preformatted && is_value).then(|| line.width())
     };
     blocks

@@ -8,7 +8,7 @@ use crate::render::html::{Dom, NodeId};
 /// An indent of a first line below this moves it out of the page.
 const MIN_TEXT_INDENT: f32 = -500.0;
 
-/// A box that starts this far left of its place is out of the page.
+/// A box that is moved to the left of this is out of the page.
 const MIN_LEFT: f32 = -800.0;
 
 /// Returns the background inside an element; `None` if it cannot be computed.
@@ -36,8 +36,9 @@ pub(super) fn is_hidden_box(style: &ComputedStyle, available_width: f32, y: f32)
 /// True if a hidden box shows the absolutely positioned boxes in it, because it is not the block
 /// that contains them.
 pub(super) fn clips_only_its_flow(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
-    let positioned = style.out_of_flow || style.relatively_positioned;
-    style.display != Display::None && !positioned && !is_removed(style, available_width, y)
+    style.display != Display::None
+        && !style.is_positioned()
+        && !is_removed(style, available_width, y)
 }
 
 /// Returns a length in pixels; `None` for a share of a size that may not be known.
@@ -52,8 +53,7 @@ fn known_px(style: &ComputedStyle, length: Length, available_width: f32) -> Opti
 fn is_removed(style: &ComputedStyle, available_width: f32, y: f32) -> bool {
     let px = |length: Length| known_px(style, length, available_width);
     let below = |length: Length, limit: f32| px(length).is_some_and(|px| px < limit);
-    let positioned = style.out_of_flow || style.relatively_positioned;
-    let is_outside = (positioned
+    let is_outside = (style.is_positioned()
         && (below(style.offsets[LEFT], MIN_LEFT)
             || below(style.offsets[TOP], (-400.0_f32).min(-y))))
         || (style.out_of_flow && px(style.offsets[RIGHT]).is_some_and(|px| px > -MIN_LEFT))
@@ -103,10 +103,9 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<
         if !is_layer {
             continue;
         }
-        let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
-        let container = above.find(|id| {
+        let container = dom.ancestors(id).find(|id| {
             let style = &styles[id.index()];
-            style.out_of_flow || style.relatively_positioned || dom.tag_name(*id) == "body"
+            style.is_positioned() || dom.tag_name(*id) == "body"
         });
         if let Some(container) = container {
             layered[container.index()] = true;

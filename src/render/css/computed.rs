@@ -151,14 +151,6 @@ pub(crate) enum WhiteSpace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum TextAlign {
-    #[default]
-    Start,
-    Center,
-    End,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TextTransform {
     #[default]
     None,
@@ -253,7 +245,8 @@ computed_style! {
         line_height: LineHeight = LineHeight::Normal,
         text_transform: TextTransform = TextTransform::None,
         white_space: WhiteSpace = WhiteSpace::Normal,
-        text_align: TextAlign = TextAlign::Start,
+        /// Text is at the end of its line, and not at its start or in the middle.
+        end_aligned: bool = false,
         rtl: bool = false,
         list_style: ListStyle = ListStyle::Disc,
         text_indent: Length = Length::ZERO,
@@ -314,6 +307,11 @@ impl ComputedStyle {
         self.float != Float::None
     }
 
+    /// True if it contains the absolutely positioned boxes in it.
+    pub(crate) fn is_positioned(&self) -> bool {
+        self.out_of_flow || self.relatively_positioned
+    }
+
     /// Returns the width of a visible border in pixels, else zero.
     pub(crate) fn used_border(&self, side: usize) -> f32 {
         if self.border_visible[side] {
@@ -348,6 +346,11 @@ impl ComputedStyle {
     /// Converts one of its lengths to pixels; `None` for auto.
     pub(crate) fn px(&self, length: Length, available_width: f32) -> Option<f32> {
         length.to_px(self.font_size, available_width)
+    }
+
+    /// Returns the margin of one side in pixels; zero for auto.
+    pub(crate) fn margin_px(&self, side: usize, available_width: f32) -> f32 {
+        self.px(self.margin[side], available_width).unwrap_or(0.0)
     }
 
     /// Returns padding and border of one side in pixels.

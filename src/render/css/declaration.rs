@@ -1,7 +1,7 @@
 //! Declarations of style sheets, and how each changes the style of an element.
 
 use super::computed::{
-    Color, ComputedStyle, Display, Float, Length, LineHeight, ListStyle, ROOT_FONT_SIZE, TextAlign,
+    Color, ComputedStyle, Display, Float, Length, LineHeight, ListStyle, ROOT_FONT_SIZE,
     TextTransform, VerticalAlign, WhiteSpace,
 };
 
@@ -18,8 +18,6 @@ pub(super) enum Declaration {
     BackgroundImage(bool),
     Overlaid,
     FontSize(Length),
-    /// Times the parent's font size.
-    FontSizeFactor(f32),
     FontWeight(u16),
     /// `bolder` or, if false, `lighter`.
     RelativeFontWeight(bool),
@@ -32,7 +30,7 @@ pub(super) enum Declaration {
         line_through: bool,
     },
     TextTransform(TextTransform),
-    TextAlign(TextAlign),
+    EndAligned(bool),
     Rtl(bool),
     WhiteSpace(WhiteSpace),
     ListStyle(ListStyle),
@@ -64,8 +62,8 @@ pub(super) enum Declaration {
     VerticalAlign(VerticalAlign),
     BorderSpacing(f32),
     BorderCollapse(bool),
-    /// A CSS-wide keyword, for the properties where emails use them.
-    CssWide(CssWideProperty, CssWide),
+    /// A CSS-wide keyword, for the property at this index of [`CSS_WIDE_PROPERTIES`].
+    CssWide(usize, CssWide),
 }
 
 impl Declaration {
@@ -78,20 +76,19 @@ impl Declaration {
             | Self::BorderVisible(side, _)
             | Self::BorderColor(side, _)
             | Self::Offset(side, _) => *side,
-            Self::CssWide(property, _) => *property as usize,
+            Self::CssWide(property, _) => *property,
             _ => 0,
         };
         (std::mem::discriminant(self), part)
     }
 
     /// True if it sets the font size, to which other lengths refer.
-    pub(super) const fn is_font_size(&self) -> bool {
-        matches!(
-            self,
-            Self::FontSize(_)
-                | Self::FontSizeFactor(_)
-                | Self::CssWide(CssWideProperty::FontSize, _)
-        )
+    pub(super) fn is_font_size(&self) -> bool {
+        match self {
+            Self::FontSize(_) => true,
+            Self::CssWide(property, _) => CSS_WIDE_PROPERTIES[*property].0 == "font-size",
+            _ => false,
+        }
     }
 }
 
@@ -106,30 +103,43 @@ pub(super) fn remove_overridden(declarations: &mut Vec<Declaration>) {
     declarations.reverse();
 }
 
-/// A property for which CSS-wide keywords are supported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CssWideProperty {
-    All,
-    Display,
-    Visibility,
-    Opacity,
-    Width,
-    MaxWidth,
-    Height,
-    MinHeight,
-    MaxHeight,
-    Overflow,
-    Position,
-    TextIndent,
-    Color,
-    Background,
-    FontSize,
-    FontWeight,
-    FontStyle,
-    LineHeight,
-    TextAlign,
-    TextDecoration,
-    TextTransform,
+/// Copies a property from the second style to the first.
+type CopyProperty = fn(&mut ComputedStyle, &ComputedStyle);
+
+/// The properties for which CSS-wide keywords are supported, each with a function that copies it.
+#[rustfmt::skip] // one property a line
+const CSS_WIDE_PROPERTIES: [(&str, CopyProperty); 22] = [
+    // `all` sets the font size by a declaration of its own.
+    ("all", |style, from| *style = ComputedStyle { font_size: style.font_size, ..*from }),
+    ("font-size", |style, from| style.font_size = from.font_size),
+    ("display", |style, from| style.display = from.display),
+    ("visibility", |style, from| style.visible = from.visible),
+    ("opacity", |style, from| style.opacity = from.opacity),
+    ("width", |style, from| style.width = from.width),
+    ("max-width", |style, from| style.max_width = from.max_width),
+    ("height", |style, from| style.height = from.height),
+    ("min-height", |style, from| style.min_height = from.min_height),
+    ("max-height", |style, from| style.max_height = from.max_height),
+    ("overflow", |style, from| style.overflow_clipped = from.overflow_clipped),
+    ("position", |style, from| {
+        style.out_of_flow = from.out_of_flow;
+        style.relatively_positioned = from.relatively_positioned;
+    }),
+    ("text-indent", |style, from| style.text_indent = from.text_indent),
+    ("color", |style, from| style.colour = from.colour),
+    ("background", copy_background),
+    ("background-color", copy_background),
+    ("font-weight", |style, from| style.font_weight = from.font_weight),
+    ("font-style", |style, from| style.italic = from.italic),
+    ("line-height", |style, from| style.line_height = from.line_height),
+    ("text-align", |style, from| style.end_aligned = from.end_aligned),
+    ("text-decoration", |style, from| style.underline = from.underline),
+    ("text-transform", |style, from| style.text_transform = from.text_transform),
+];
+
+const fn copy_background(style: &mut ComputedStyle, from: &ComputedStyle) {
+    style.background = from.background;
+    style.background_image = from.background_image;
 }
 
 /// A CSS-wide keyword.
@@ -140,6 +150,17 @@ pub(super) enum CssWide {
     Unset,
     /// Back to the style sheet of the browser.
     Revert,
+}
+
+impl CssWide {
+    /// Returns what the keyword declares as the value of property `name`.
+    pub(super) fn declarations(self, name: &str) -> impl Iterator<Item = Declaration> {
+        let properties = CSS_WIDE_PROPERTIES.iter().enumerate();
+        let declared = properties.filter(move |(_, (property, _))| {
+            *property == name || (name == "all" && *property == "font-size")
+        });
+        declared.map(move |(index, _)| Declaration::CssWide(index, self))
+    }
 }
 
 impl ComputedStyle {
@@ -162,15 +183,11 @@ impl ComputedStyle {
             Declaration::BackgroundColor(colour) => self.background = colour,
             Declaration::BackgroundImage(image) => self.background_image = image,
             Declaration::Overlaid => self.overlaid = true,
-            Declaration::FontSize(Length::Percent(share)) => {
-                self.font_size = parent.font_size * share;
-            }
             Declaration::FontSize(length) => {
                 self.font_size = absolute(length)
-                    .to_px(parent.font_size, 0.0)
+                    .to_px(parent.font_size, parent.font_size)
                     .unwrap_or(ROOT_FONT_SIZE);
             }
-            Declaration::FontSizeFactor(factor) => self.font_size = parent.font_size * factor,
             Declaration::FontWeight(weight) => self.font_weight = weight,
             Declaration::RelativeFontWeight(bolder) => {
                 self.font_weight = if bolder {
@@ -182,15 +199,9 @@ impl ComputedStyle {
             Declaration::Italic(italic) => self.italic = italic,
             Declaration::Monospace(mono) => self.monospace = mono,
             Declaration::LineHeight(line) => self.line_height = line,
-            Declaration::LineHeightLength(Length::Em(em)) => {
-                self.line_height = LineHeight::Px(em * self.font_size);
-            }
             Declaration::LineHeightLength(length) => {
-                self.line_height = LineHeight::Px(
-                    absolute(length)
-                        .to_px(self.font_size, 0.0)
-                        .unwrap_or(self.font_size),
-                );
+                let px = absolute(length).to_px(self.font_size, self.font_size);
+                self.line_height = LineHeight::Px(px.unwrap_or(self.font_size));
             }
             Declaration::TextDecoration {
                 underline,
@@ -201,7 +212,7 @@ impl ComputedStyle {
                 self.line_through = line_through || parent.line_through;
             }
             Declaration::TextTransform(case) => self.text_transform = case,
-            Declaration::TextAlign(align) => self.text_align = align,
+            Declaration::EndAligned(at_end) => self.end_aligned = at_end,
             Declaration::Rtl(rtl) => self.rtl = rtl,
             Declaration::WhiteSpace(white) => self.white_space = white,
             Declaration::ListStyle(list) => self.list_style = list,
@@ -239,45 +250,8 @@ impl ComputedStyle {
                     CssWide::Unset => parent.inherited(),
                     CssWide::Revert => *user_agent,
                 };
-                self.copy_property(property, &from);
+                CSS_WIDE_PROPERTIES[property].1(self, &from);
             }
-        }
-    }
-
-    fn copy_property(&mut self, property: CssWideProperty, from: &Self) {
-        match property {
-            // `all` sets the font size by a declaration of its own.
-            CssWideProperty::All => {
-                *self = Self {
-                    font_size: self.font_size,
-                    ..*from
-                };
-            }
-            CssWideProperty::Display => self.display = from.display,
-            CssWideProperty::Visibility => self.visible = from.visible,
-            CssWideProperty::Opacity => self.opacity = from.opacity,
-            CssWideProperty::Width => self.width = from.width,
-            CssWideProperty::MaxWidth => self.max_width = from.max_width,
-            CssWideProperty::Height => self.height = from.height,
-            CssWideProperty::MinHeight => self.min_height = from.min_height,
-            CssWideProperty::MaxHeight => self.max_height = from.max_height,
-            CssWideProperty::Overflow => self.overflow_clipped = from.overflow_clipped,
-            CssWideProperty::Position => {
-                self.out_of_flow = from.out_of_flow;
-                self.relatively_positioned = from.relatively_positioned;
-            }
-            CssWideProperty::TextIndent => self.text_indent = from.text_indent,
-            CssWideProperty::Color => self.colour = from.colour,
-            CssWideProperty::Background => {
-                (self.background, self.background_image) = (from.background, from.background_image);
-            }
-            CssWideProperty::FontSize => self.font_size = from.font_size,
-            CssWideProperty::FontWeight => self.font_weight = from.font_weight,
-            CssWideProperty::FontStyle => self.italic = from.italic,
-            CssWideProperty::LineHeight => self.line_height = from.line_height,
-            CssWideProperty::TextAlign => self.text_align = from.text_align,
-            CssWideProperty::TextDecoration => self.underline = from.underline,
-            CssWideProperty::TextTransform => self.text_transform = from.text_transform,
         }
     }
 }

@@ -16,6 +16,7 @@ mod variables;
 use std::cell::Cell;
 use std::collections::HashMap;
 
+use cssparser::Parser;
 use selectors::context::{
     MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
     SelectorCaches,
@@ -26,11 +27,11 @@ use selectors::parser::{Component, Selector};
 use self::selector::{ElementRef, SelectorTypes};
 use self::stylesheet::{DeclarationBlock, Rule};
 use self::variables::Variables;
-use super::html::{Dom, NodeData, NodeId};
+use super::html::{Dom, NodeId};
 
 pub(crate) use computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, ListStyle, RIGHT, ROOT_FONT_SIZE,
-    Rgba, TOP, TextAlign, TextTransform, VerticalAlign, WhiteSpace,
+    Rgba, TOP, TextTransform, VerticalAlign, WhiteSpace,
 };
 pub(crate) use user_agent::is_closed_details;
 
@@ -55,7 +56,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
     let mut caches = SelectorCaches::default();
     let mut found = Vec::new();
     for id in dom.nodes().skip(1) {
-        if !matches!(dom.node(id).data, NodeData::Element { .. }) {
+        if !dom.is_element(id) {
             continue;
         }
         let parent = dom
@@ -120,7 +121,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
 fn parse_style_attribute(dom: &Dom, id: NodeId, variables: &Variables) -> Option<DeclarationBlock> {
     let css = dom.attribute(id, "style")?;
     (css.len() <= MAX_STYLE_ATTRIBUTE)
-        .then(|| stylesheet::parse_style_attribute(css, dom.quirks, variables))
+        .then(|| stylesheet::parse_declarations(&mut Parser::new(css), dom.quirks, variables))
 }
 
 /// The rules, indexed by an id, a class or a tag that the element must have.
@@ -200,7 +201,7 @@ impl RuleIndex {
                     .is_none_or(|it| it.is_empty() || it.eq_ignore_ascii_case("text/css"))
                 && dom
                     .attribute(id, "media")
-                    .is_none_or(stylesheet::media_attribute_matches)
+                    .is_none_or(|media| stylesheet::media_matches(&mut Parser::new(media)))
             {
                 let css = dom.child_text(id);
                 if css.len() > free_bytes {

@@ -5,14 +5,14 @@ use cssparser::{Parser, Token};
 use super::computed::{
     BOTTOM, Color, Display, Float, LEFT, ListStyle, RIGHT, TOP, TextTransform, WhiteSpace,
 };
-use super::declaration::{CssWide, CssWideProperty, Declaration};
+use super::declaration::{CssWide, Declaration};
 use super::shorthand::{
     is_clip_empty, is_inset_empty, parse_box_sides, parse_font, parse_font_size, parse_font_weight,
     parse_is_monospace, parse_line_height, parse_transform,
 };
 use super::values::{
-    ValueError, parse_color, parse_keyword, parse_length, skip_block, text_align_from_keyword,
-    value_error, vertical_align_from_keyword,
+    ValueError, is_end_aligned, parse_color, parse_keyword, parse_length, skip_block, value_error,
+    vertical_align_from_keyword,
 };
 use super::variables::SubstitutionError;
 
@@ -36,7 +36,7 @@ pub(super) fn parse_property(
     out: &mut Vec<Declaration>,
 ) -> Result<(), ValueError> {
     if let Ok(keyword) = input.try_parse(parse_css_wide) {
-        out.extend(css_wide(name, keyword));
+        out.extend(keyword.declarations(name));
         return Ok(());
     }
     parse_value(name, input, quirks, out)?;
@@ -44,12 +44,6 @@ pub(super) fn parse_property(
         input.expect_exhausted()?;
     }
     Ok(())
-}
-
-fn css_wide(name: &str, keyword: CssWide) -> impl Iterator<Item = Declaration> {
-    let font_size = (name == "all").then_some(CssWideProperty::FontSize);
-    let properties = css_wide_property(name).into_iter().chain(font_size);
-    properties.map(move |property| Declaration::CssWide(property, keyword))
 }
 
 /// Parses a value that was `written` with `var()`.
@@ -69,7 +63,7 @@ pub(super) fn parse_substituted(
         Err(error) => Err(*error),
     };
     known.unwrap_or_else(|error| match (error, name) {
-        (SubstitutionError::Invalid, _) => css_wide(name, CssWide::Unset).collect(),
+        (SubstitutionError::Invalid, _) => CssWide::Unset.declarations(name).collect(),
         (_, "color") => vec![Declaration::Color(Color::Unknown)],
         (_, "background" | "background-color") => {
             vec![Declaration::BackgroundColor(Color::Unknown)]
@@ -135,9 +129,9 @@ fn parse_value(
             "capitalize" => TextTransform::Capitalize,
             _ => TextTransform::None,
         }),
-        "text-align" => Declaration::TextAlign(
-            text_align_from_keyword(&parse_keyword(input)?).ok_or_else(value_error)?,
-        ),
+        "text-align" => {
+            Declaration::EndAligned(is_end_aligned(&parse_keyword(input)?).ok_or_else(value_error)?)
+        }
         "direction" => Declaration::Rtl(parse_keyword(input)? == "rtl"),
         "white-space" => Declaration::WhiteSpace(match &*parse_keyword(input)? {
             "normal" | "nowrap" => WhiteSpace::Normal,
@@ -210,33 +204,6 @@ fn parse_css_wide(input: &mut Parser<'_>) -> Result<CssWide, ValueError> {
     };
     input.expect_exhausted()?;
     Ok(keyword)
-}
-
-fn css_wide_property(name: &str) -> Option<CssWideProperty> {
-    Some(match name {
-        "all" => CssWideProperty::All,
-        "display" => CssWideProperty::Display,
-        "visibility" => CssWideProperty::Visibility,
-        "opacity" => CssWideProperty::Opacity,
-        "width" => CssWideProperty::Width,
-        "max-width" => CssWideProperty::MaxWidth,
-        "height" => CssWideProperty::Height,
-        "min-height" => CssWideProperty::MinHeight,
-        "max-height" => CssWideProperty::MaxHeight,
-        "overflow" => CssWideProperty::Overflow,
-        "position" => CssWideProperty::Position,
-        "text-indent" => CssWideProperty::TextIndent,
-        "color" => CssWideProperty::Color,
-        "background" | "background-color" => CssWideProperty::Background,
-        "font-size" => CssWideProperty::FontSize,
-        "font-weight" => CssWideProperty::FontWeight,
-        "font-style" => CssWideProperty::FontStyle,
-        "line-height" => CssWideProperty::LineHeight,
-        "text-align" => CssWideProperty::TextAlign,
-        "text-decoration" => CssWideProperty::TextDecoration,
-        "text-transform" => CssWideProperty::TextTransform,
-        _ => return None,
-    })
 }
 
 /// Parses an opacity; 1 for functions, which are not computed.
@@ -314,32 +281,6 @@ fn has_keyword(input: &mut Parser<'_>, keyword: &str) -> bool {
     false
 }
 
-/// Keywords of `background`; a browser ignores a declaration with others.
-const BACKGROUND_KEYWORDS: &[&str] = &[
-    "none",
-    "repeat",
-    "repeat-x",
-    "repeat-y",
-    "no-repeat",
-    "round",
-    "space",
-    "scroll",
-    "fixed",
-    "local",
-    "top",
-    "right",
-    "bottom",
-    "left",
-    "center",
-    "cover",
-    "contain",
-    "auto",
-    "border-box",
-    "padding-box",
-    "content-box",
-    "text",
-];
-
 fn parse_background(input: &mut Parser<'_>, out: &mut Vec<Declaration>) -> Result<(), ValueError> {
     let mut colour = Color::TRANSPARENT;
     let mut image = false;
@@ -349,9 +290,14 @@ fn parse_background(input: &mut Parser<'_>, out: &mut Vec<Declaration>) -> Resul
             continue;
         }
         match input.next()? {
-            Token::Ident(word) if !is_one_of(word, BACKGROUND_KEYWORDS) => {
-                return Err(value_error());
-            }
+            Token::Ident(word) => match &*word.to_ascii_lowercase() {
+                "none" | "repeat" | "repeat-x" | "repeat-y" | "no-repeat" | "round" | "space"
+                | "scroll" | "fixed" | "local" | "top" | "right" | "bottom" | "left" | "center"
+                | "cover" | "contain" | "auto" | "border-box" | "padding-box" | "content-box"
+                | "text" => {}
+                // A browser ignores a declaration with others.
+                _ => return Err(value_error()),
+            },
             Token::UnquotedUrl(_) => image = true,
             Token::Function(_) => {
                 image = true;
@@ -363,12 +309,6 @@ fn parse_background(input: &mut Parser<'_>, out: &mut Vec<Declaration>) -> Resul
     out.push(Declaration::BackgroundColor(colour));
     out.push(Declaration::BackgroundImage(image));
     Ok(())
-}
-
-fn is_one_of(word: &str, keywords: &[&str]) -> bool {
-    keywords
-        .iter()
-        .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 fn parse_text_decoration(input: &mut Parser<'_>) -> Declaration {

@@ -187,7 +187,7 @@ impl ElementRef<'_> {
         let mut node = next(self.id);
         while let Some(id) = node {
             let sibling = self.spend_step(Some(id))?;
-            if sibling.is_element() {
+            if self.dom.is_element(id) {
                 return Some(sibling);
             }
             node = next(id);
@@ -212,10 +212,6 @@ impl ElementRef<'_> {
             "input" | "button" | "select" | "option" | "textarea" | "fieldset" | "optgroup"
         )
     }
-
-    fn is_element(&self) -> bool {
-        matches!(self.dom.node(self.id).data, NodeData::Element { .. })
-    }
 }
 
 impl Element for ElementRef<'_> {
@@ -227,7 +223,7 @@ impl Element for ElementRef<'_> {
 
     fn parent_element(&self) -> Option<Self> {
         self.spend_step(self.dom.node(self.id).parent)
-            .filter(Self::is_element)
+            .filter(|parent| self.dom.is_element(parent.id))
     }
 
     fn parent_node_is_shadow_root(&self) -> bool {
@@ -252,7 +248,7 @@ impl Element for ElementRef<'_> {
 
     fn first_element_child(&self) -> Option<Self> {
         let first = self.spend_step(self.dom.node(self.id).first_child)?;
-        if first.is_element() {
+        if self.dom.is_element(first.id) {
             Some(first)
         } else {
             first.next_sibling_element()

@@ -208,20 +208,22 @@ pub(super) fn parse_font_size(
 ) -> Result<Declaration, ValueError> {
     let keyword = |word: &str| {
         Some(match word {
-            "xx-small" => Declaration::FontSize(Length::Px(9.0)),
-            "x-small" => Declaration::FontSize(Length::Px(10.0)),
-            "small" => Declaration::FontSize(Length::Px(13.0)),
-            "medium" => Declaration::FontSize(Length::Px(16.0)),
-            "large" => Declaration::FontSize(Length::Px(18.0)),
-            "x-large" => Declaration::FontSize(Length::Px(24.0)),
-            "xx-large" => Declaration::FontSize(Length::Px(32.0)),
-            "smaller" => Declaration::FontSizeFactor(1.0 / 1.2),
-            "larger" => Declaration::FontSizeFactor(1.2),
+            "xx-small" => Length::Px(9.0),
+            "x-small" => Length::Px(10.0),
+            "small" => Length::Px(13.0),
+            "medium" => Length::Px(16.0),
+            "large" => Length::Px(18.0),
+            "x-large" => Length::Px(24.0),
+            "xx-large" => Length::Px(32.0),
+            "smaller" => Length::Em(1.0 / 1.2),
+            "larger" => Length::Em(1.2),
             _ => return None,
         })
     };
     if let Ok(word) = input.try_parse(parse_keyword) {
-        return keyword(&word).ok_or_else(value_error);
+        return keyword(&word)
+            .map(Declaration::FontSize)
+            .ok_or_else(value_error);
     }
     match parse_length(input, quirks)? {
         // A function that is not computed, such as `clamp()`.
@@ -306,7 +308,6 @@ pub(super) fn parse_line_height(
     }
     match parse_length(input, quirks)? {
         Length::Auto => Err(value_error()),
-        Length::Percent(share) => Ok(Declaration::LineHeightLength(Length::Em(share))),
         length => Ok(Declaration::LineHeightLength(length)),
     }
 }

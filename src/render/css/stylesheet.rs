@@ -75,16 +75,8 @@ pub(super) fn parse_stylesheet(
     reader.parse_rules(&mut Parser::new(css));
 }
 
-/// Parses a style attribute.
-pub(super) fn parse_style_attribute(
-    css: &str,
-    quirks: bool,
-    variables: &Variables,
-) -> DeclarationBlock {
-    parse_declarations(&mut Parser::new(css), quirks, variables)
-}
-
-fn parse_declarations(
+/// Parses the declarations of a rule or of a style attribute.
+pub(super) fn parse_declarations(
     input: &mut Parser<'_>,
     quirks: bool,
     variables: &Variables,
@@ -335,11 +327,6 @@ pub(super) fn media_matches(input: &mut Parser<'_>) -> bool {
     }
 }
 
-/// Evaluates the `media` attribute of a style element.
-pub(super) fn media_attribute_matches(text: &str) -> bool {
-    media_matches(&mut Parser::new(text))
-}
-
 fn evaluate_query(input: &mut Parser<'_>) -> Result<bool, ValueError> {
     let mut matches = true;
     let mut negated = false;
@@ -476,7 +463,7 @@ fn viewport_side(name: &str) -> Result<f32, ValueError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parser, evaluate_supports, media_attribute_matches as matches};
+    use super::{Parser, evaluate_supports, media_matches};
 
     #[test]
     fn supports_is_true_except_for_other_vendors() {
@@ -499,6 +486,7 @@ mod tests {
 
     #[test]
     fn media_queries_for_other_screens_are_false() {
+        let matches = |query: &str| media_matches(&mut Parser::new(query));
         for query in [
             "",
             "all",

@@ -172,11 +172,9 @@ fn huge_numbers_do_no_harm() {
 
 #[test]
 fn repeated_declarations_count_once() {
-    let declarations = stylesheet::parse_style_attribute(
-        &"color:red;margin:1px;".repeat(1_000),
-        false,
-        &Variables::default(),
-    );
+    let css = "color:red;margin:1px;".repeat(1_000);
+    let declarations =
+        stylesheet::parse_declarations(&mut Parser::new(&css), false, &Variables::default());
     assert_eq!(declarations.len(), 5, "a colour and four margins");
     assert_eq!(
         style("<p id=x style='display:block;color:red;display:none;display:inline'>").display,

@@ -2,11 +2,10 @@
 
 use super::computed::{
     BOTTOM, Color, ComputedStyle, Display, Float, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba,
-    TOP, TextAlign, VerticalAlign, WhiteSpace,
+    TOP, VerticalAlign, WhiteSpace,
 };
 use super::values::{
-    parse_legacy_color, parse_length_attribute, text_align_from_keyword,
-    vertical_align_from_keyword,
+    is_end_aligned, parse_legacy_color, parse_length_attribute, vertical_align_from_keyword,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 
@@ -19,7 +18,7 @@ pub(super) fn user_agent_style(dom: &Dom, id: NodeId, parent: &ComputedStyle) ->
         apply_svg_defaults(name, &mut style);
         return style;
     }
-    let mut above = std::iter::successors(dom.node(id).parent, |id| dom.node(*id).parent);
+    let mut above = dom.ancestors(id);
     let inside_list = is_list(name) && above.any(|id| is_list(dom.tag_name(id)));
     apply_defaults(name, &mut style, parent, dom.quirks, inside_list);
     if dom.quirks && name != "hr" {
@@ -130,21 +129,9 @@ fn apply_defaults(
     quirks: bool,
     inside_list: bool,
 ) {
-    let above = |px: f32| {
-        if is_list(name) && inside_list {
-            0.0
-        } else {
-            px
-        }
-    };
-    let mut set_margin = |px: f32, beside: f32| {
-        let above = above(px);
-        style.margin = [
-            Length::Em(above),
-            Length::Px(beside),
-            Length::Em(above),
-            Length::Px(beside),
-        ];
+    let mut set_margin = |above: f32, beside: f32| {
+        let above = Length::Em(if inside_list { 0.0 } else { above });
+        style.margin = [above, Length::Px(beside), above, Length::Px(beside)];
     };
     match name {
         "body" => style.margin = [Length::Px(8.0); 4],
@@ -189,13 +176,13 @@ fn apply_defaults(
         "b" | "strong" => style.font_weight = parent.font_weight.max(400) + 300,
         "th" => {
             style.font_weight = 700;
-            style.text_align = TextAlign::Center;
+            style.end_aligned = false;
         }
         "u" | "ins" => style.underline = true,
         "s" | "strike" | "del" => style.line_through = true,
         "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
         "big" => style.font_size = parent.font_size * 1.2,
-        "center" => style.text_align = TextAlign::Center,
+        "center" => style.end_aligned = false,
         "mark" => style.background = Color::Known(Rgba::opaque(255, 255, 0)),
         "textarea" => style.white_space = WhiteSpace::Pre,
         "table" => {
@@ -211,7 +198,7 @@ fn apply_defaults(
                 style.italic = false;
                 style.line_height = LineHeight::Normal;
                 style.white_space = WhiteSpace::Normal;
-                style.text_align = TextAlign::Start;
+                style.end_aligned = false;
                 style.colour = style.body_colour;
             }
         }
@@ -286,11 +273,11 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     if attribute("background").is_some_and(|url| !url.trim().is_empty()) {
         style.background_image = true;
     }
-    if let Some(to) = attribute("align")
-        .and_then(|word| text_align_from_keyword(&word.trim().to_ascii_lowercase()))
+    if let Some(at_end) = attribute("align")
+        .and_then(|word| is_end_aligned(&word.trim().to_ascii_lowercase()))
         .filter(|_| name != "table" && name != "img")
     {
-        style.text_align = to;
+        style.end_aligned = at_end;
     }
     if matches!(name, "td" | "th" | "tr" | "tbody" | "thead" | "tfoot")
         && let Some(word) = attribute("valign")

@@ -2,7 +2,7 @@
 
 use cssparser::{CowRcStr, ParseError, Parser, Token, color};
 
-use super::computed::{Color, Length, Rgba, TextAlign, VerticalAlign};
+use super::computed::{Color, Length, Rgba, VerticalAlign};
 
 /// An unsupported value; its declaration is ignored, as in a browser.
 pub(super) type ValueError = ParseError<()>;
@@ -64,43 +64,6 @@ fn length_from_unit(value: f32, unit: &CowRcStr<'_>) -> Result<Length, ValueErro
     Ok(Length::Px(px))
 }
 
-/// Functions that are colours; unlike `url()`, which is an image.
-const COLOR_FUNCTIONS: &[&str] = &[
-    "rgb",
-    "rgba",
-    "hsl",
-    "hsla",
-    "hwb",
-    "lab",
-    "lch",
-    "oklab",
-    "oklch",
-    "color",
-    "color-mix",
-    "contrast-color",
-    "device-cmyk",
-];
-
-/// Colours of the browser or the system. Those behind and of its text are white and black.
-const SYSTEM_COLORS: &[&str] = &[
-    "accentcolor",
-    "accentcolortext",
-    "activetext",
-    "buttonborder",
-    "buttonface",
-    "buttontext",
-    "graytext",
-    "highlight",
-    "highlighttext",
-    "linktext",
-    "mark",
-    "marktext",
-    "selecteditem",
-    "selecteditemtext",
-    "visitedtext",
-    "-webkit-link",
-];
-
 /// Parses a colour; in quirks mode the `#` of a hexadecimal colour may be missing.
 pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Color, ValueError> {
     let start = input.position();
@@ -112,7 +75,12 @@ pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Color,
             "currentcolor" => Ok(Color::Current),
             "canvastext" | "fieldtext" | "windowtext" => Ok(Color::Known(Rgba::BLACK)),
             "canvas" | "field" | "window" => Ok(Color::Known(Rgba::WHITE)),
-            word if SYSTEM_COLORS.contains(&word) => Ok(Color::Unknown),
+            // Other colours of the browser or the system.
+            "accentcolor" | "accentcolortext" | "activetext" | "buttonborder" | "buttonface"
+            | "buttontext" | "graytext" | "highlight" | "highlighttext" | "linktext" | "mark"
+            | "marktext" | "selecteditem" | "selecteditemtext" | "visitedtext" | "-webkit-link" => {
+                Ok(Color::Unknown)
+            }
             word => match color::parse_named_color(word) {
                 Ok((red, green, blue)) => Ok(Color::Known(Rgba::opaque(red, green, blue))),
                 Err(()) if quirks => parse_hashless_color(word),
@@ -124,16 +92,20 @@ pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Color,
             let written = input.slice_from(start).trim();
             parse_hashless_color(&format!("{written:0>6}"))
         }
-        Token::Function(name) if name.eq_ignore_ascii_case("light-dark") => input
-            .parse_nested_block(|inner| {
+        Token::Function(name) => match &*name.to_ascii_lowercase() {
+            "light-dark" => input.parse_nested_block(|inner| {
                 let light = parse_color(inner, false)?;
                 skip_rest(inner);
                 Ok(light)
             }),
-        Token::Function(name) if COLOR_FUNCTIONS.contains(&&*name.to_ascii_lowercase()) => {
-            skip_block(input)?;
-            Ok(color_from_function(input.slice_from(start)))
-        }
+            "rgb" | "rgba" | "hsl" | "hsla" | "hwb" | "lab" | "lch" | "oklab" | "oklch"
+            | "color" | "color-mix" | "contrast-color" | "device-cmyk" => {
+                skip_block(input)?;
+                Ok(color_from_function(input.slice_from(start)))
+            }
+            // Such as `url()`, which is an image.
+            _ => Err(value_error()),
+        },
         _ => Err(value_error()),
     }
 }
@@ -229,13 +201,13 @@ pub(super) fn parse_legacy_color(text: &str) -> Option<Rgba> {
     Some(Rgba::opaque(channel(0), channel(1), channel(2)))
 }
 
-pub(super) fn text_align_from_keyword(keyword: &str) -> Option<TextAlign> {
-    Some(match keyword {
-        "left" | "start" | "justify" => TextAlign::Start,
-        "center" | "middle" | "-webkit-center" => TextAlign::Center,
-        "right" | "end" | "-webkit-right" => TextAlign::End,
-        _ => return None,
-    })
+/// True if text of this alignment is at the end of its line; `None` for an unknown keyword.
+pub(super) fn is_end_aligned(keyword: &str) -> Option<bool> {
+    match keyword {
+        "left" | "start" | "justify" | "center" | "middle" | "-webkit-center" => Some(false),
+        "right" | "end" | "-webkit-right" => Some(true),
+        _ => None,
+    }
 }
 
 pub(super) fn vertical_align_from_keyword(keyword: &str) -> VerticalAlign {

@@ -67,6 +67,15 @@ impl Dom {
         })
     }
 
+    /// Returns the parent of a node, the parent of that, and so on.
+    pub(crate) fn ancestors(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.node(id).parent, |id| self.node(*id).parent)
+    }
+
+    pub(crate) fn is_element(&self, id: NodeId) -> bool {
+        matches!(self.node(id).data, NodeData::Element { .. })
+    }
+
     /// Returns the name of an element; for other nodes an empty string.
     pub(crate) fn tag_name(&self, id: NodeId) -> &str {
         match &self.node(id).data {

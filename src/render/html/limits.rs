@@ -20,24 +20,17 @@ const MAX_VALUE_BYTES: usize = 4 << 10;
 /// Attributes of a tag; the tokenizer compares each with all before it.
 const MAX_ATTRIBUTES: usize = 128;
 
-/// Html within the limits.
-pub(crate) struct LimitedSource<'a> {
-    pub(crate) text: Cow<'a, str>,
-    /// The end is cut.
-    pub(super) truncated: bool,
-}
-
-/// Cuts huge tags, then the whole at `max` bytes.
-pub(crate) fn limit_source(source: &str, max: usize) -> LimitedSource<'_> {
+/// Cuts huge tags, then the whole after `max` bytes. A text that is cut at its end is longer than `max`.
+pub(super) fn limit_source(source: &str, max: usize) -> Cow<'_, str> {
     limit_tags(source, max, MAX_TAG_BYTES)
 }
 
 /// Cuts tags with very many attributes.
 pub(super) fn limit_attributes(source: &str) -> Cow<'_, str> {
-    limit_tags(source, source.len(), usize::MAX).text
+    limit_tags(source, source.len(), usize::MAX)
 }
 
-fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> LimitedSource<'_> {
+fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
@@ -63,18 +56,13 @@ fn limit_tags(source: &str, max: usize, max_tag_bytes: usize) -> LimitedSource<'
     }
     // One byte more than `max` stays, so that a cut text is longer than `max`.
     let end = |text: &str| text.ceil_char_boundary(max + 1);
-    let text = if copied == 0 {
-        Cow::Borrowed(&source[..end(source)])
-    } else {
-        let rest = &source[copied..];
-        out.push_str(&rest[..end(rest)]);
-        out.truncate(end(&out));
-        Cow::Owned(out)
-    };
-    LimitedSource {
-        truncated: text.len() > max,
-        text,
+    if copied == 0 {
+        return Cow::Borrowed(&source[..end(source)]);
     }
+    let rest = &source[copied..];
+    out.push_str(&rest[..end(rest)]);
+    out.truncate(end(&out));
+    Cow::Owned(out)
 }
 
 /// The length of a tag and the ranges of its attributes, by the rules of the tokenizer.
@@ -234,15 +222,15 @@ impl DepthLimiter {
             },
         }
     }
-}
 
-impl DepthLimiter {
     /// Hands the joined text on.
     fn flush_text(&self, line: u64) {
         let text = self.pending_text.take();
+        if text.is_empty() {
+            return;
+        }
         let token = Token::CharacterTokens(text);
-        if !matches!(&token, Token::CharacterTokens(text) if text.is_empty()) && !self.drops(&token)
-        {
+        if !self.drops(&token) {
             // Text never changes what the tokenizer reads next.
             let _ = self.tree_builder.process_token(token, line);
         }
@@ -292,7 +280,7 @@ mod tests {
     #[test]
     fn ordinary_source_is_borrowed() {
         let source = "<p class='a>b' title=x>Hi</p> 1 < 2";
-        assert!(matches!(limit_source(source, 1000).text, Cow::Borrowed(text) if text == source));
+        assert!(matches!(limit_source(source, 1000), Cow::Borrowed(text) if text == source));
     }
 
     #[test]
@@ -302,8 +290,7 @@ mod tests {
             "A".repeat(100_000)
         );
         let limited = limit_source(&source, 1000);
-        assert_eq!(limited.text, "<img  alt=a width=3>bye");
-        assert!(!limited.truncated);
+        assert_eq!(limited, "<img  alt=a width=3>bye");
     }
 
     #[test]
@@ -313,7 +300,7 @@ mod tests {
             (0..1000).fold(String::new(), |all, i| all + &format!("a{i}=1 "))
         );
         assert_eq!(
-            limit_source(&source, 100_000).text.matches('=').count(),
+            limit_source(&source, 100_000).matches('=').count(),
             MAX_ATTRIBUTES
         );
     }
@@ -321,15 +308,14 @@ mod tests {
     #[test]
     fn long_source_is_cut_between_characters() {
         let limited = limit_source("日本語日本語", 7);
-        assert!(limited.truncated);
-        assert_eq!(limited.text, "日本語");
-        assert!(limit_source(&"<p>x".repeat(1000), 100).truncated);
+        assert_eq!(limited, "日本語");
+        assert!(limit_source(&"<p>x".repeat(1000), 100).len() > 100);
     }
 
     #[test]
     fn unclosed_tag_stays_unchanged() {
         for source in ["<a", "<a href", "<a href=", "<a href='", "<a href=\"x"] {
-            assert_eq!(limit_source(source, 1000).text, source);
+            assert_eq!(limit_source(source, 1000), source);
         }
     }
 }

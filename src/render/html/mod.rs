@@ -47,7 +47,7 @@ pub(crate) struct ParsedHtml {
 pub(crate) fn parse(source: &str) -> ParsedHtml {
     let mut truncations = Vec::new();
     let limited = limit_source(source, MAX_BYTES);
-    if limited.truncated {
+    if limited.len() > MAX_BYTES {
         truncations.push("it is larger than 4 MB");
     }
     let options = TreeBuilderOpts {
@@ -61,13 +61,11 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
     );
     let tokenizer = Tokenizer::new(limiter, TokenizerOpts::default());
     let input = BufferQueue::default();
-    let mut rest = &*limited.text;
+    let mut rest = &*limited;
     while !rest.is_empty() && !tokenizer.sink.is_full() {
         let (chunk, after) = rest.split_at(rest.ceil_char_boundary(CHUNK_BYTES));
         rest = after;
-        input.push_back(StrTendril::from(chunk));
-        // A script or a charset declaration pauses the tokenizer; both are ignored.
-        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+        feed(&tokenizer, &input, chunk);
     }
     tokenizer.end();
     if !rest.is_empty() || tokenizer.sink.nodes_exceeded.get() {
@@ -87,13 +85,22 @@ pub(crate) fn parse(source: &str) -> ParsedHtml {
 /// Blocks are separated by spaces. Styles, scripts, comments and the title are left out. Text that
 /// a style hides stays, because the preview line of mail programs is hidden by a style.
 pub(crate) fn extract_text(source: &str) -> String {
-    let tokenizer = Tokenizer::new(TextSink::default(), TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(&*limit_source(source, MAX_BYTES).text));
-    // A script or a charset declaration pauses the tokenizer; both are ignored.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    let sink = tokenize(&limit_source(source, MAX_BYTES), TextSink::default());
+    sink.text.into_inner()
+}
+
+/// Gives `sink` the tokens of `text`, and returns it.
+fn tokenize<S: TokenSink>(text: &str, sink: S) -> S {
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    feed(&tokenizer, &BufferQueue::default(), text);
     tokenizer.end();
-    tokenizer.sink.text.into_inner()
+    tokenizer.sink
+}
+
+fn feed<S: TokenSink>(tokenizer: &Tokenizer<S>, input: &BufferQueue, text: &str) {
+    input.push_back(StrTendril::from(text));
+    // A script or a charset declaration pauses the tokenizer; both are ignored.
+    while !matches!(tokenizer.feed(input), TokenizerResult::Done) {}
 }
 
 #[derive(Default)]

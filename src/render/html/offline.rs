@@ -7,15 +7,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use html5ever::TokenizerResult;
-use html5ever::buffer_queue::BufferQueue;
-use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{
-    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
 use super::limits::limit_attributes;
+use super::tokenize;
 
 /// Put before the html. Sources: Content Security Policy Level 3; Firefox and Chromium look up the hosts
 /// of links in advance unless a page forbids it.
@@ -46,13 +42,8 @@ const DROPPED: &[&str] = &[
 
 /// Rewrites html so that a browser requests nothing before a link is followed.
 pub(crate) fn without_requests(source: &str) -> String {
-    let tokenizer = Tokenizer::new(OfflineSink::default(), TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(&*limit_attributes(source)));
-    // A script or a charset declaration pauses the tokenizer; both are ignored.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
-    tokenizer.end();
-    HEAD.to_owned() + &tokenizer.sink.html.into_inner()
+    let sink = tokenize(&limit_attributes(source), OfflineSink::default());
+    HEAD.to_owned() + &sink.html.into_inner()
 }
 
 /// What the text after a tag is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Frame, lay_out_blocks};
 use crate::render::blocks::{Block, BlockKind, ColumnGroup};
-use crate::render::body::{BodyLine, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{BodyLine, LineEnd, push_spans_at};
 
 /// Narrower screens get the boxes below each other.
 pub(in crate::render) const MIN_COLUMNS_WIDTH: usize = 100;
@@ -159,13 +159,9 @@ fn join_columns(cells: &[Vec<BodyLine>], widths: &[usize]) -> Vec<BodyLine> {
                 line.columns.push(0..0);
                 continue;
             };
-            let gap = start - spans_width(&line.spans);
-            push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
-            let begin = line.text().len();
-            for span in &part.spans {
-                push_span(&mut line.spans, &span.text, span.style);
-            }
-            line.columns.push(begin..line.text().len());
+            push_spans_at(&mut line.spans, start, &part.spans);
+            let end = line.text().len();
+            line.columns.push(end - part.text().len()..end);
         }
         start += width + COLUMN_GAP;
     }

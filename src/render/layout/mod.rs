@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) use columns::MIN_COLUMNS_WIDTH;
 
 use super::blocks::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKind, TableCell};
-use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, spans_width};
+use super::body::{BodyLine, BodySpan, SpanRole, SpanStyle, push_span, push_spans, spans_width};
 use crate::text::width::DisplayWidth as _;
 
 /// A gap of this many pixels becomes a blank line. A little less than the height of a line,
@@ -101,9 +101,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             });
             let prefix = outer.sum();
             let before: usize = spans.iter().map(|span| span.text.len()).sum();
-            for span in &line.spans {
-                push_span(&mut spans, &span.text, span.style);
-            }
+            push_spans(&mut spans, &line.spans);
             let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {
                 spans,
@@ -238,13 +236,8 @@ fn are_padded_rows(before: &Block, block: &Block, table_gaps: &HashMap<u32, f32>
         return false;
     };
     let has_widgets = |block: &Block| {
-        block.paragraphs().any(|cell| {
-            cell.images_only
-                || cell
-                    .runs
-                    .iter()
-                    .any(|run| run.style.role == SpanRole::Button)
-        })
+        let mut lines = block.paragraphs();
+        lines.any(|line| line.images_only || line.has_button())
     };
     let usual = table_gaps
         .get(table)
@@ -277,12 +270,14 @@ fn blank_line(before: &[LinePrefix], after: &[LinePrefix]) -> BodyLine {
 /// True if the first block is a border that parts nothing: at the end, between rows of short cells,
 /// or beside a heading, which is bold already.
 fn is_redundant_rule(before: Option<&Block>, rest: &[&Block]) -> bool {
+    if !matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border)) {
+        return false;
+    }
     let (Some(before), Some(next)) = (before, rest.get(1)) else {
-        return matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border));
+        return true;
     };
     let are_rows = before.as_row().is_some() && next.as_row().is_some();
-    matches!(rest[0].kind, BlockKind::Rule(RuleKind::Border))
-        && (are_rows || before.is_heading() || next.is_heading())
+    are_rows || before.is_heading() || next.is_heading()
 }
 
 /// True if the header of a forwarded email starts here: three lines or more with a bold label.

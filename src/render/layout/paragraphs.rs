@@ -39,21 +39,28 @@ pub(super) fn wrap_paragraphs(paragraphs: &[&Paragraph], width: usize) -> Vec<Ve
         .collect();
     let mut texts = clip_paragraphs(long.iter().map(|index| paragraphs[*index]), width);
     halve_indents(&mut texts, width);
-    let mut start = 0;
-    while start < texts.len() {
+    let (direct, batched): (Vec<_>, Vec<_>) = long
+        .into_iter()
+        .zip(&texts)
+        .partition(|(_, text)| text.preformatted || text.runs.len() > MAX_HTML2TEXT_RUNS);
+    for (index, text) in direct {
+        done[index] = wrap_directly(text, width);
+    }
+    let mut rest = &batched[..];
+    while !rest.is_empty() {
         let mut free_bytes = MAX_BATCH_BYTES;
-        let fits = |paragraph: &&Cow<'_, Paragraph>| {
+        let fits = |(_, paragraph): &&(usize, &Cow<'_, Paragraph>)| {
             let size: usize = paragraph.runs.iter().map(|run| run.text.len() + 64).sum();
             let before = free_bytes;
             free_bytes = free_bytes.saturating_sub(size);
             before > 0
         };
-        let end = start + texts[start..].iter().take_while(fits).count().max(1);
-        let batch: Vec<&Paragraph> = texts[start..end].iter().map(|text| &**text).collect();
-        for (index, lines) in long[start..end].iter().zip(wrap_batch(&batch, width)) {
+        let (batch, after) = rest.split_at(rest.iter().take_while(fits).count());
+        let texts: Vec<&Paragraph> = batch.iter().map(|(_, text)| &***text).collect();
+        for ((index, _), lines) in batch.iter().zip(wrap_batch(&texts, width)) {
             done[*index] = lines;
         }
-        start = end;
+        rest = after;
     }
     done
 }
@@ -146,10 +153,6 @@ fn visible_spans(paragraph: &Paragraph) -> Vec<BodySpan> {
     spans
 }
 
-const fn is_wrapped_directly(paragraph: &Paragraph) -> bool {
-    paragraph.preformatted || paragraph.runs.len() > MAX_HTML2TEXT_RUNS
-}
-
 fn wrap_batch(paragraphs: &[&Paragraph], width: usize) -> Vec<Vec<BodyLine>> {
     catch_panics(|| wrap_with_html2text(paragraphs, width))
         .flatten()
@@ -172,16 +175,7 @@ fn wrap_directly(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
 }
 
 fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Vec<BodyLine>>> {
-    let mut done: Vec<Vec<BodyLine>> = paragraphs
-        .iter()
-        .map(|paragraph| {
-            if is_wrapped_directly(paragraph) {
-                wrap_directly(paragraph, width)
-            } else {
-                Vec::new()
-            }
-        })
-        .collect();
+    let mut done = vec![Vec::new(); paragraphs.len()];
     // By run number: the paragraph's index and the run's style.
     let runs: Vec<(usize, SpanStyle)> = paragraphs
         .iter()
@@ -196,9 +190,7 @@ fn wrap_with_html2text(paragraphs: &[&Paragraph], width: usize) -> Option<Vec<Ve
         collect_line(&line, &runs, &mut done);
     }
     for (lines, paragraph) in done.iter_mut().zip(paragraphs) {
-        if !is_wrapped_directly(paragraph) {
-            set_line_ends(lines, paragraph);
-        }
+        set_line_ends(lines, paragraph);
     }
     done.iter()
         .zip(paragraphs)
@@ -241,7 +233,7 @@ fn collect_line(
 
 /// Sets what each wrapped line ends with, because html2text drops the space at a line break.
 fn set_line_ends(lines: &mut [BodyLine], paragraph: &Paragraph) {
-    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
+    let text = paragraph.text();
     let mut rest = text.chars().peekable();
     let Some((_, wrapped)) = lines.split_last_mut() else {
         return;
@@ -275,11 +267,6 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
     let mut number = 0_usize;
     for paragraph in paragraphs {
         let block = element("div", Vec::new());
-        if is_wrapped_directly(paragraph) {
-            number += paragraph.runs.len();
-            dom.append(&root, NodeOrText::AppendNode(block));
-            continue;
-        }
         let mut breaks = break_opportunities(paragraph, width).into_iter();
         let is_menu = paragraph.runs.iter().any(|run| run.text == LINK_MARK);
         for run in &paragraph.runs {
@@ -316,7 +303,7 @@ fn build_dom(paragraphs: &[&Paragraph], width: usize) -> html2text::RcDom {
 /// zero-width spaces let it break them at these places.
 fn break_opportunities(paragraph: &Paragraph, width: usize) -> Vec<bool> {
     // A word may continue in the next run.
-    let text: String = paragraph.runs.iter().map(|run| &*run.text).collect();
+    let text = paragraph.text();
     let mut breaks = Vec::with_capacity(text.len());
     let mut before = None;
     for word in text.split_inclusive(' ') {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::paragraphs;
 use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
-use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_span, spans_width};
+use crate::render::body::{BodyLine, SpanRole, SpanStyle, push_spans_at, spans_width};
 use crate::text::width::DisplayWidth;
 
 /// Spaces between columns.
@@ -160,11 +160,6 @@ fn at_most_one_shrank(widths: &[usize], natural: &[usize]) -> bool {
         <= 1
 }
 
-fn has_button(cell: &TableCell) -> bool {
-    let mut runs = cell.paragraphs.iter().flat_map(|para| &para.runs);
-    runs.any(|run| run.style.role == SpanRole::Button)
-}
-
 /// Returns the row without the brackets of its buttons.
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
     let mut row = row.to_vec();
@@ -250,7 +245,7 @@ fn min_column_widths(
             let last = columns.end - 1;
             for para in &cell.paragraphs {
                 // A word may continue in the next run.
-                let whole: String = para.runs.iter().map(|run| &*run.text).collect();
+                let whole = para.text();
                 // A URL that works once is masked only if it is on one line.
                 let urls = whole.split(' ').filter(|word| word.contains("://"));
                 let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
@@ -280,7 +275,8 @@ fn narrow_widest(
     let fits = narrowed >= min_widths[widest] && narrowed * MAX_NARROWED_LINES >= *text;
     let is_whole = |row: &&[TableCell]| {
         let cell = row.iter().find(|cell| cell.column == widest);
-        fits_alone(row, width) || cell.is_some_and(has_button)
+        fits_alone(row, width)
+            || cell.is_some_and(|cell| cell.paragraphs.iter().any(Paragraph::has_button))
     };
     let fits = fits && !rows.iter().any(is_whole);
     let mut widths = natural.to_vec();
@@ -310,8 +306,7 @@ fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<
 }
 
 fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
-    let mut left = Vec::with_capacity(row.len());
-    let mut cells: Vec<Vec<BodyLine>> = Vec::with_capacity(row.len());
+    let mut out: Vec<BodyLine> = Vec::new();
     let mut filled = 0;
     for (cell, columns) in cell_columns(row, widths.len()) {
         let before = total_width(&widths[..columns.start]);
@@ -336,26 +331,12 @@ fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
             start
         };
         filled = at + text_width;
-        left.push(at);
-        cells.push(lines);
+        out.resize(out.len().max(lines.len()), BodyLine::default());
+        for (line, part) in out.iter_mut().zip(&lines) {
+            push_spans_at(&mut line.spans, at, &part.spans);
+        }
     }
-    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-    (0..height)
-        .map(|number| {
-            let mut line = BodyLine::default();
-            for (cell, start) in cells.iter().zip(&left) {
-                let Some(part) = cell.get(number) else {
-                    continue;
-                };
-                let gap = start.saturating_sub(spans_width(&line.spans));
-                push_span(&mut line.spans, &" ".repeat(gap), SpanStyle::default());
-                part.spans
-                    .iter()
-                    .for_each(|span| push_span(&mut line.spans, &span.text, span.style));
-            }
-            line
-        })
-        .collect()
+    out
 }
 
 /// Puts the cells below each other, with blank lines if one is longer than a line.

@@ -7,7 +7,9 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
-use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span, spans_width};
+use crate::render::body::{
+    BodyLine, BodySpan, LineEnd, SpanStyle, push_span, push_spans, spans_width,
+};
 use crate::text::width::DisplayWidth as _;
 
 /// Text of one style, to be wrapped.
@@ -41,6 +43,7 @@ pub(crate) fn wrap_lines(
 ) -> Vec<BodyLine> {
     let mut wrapper = LineWrapper {
         width,
+        max_word_width: width.saturating_sub(spans_width(next_prefix)).max(1),
         next_prefix,
         lines: Vec::new(),
         line: LineBuilder::new(prefix),
@@ -86,14 +89,14 @@ impl LineBuilder {
 
     fn append(&mut self, other: &Self) {
         self.width += other.width;
-        for span in &other.spans {
-            push_span(&mut self.spans, &span.text, span.style);
-        }
+        push_spans(&mut self.spans, &other.spans);
     }
 }
 
 struct LineWrapper<'a> {
     width: usize,
+    /// A wider word is cut.
+    max_word_width: usize,
     next_prefix: &'a [BodySpan],
     lines: Vec<BodyLine>,
     line: LineBuilder,
@@ -115,13 +118,9 @@ impl LineWrapper<'_> {
         if can_break_between(self.word.last_char(), grapheme.chars().next()) {
             self.end_word();
         }
-        let max_width = self
-            .width
-            .saturating_sub(spans_width(self.next_prefix))
-            .max(1);
         if run.no_break {
             self.no_break = true;
-        } else if !self.no_break && self.word.width + width > max_width {
+        } else if !self.no_break && self.word.width + width > self.max_word_width {
             self.end_word();
         }
         self.word.push_text(grapheme, run.style, width);
