@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::chooser::{ChooserItem, ChooserKind};
 use super::effect::{Effect, Pending, RequestId};
 use super::lookup::Lookup;
 use super::model::Model;
@@ -125,10 +125,7 @@ impl Model {
             self.notify("this email has no attachments");
         } else if self.is_free_to_ask() {
             self.notice = None;
-            self.chooser = Some(Chooser {
-                kind: ChooserKind::Attachments,
-                selected: 0,
-            });
+            self.open_chooser(ChooserKind::Attachments);
         }
     }
 
@@ -154,8 +151,7 @@ impl Model {
             return;
         };
         let name = attachment_file_name(attachment);
-        let kind = PromptKind::SaveAttachment(index);
-        self.prompt = Some(Prompt::new(kind, &name, self.history_entry()));
+        self.open_prompt(PromptKind::SaveAttachment(index), name);
     }
 
     pub(super) fn save_attachment(&mut self, prompt: &Prompt, index: usize) {

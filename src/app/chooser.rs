@@ -192,12 +192,9 @@ impl Model {
         self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none()
     }
 
-    /// Asks a question; the first answer is selected.
-    pub(super) fn ask(&mut self, question: Question) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Question(question),
-            selected: 0,
-        });
+    /// Shows a list with its first item selected.
+    pub(super) fn open_chooser(&mut self, kind: ChooserKind) {
+        self.chooser = Some(Chooser { kind, selected: 0 });
     }
 
     /// Returns what a question is about, in the line below the title; empty for another list.
@@ -323,10 +320,7 @@ impl Model {
 
     /// Shows the links of the selected email.
     pub(super) fn open_links(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Links,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::Links);
     }
 
     /// Chooses a link as Enter does in the list of links.
@@ -472,24 +466,20 @@ impl Model {
     /// Closes the list; a question about a link leads back to the links.
     pub(super) fn close_chooser(&mut self) {
         // A question that waits behind another list stays.
-        match self.chooser.map(|chooser| chooser.kind) {
+        match self.chooser.take().map(|chooser| chooser.kind) {
             Some(ChooserKind::ExportQuestion) => self.export.drop_question(),
             Some(ChooserKind::PipeQuestion) => self.pipe_question = None,
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
                 self.body_requests.drop_count();
             }
+            Some(ChooserKind::Link(index)) => {
+                self.chooser = Some(Chooser {
+                    kind: ChooserKind::Links,
+                    selected: index,
+                });
+            }
             _ => {}
         }
-        self.chooser = match self.chooser {
-            Some(Chooser {
-                kind: ChooserKind::Link(index),
-                ..
-            }) => Some(Chooser {
-                kind: ChooserKind::Links,
-                selected: index,
-            }),
-            _ => None,
-        };
     }
 
     fn open_link(&mut self, index: usize) {
@@ -516,22 +506,12 @@ impl Model {
 
     /// Copies the selected link, or the only one of the email; opens the list if there are more.
     pub(super) fn copy_chosen_link(&mut self) {
-        match (self.chooser, self.body().map_or(0, |body| body.links.len())) {
-            (
-                Some(Chooser {
-                    kind: ChooserKind::Links,
-                    selected,
-                }),
-                _,
-            ) => self.copy_link(selected),
-            (
-                Some(Chooser {
-                    kind: ChooserKind::Link(index),
-                    ..
-                }),
-                _,
-            ) => self.copy_link(index),
-            (_, 1) => self.copy_link(0),
+        let has_one_link = self.body().is_some_and(|body| body.links.len() == 1);
+        match self.chooser.map(|chooser| (chooser.kind, chooser.selected)) {
+            Some((ChooserKind::Links, index) | (ChooserKind::Link(index), _)) => {
+                self.copy_link(index);
+            }
+            _ if has_one_link => self.copy_link(0),
             _ => self.open_links(),
         }
     }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::chooser::{Chooser, ChooserKind};
+use super::chooser::ChooserKind;
 use super::commands::{Command, CopyField};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
@@ -238,11 +238,7 @@ impl Model {
             return;
         };
         let name = export::file_name(&email.summary, self.now.time_zone(), ExportFormat::Eml);
-        self.prompt = Some(Prompt::new(
-            PromptKind::SaveEmail,
-            &name,
-            self.history_entry(),
-        ));
+        self.open_prompt(PromptKind::SaveEmail, name);
     }
 
     /// Writes the file. A name without a known ending stays in the prompt.
@@ -292,7 +288,7 @@ impl Model {
 /// The email as the input of a shell command.
 impl Model {
     pub(super) fn open_pipe_prompt(&mut self) {
-        self.prompt = Some(Prompt::new(PromptKind::Pipe, "", self.history_entry()));
+        self.open_prompt(PromptKind::Pipe, "");
     }
 
     /// Runs the command, or asks first what it gets if the body has secrets that are masked.
@@ -314,10 +310,7 @@ impl Model {
         };
         if piped.masked && has_secrets {
             self.pipe_question = Some(piped);
-            self.chooser = Some(Chooser {
-                kind: ChooserKind::PipeQuestion,
-                selected: 0,
-            });
+            self.open_chooser(ChooserKind::PipeQuestion);
         } else {
             self.emit(LoopEffect::RunCommand(piped));
         }

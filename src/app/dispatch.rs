@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
-use super::chooser::{Leave, Question};
+use super::chooser::{ChooserKind, Leave, Question};
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::email_load::LoadTime;
@@ -154,10 +154,14 @@ impl Model {
         }
     }
 
+    pub(super) fn close_reader(&mut self) {
+        self.reader_open = false;
+        self.panes.full_reader = false;
+    }
+
     pub(super) fn switch_pane(&mut self) {
         if self.reader_open {
-            self.reader_open = false;
-            self.panes.full_reader = false;
+            self.close_reader();
         } else {
             self.open_email();
         }
@@ -192,8 +196,7 @@ impl Model {
 
     pub(super) fn refresh(&mut self) {
         if let Some(until) = self.long_pause_until() {
-            self.ask(Question::RefreshNow(until));
-            return;
+            return self.open_chooser(ChooserKind::Question(Question::RefreshNow(until)));
         }
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.force_confirm(self.now.timestamp());

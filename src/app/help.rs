@@ -161,7 +161,7 @@ impl Model {
 
     /// Opens the help at the keys of the present focus.
     pub(super) fn open_help(&mut self) {
-        self.prompt = Some(Prompt::new(PromptKind::Help, "", self.history_entry()));
+        self.open_prompt(PromptKind::Help, "");
         self.reset_help_cursor();
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::chooser::Question;
+use super::chooser::{ChooserKind, Question};
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::SyncUpdate;
@@ -273,7 +273,10 @@ impl Model {
             && !self.covers(start)
             && self.covered_filter_start().is_none();
         if may_help {
-            self.ask(Question::LoadSince { start, jump_to });
+            self.open_chooser(ChooserKind::Question(Question::LoadSince {
+                start,
+                jump_to,
+            }));
         }
         may_help
     }

@@ -67,10 +67,7 @@ pub struct StatisticsScope {
 impl Model {
     /// Opens the statistics and starts to compute them.
     pub(super) fn open_statistics(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Statistics,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::Statistics);
         self.statistics.reset();
         self.statistics_scope = StatisticsScope {
             reach: self.service.reach.clone(),
@@ -192,8 +189,7 @@ impl Model {
         };
         let filter = Filter::from_query(query, &self.now);
         self.close_chooser();
-        self.reader_open = false;
-        self.panes.full_reader = false;
+        self.close_reader();
         self.show_filter(filter);
     }
 }
