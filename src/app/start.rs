@@ -318,19 +318,12 @@ impl Model {
             self.confirm_chooser();
             return;
         }
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
+        let current = self.session.target.clone();
+        let Some(screen) = self.idle_start_screen() else {
             return;
         };
         screen.error = None;
-        let Some(item) = screen
-            .items(&self.session.target)
-            .into_iter()
-            .nth(screen.selected)
-        else {
+        let Some(item) = screen.items(&current).into_iter().nth(screen.selected) else {
             return;
         };
         match item.action {
@@ -338,8 +331,9 @@ impl Model {
                 self.open_form();
             }
             StartAction::OpenSession(target, answer) => {
+                let request = screen.pending.start();
                 self.outbox.push(Effect::OpenSession {
-                    request: screen.pending.start(),
+                    request,
                     target,
                     answer,
                 });
@@ -393,28 +387,26 @@ impl Model {
 
     /// Changes the form, unless its key is being verified.
     pub(super) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
-            return;
-        };
-        if let StartScreenKind::SetUp {
-            form: Some(form), ..
-        } = &mut screen.kind
+        if let Some(StartScreen {
+            kind: StartScreenKind::SetUp {
+                form: Some(form), ..
+            },
+            ..
+        }) = self.idle_start_screen()
         {
             change(form);
         }
     }
 
+    /// The start screen, unless a session is opening or a key is being verified.
+    fn idle_start_screen(&mut self) -> Option<&mut StartScreen> {
+        let screen = self.start_screen.as_mut();
+        screen.filter(|screen| !screen.is_pending())
+    }
+
     /// Requests a check of the key.
     pub(super) fn log_in(&mut self) {
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
+        let Some(screen) = self.idle_start_screen() else {
             return;
         };
         let Some(form) = screen.form() else {
@@ -429,8 +421,9 @@ impl Model {
             return;
         }
         screen.error = None;
+        let request = screen.pending.start();
         self.outbox.push(Effect::VerifyKey {
-            request: screen.pending.start(),
+            request,
             base_url,
             key,
         });

@@ -11,7 +11,7 @@ use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
-use crate::query::{Field, Node, Query, SearchText, Term};
+use crate::query::{Field, Node, SearchText, Term};
 use crate::text::format::group_digits;
 
 /// From this many columns on, times are beside the rest.
@@ -182,12 +182,7 @@ impl Model {
         let Some(item) = self.statistics_items().into_iter().nth(index) else {
             return;
         };
-        let query = self.list.filter.query();
-        let query = Query {
-            filter: Node::all([query.filter.clone(), item.node]),
-            sort: query.sort,
-        };
-        let filter = Filter::from_query(query, &self.now);
+        let filter = self.narrowed_filter([item.node]);
         self.close_chooser();
         self.close_reader();
         self.show_filter(filter);
