@@ -11,7 +11,6 @@ use super::effect::{Effect, Pending, RequestId};
 use super::lookup::Lookup;
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
-use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::error::Error;
 use crate::export::attachment_file_name;
@@ -46,21 +45,6 @@ impl Model {
         }
     }
 
-    /// Whether the selected email is open and read, so that its user may want to know more.
-    pub(super) fn may_look_up(&self) -> bool {
-        let is_read = matches!(self.reader_state(), ReaderState::Ready(_, Some(_)));
-        self.reader_open && is_read && self.service.is_answering()
-    }
-
-    /// The priority of what is shown beside an email. A printed header cannot be completed later.
-    pub(super) const fn lookup_priority(&self) -> Priority {
-        if self.reader.is_linear {
-            Priority::Interactive
-        } else {
-            Priority::Recheck
-        }
-    }
-
     fn request_attachments(&mut self, id: EmailId, priority: Priority) {
         self.outbox.push(Effect::LoadAttachments {
             request: self.attachments.lookup.start(id.clone()),
@@ -88,13 +72,6 @@ impl Model {
             Ok(_) => {}
             Err((error, _)) if is_awaited => self.notify(error.message),
             Err((error, is_missing)) => self.report_missing_operation(&error, is_missing),
-        }
-    }
-
-    /// Shows once that the service has no such operation, unless another notice is shown.
-    pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
-        if is_missing && self.notice.is_none() && !self.reader.is_linear {
-            self.notify(error.message.clone());
         }
     }
 

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::commands::{Command, Direction};
 use super::effect::{ClipboardText, Effect, ExitReason, LoopEffect, RequestId};
 use super::model::Model;
-use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::mail::Mailbox;
@@ -343,13 +342,7 @@ impl Model {
 
     /// Returns the laid-out body of the selected email.
     pub fn body(&self) -> Option<&Body> {
-        match self.reader_state() {
-            ReaderState::Ready(_, body) => body,
-            ReaderState::Empty
-            | ReaderState::Debouncing
-            | ReaderState::Loading
-            | ReaderState::Failed(_) => None,
-        }
+        self.reader_state().body()
     }
 
     fn link(&self, index: usize) -> Option<Link> {

@@ -283,10 +283,7 @@ impl Model {
     pub(super) fn current_error(&self) -> Option<&Error> {
         let reader = match self.reader_state() {
             ReaderState::Failed(error) => Some(error),
-            ReaderState::Empty
-            | ReaderState::Debouncing
-            | ReaderState::Loading
-            | ReaderState::Ready(..) => None,
+            _ => None,
         };
         let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),

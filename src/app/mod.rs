@@ -30,7 +30,6 @@ mod lookup;
 mod mailbox;
 mod marks;
 mod message;
-mod metrics;
 mod model;
 mod previous_email;
 mod prompt;
@@ -45,7 +44,6 @@ pub mod session;
 pub mod start;
 pub mod statistics;
 mod status_check;
-mod suppression;
 #[cfg(test)]
 pub mod tests;
 mod text_match;
@@ -80,11 +78,3 @@ pub use session::{
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;
-
-use crate::render::BodyLine;
-use crate::text::width::DisplayWidth as _;
-
-/// Columns that a line of a body takes.
-pub fn line_width(line: &BodyLine) -> usize {
-    line.spans.iter().map(|span| span.text.width()).sum()
-}

@@ -452,7 +452,7 @@ impl Model {
     }
 
     /// Formats `3 May`, or `3 May 2025` in another year.
-    pub(super) fn format_day(&self, at: Timestamp) -> String {
+    pub fn format_day(&self, at: Timestamp) -> String {
         let at = at.to_zoned(self.now.time_zone().clone());
         let form = if at.year() == self.now.year() {
             "%-d %b"

@@ -94,6 +94,24 @@ pub enum ReaderState<'a> {
     Ready(&'a OpenedEmail, Option<&'a Body>),
 }
 
+impl<'a> ReaderState<'a> {
+    /// The loaded email.
+    pub const fn opened(self) -> Option<&'a OpenedEmail> {
+        match self {
+            Self::Ready(opened, _) => Some(opened),
+            Self::Empty | Self::Debouncing | Self::Loading | Self::Failed(_) => None,
+        }
+    }
+
+    /// The body in layout.
+    pub const fn body(self) -> Option<&'a Body> {
+        match self {
+            Self::Ready(_, body) => body,
+            Self::Empty | Self::Debouncing | Self::Loading | Self::Failed(_) => None,
+        }
+    }
+}
+
 impl Reader {
     /// The state for the email `selected`, the only one that may be shown.
     pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {

@@ -133,7 +133,7 @@ fn draw_load_more_line(
         ),
         (None, None) => format!(
             "searched all mail{}; {key} searches older mail",
-            format_coverage(model, ctx)
+            format_coverage(model)
         ),
     };
     let short = if check.is_some() {

@@ -99,7 +99,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             if model.service.reach == Some(Coverage::Complete) {
                 format!("Searched all {emails}{as_of}.")
             } else {
-                format!("Searched {emails}{}{as_of}.", format_coverage(model, ctx))
+                format!("Searched {emails}{}{as_of}.", format_coverage(model))
             },
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);
@@ -137,7 +137,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
                 .unwrap_or_default()
         };
         if let Some(start) = model.covered_filter_start() {
-            let day = ctx.format_date(start);
+            let day = model.format_day(start);
             lines.push(Line::raw(format!(
                 "Nothing older can match: the filter ends at {day}."
             )));
