@@ -60,6 +60,13 @@ pub enum Question {
     LeaveExport(Leave),
 }
 
+/// The texts of a question.
+struct QuestionText {
+    title: String,
+    note: String,
+    answers: [&'static str; 2],
+}
+
 /// What ends a running export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
@@ -122,7 +129,7 @@ impl Model {
             ChooserKind::ExportFormat => self.export_title(),
             ChooserKind::ExportQuestion => self.export_question_title(),
             ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
-            ChooserKind::Question(question) => self.question_title(question),
+            ChooserKind::Question(question) => self.question_text(question).title,
         }
     }
 
@@ -171,17 +178,9 @@ impl Model {
                 ChooserItem::new("", "Back", "nothing is run"),
             ],
             ChooserKind::Question(question) => {
-                let answers = match question {
-                    Question::LoadSince { .. } => {
-                        ["Load it, then go there", "Go to the oldest loaded email"]
-                    }
-                    Question::FetchBodies(_) => ["Fetch them, the newest first", "Fetch nothing"],
-                    Question::RefreshNow(_) => ["Try once", "Wait"],
-                    Question::LeaveExport(leave) => ["Keep exporting", leave.label()],
-                };
-                answers
-                    .map(|answer| ChooserItem::new("", answer, ""))
-                    .into()
+                let answers = self.question_text(question).answers;
+                let items = answers.map(|answer| ChooserItem::new("", answer, ""));
+                items.into()
             }
         }
     }
@@ -199,50 +198,45 @@ impl Model {
     /// Returns what a question is about, in the line below the title; empty for another list.
     pub fn chooser_note(&self, chooser: Chooser) -> String {
         match chooser.kind {
-            ChooserKind::Question(Question::LoadSince { start, .. }) => {
-                self.estimate_requests_since(start).map_or_else(
+            ChooserKind::Question(question) => self.question_text(question).note,
+            _ => String::new(),
+        }
+    }
+
+    fn question_text(&self, question: Question) -> QuestionText {
+        match question {
+            Question::LoadSince { start, .. } => QuestionText {
+                title: format!("Load mail back to {}?", self.format_day(start)),
+                note: self.estimate_requests_since(start).map_or_else(
                     || "it is not known how many requests this takes".to_owned(),
                     |requests| {
                         let effort = self.format_effort(requests, Priority::Interactive);
                         format!("about {effort}")
                     },
-                )
-            }
-            ChooserKind::Question(Question::FetchBodies(count)) => {
-                self.format_effort(count, Priority::Backfill)
-            }
-            ChooserKind::Question(Question::RefreshNow(_)) => {
-                "one request; if it succeeds, sentbox does not wait any longer".to_owned()
-            }
-            ChooserKind::Question(Question::LeaveExport(_)) => self.export_progress(),
-            ChooserKind::SavedViews
-            | ChooserKind::Watched
-            | ChooserKind::Statistics
-            | ChooserKind::Links
-            | ChooserKind::Link(_)
-            | ChooserKind::Attachments
-            | ChooserKind::ExportFormat
-            | ChooserKind::ExportQuestion
-            | ChooserKind::PipeQuestion => String::new(),
-        }
-    }
-
-    fn question_title(&self, question: Question) -> String {
-        match question {
-            Question::LoadSince { start, .. } => {
-                format!("Load mail back to {}?", self.format_day(start))
-            }
-            Question::FetchBodies(count) => {
-                let emails = plural(count, "email");
-                format!("Fetch the bodies of {emails} that this filter may match?")
-            }
-            Question::RefreshNow(until) => {
-                let until = self.format_until(until);
-                format!("The service asked to wait until {until}. Try now?")
-            }
-            Question::LeaveExport(leave) => {
-                format!("{} and stop the running export?", leave.label())
-            }
+                ),
+                answers: ["Load it, then go there", "Go to the oldest loaded email"],
+            },
+            Question::FetchBodies(count) => QuestionText {
+                title: format!(
+                    "Fetch the bodies of {} that this filter may match?",
+                    plural(count, "email")
+                ),
+                note: self.format_effort(count, Priority::Backfill),
+                answers: ["Fetch them, the newest first", "Fetch nothing"],
+            },
+            Question::RefreshNow(until) => QuestionText {
+                title: format!(
+                    "The service asked to wait until {}. Try now?",
+                    self.format_until(until)
+                ),
+                note: "one request; if it succeeds, sentbox does not wait any longer".to_owned(),
+                answers: ["Try once", "Wait"],
+            },
+            Question::LeaveExport(leave) => QuestionText {
+                title: format!("{} and stop the running export?", leave.label()),
+                note: self.export_progress(),
+                answers: ["Keep exporting", leave.label()],
+            },
         }
     }
 

@@ -192,13 +192,9 @@ impl Model {
 
     /// Stops a search that no key has begun: the user reads what is there.
     pub(super) fn stop_automatic_search(&mut self) {
-        let is_automatic = |search: &mut LoadOlder| search.goal == LoadOlderGoal::FullScreen;
-        if self.load_older.take_if(is_automatic).is_some() {
-            self.notify_with(
-                "stopped searching older mail",
-                Command::LoadOlder,
-                "continues",
-            );
+        let is_automatic = |search: LoadOlder| search.goal == LoadOlderGoal::FullScreen;
+        if self.load_older.is_some_and(is_automatic) {
+            self.stop_load_older();
         }
     }
 
@@ -311,10 +307,8 @@ impl Model {
 
     /// Loads mail back to a time, then goes there.
     pub(super) fn start_load_since(&mut self, start: Timestamp, jump_to: i64) {
-        self.start_search(
-            LoadOlderGoal::Since { start, jump_to },
-            Priority::Interactive,
-        );
+        let goal = LoadOlderGoal::Since { start, jump_to };
+        self.start_search(goal, Priority::Interactive);
     }
 
     /// Goes to the time that is loaded now, or requests the next page.
