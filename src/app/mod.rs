@@ -36,7 +36,6 @@ mod prompt;
 mod reader;
 mod recipient;
 mod saved_views;
-mod scroll_history;
 mod search;
 mod service;
 mod service_state;
