@@ -114,7 +114,7 @@ impl Model {
         !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
     }
 
-    /// Whether more about the open email, or a file, is on its way.
+    /// Whether more about the open email, or a file, is being requested.
     const fn is_looking_up(&self) -> bool {
         self.attachments.lookup.request.is_pending()
             || self.attachments.save.is_pending()
@@ -177,18 +177,18 @@ impl Model {
     pub(super) fn schedule_background(&mut self) {
         self.outbox
             .extend(self.service.request_backfill(self.now.timestamp()));
-        let id = self.list.selected().map(|row| row.summary.id.clone());
-        match id.filter(|_| {
-            self.user_acted
-                && !self.reader.is_debouncing()
-                && matches!(self.reader_state(), ReaderState::Ready(..))
-                && self.service.error.as_ref().is_none()
-        }) {
-            Some(id) if self.service.has_answered => {
+        let may_prefetch = self.user_acted
+            && !self.reader.is_debouncing()
+            && self.reader_state().opened().is_some()
+            && self.service.error.is_none()
+            && self.service.has_answered;
+        match self.list.selected().filter(|_| may_prefetch) {
+            Some(row) => {
+                let rows = self.list.rows();
                 self.outbox
-                    .extend(self.prefetch.next_request(&id, self.list.rows()));
+                    .extend(self.prefetch.next_request(&row.summary.id, rows));
             }
-            _ => self.prefetch.reset(),
+            None => self.prefetch.reset(),
         }
         let paused = self
             .rate_budget

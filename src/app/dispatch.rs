@@ -467,9 +467,6 @@ impl Model {
             (y, to.y)
         };
         let by = i32::from(to) - i32::from(from);
-        self.panes.divider_shift = self
-            .panes
-            .divider_shift
-            .saturating_add(i16::try_from(by).unwrap_or_default());
+        self.move_divider(i16::try_from(by).unwrap_or_default());
     }
 }

@@ -35,13 +35,7 @@ impl HelpLine {
     const fn spec(&self) -> Option<&'static CommandSpec> {
         match self {
             Self::Keys(_, spec) => Some(spec),
-            Self::Title(_)
-            | Self::Status(_)
-            | Self::Changed(_)
-            | Self::Watched(_)
-            | Self::Gone(_)
-            | Self::Marked(_)
-            | Self::Blank => None,
+            _ => None,
         }
     }
 

@@ -97,11 +97,8 @@ line_commands! {
 impl LineCommand {
     /// Whether `word` is one of its words, or the name of its command.
     fn has_word(&self, word: &str) -> bool {
-        let is_name = match self.action {
-            Action::Run(command) => command.spec().name == word,
-            Action::List | Action::Open | Action::Choose | Action::Status | Action::Copy => false,
-        };
-        is_name || self.words.contains(&word)
+        self.words.contains(&word)
+            || matches!(self.action, Action::Run(command) if command.spec().name == word)
     }
 }
 

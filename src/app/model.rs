@@ -269,12 +269,12 @@ impl Model {
             }
             Message::Counted(request, result) => {
                 if self.count_request.finish(request) {
-                    let found = result
-                        .as_ref()
-                        .ok()
-                        .map(|counts| self.list.apply_counts(*counts));
+                    let is_counted = result.is_ok();
+                    result
+                        .into_iter()
+                        .for_each(|counts| self.list.apply_counts(counts));
                     self.count_more_after_pause();
-                    self.continue_load_older(found.is_some());
+                    self.continue_load_older(is_counted);
                 }
             }
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),

@@ -127,7 +127,7 @@ pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
             vec![format_error(error)]
         }
         _ if !is_empty => vec![hint("no more emails")],
-        _ if list.filter.is_empty() => vec![format!("{} yet", empty_text(model))],
+        _ if list.filter.is_empty() => vec![model.empty_text().to_owned()],
         _ => {
             let all = list.archive_total.unwrap_or_default();
             let coverage = format_coverage(model);
@@ -136,14 +136,6 @@ pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
                 "nothing matches; searched {searched}{coverage}"
             ))]
         }
-    }
-}
-
-fn empty_text(model: &Model) -> &'static str {
-    if model.is_received() {
-        "nothing was received"
-    } else {
-        "nothing was sent"
     }
 }
 

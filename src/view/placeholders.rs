@@ -45,13 +45,8 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
     } else if service.has_answered {
-        let title = if model.is_received() {
-            "Nothing was received yet"
-        } else {
-            "Nothing was sent yet"
-        };
         let lines = vec![
-            Line::styled(title, Theme::title()),
+            Line::styled(capitalize(model.empty_text()), Theme::title()),
             Line::default(),
             Line::raw("The service responds, but its list is empty."),
             Line::raw("New emails appear here automatically."),
