@@ -58,7 +58,7 @@ impl Model {
         self.user_acted = true;
         self.automatic_search.delay();
         let now = self.now.timestamp();
-        self.freshness.record_activity(now);
+        self.freshness.last_activity = now;
         self.outbox.extend(self.service.retry_offline(now));
     }
 
@@ -199,7 +199,7 @@ impl Model {
             return self.open_chooser(ChooserKind::Question(Question::RefreshNow(until)));
         }
         self.outbox.extend(self.service.request_manual_refresh());
-        self.freshness.force_confirm(self.now.timestamp());
+        self.freshness.forced_at = self.now.timestamp();
         self.restart_status_check();
         if self.reader.has_failed() {
             self.outbox.extend(self.reader.reload());
@@ -290,8 +290,7 @@ impl Model {
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
         reader
-            .or(self.service.unavailable.as_ref())
-            .or(self.service.error.as_ref())
+            .or(self.service.last_error())
             .or(self.list.error())
             .or(storage)
     }

@@ -53,16 +53,16 @@ pub(super) struct Freshness {
     selected: Option<EmailId>,
     selected_since: Timestamp,
     /// Rows confirmed before this are due: the time of the last refresh by the user.
-    forced_at: Timestamp,
+    pub(super) forced_at: Timestamp,
     /// The time of the last key press.
-    last_activity: Timestamp,
+    pub(super) last_activity: Timestamp,
     /// The times of the requests of the last minute.
     recent_requests: VecDeque<Timestamp>,
     pub(super) confirm_request: Pending<()>,
     pub(super) recheck_request: Pending<()>,
     /// The number of statuses due after the last recheck.
     pub(super) due_count: u64,
-    timer: Pending<()>,
+    pub(super) timer: Pending<()>,
     /// When the timer ends.
     timer_at: Option<Timestamp>,
 }
@@ -84,18 +84,9 @@ impl Freshness {
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
-    pub(super) const fn record_activity(&mut self, now: Timestamp) {
-        self.last_activity = now;
-    }
-
     /// Whether a key was pressed lately.
     pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
         now.duration_since(self.last_activity) < IDLE_AFTER
-    }
-
-    /// Makes all visible rows due that were confirmed before now.
-    pub(super) const fn force_confirm(&mut self, now: Timestamp) {
-        self.forced_at = now;
     }
 
     fn confirm_interval(&self, finality: Finality) -> Option<SignedDuration> {
@@ -351,11 +342,6 @@ impl Model {
             kind: TimerKind::Freshness,
             pause,
         });
-    }
-
-    /// Ends the timer; due rows are confirmed after each message anyway.
-    pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
-        self.freshness.timer.finish(request);
     }
 }
 

@@ -109,9 +109,7 @@ impl Model {
         ) {
             (Some(error), _) => error.message.clone(),
             (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
-            (None, Some(_)) if self.service.is_exhausted() => {
-                "the service has no older mail".to_owned()
-            }
+            (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
             (None, _) => {
                 let state = self.service_state().label();
                 self.with_hint(state, Command::Refresh, "retries now")
@@ -208,8 +206,7 @@ impl Model {
             search.requests += 1;
         } else {
             self.load_older = None;
-            let unavailable = self.service.unavailable.as_ref();
-            let error = unavailable.or(self.service.error.as_ref());
+            let error = self.service.last_error();
             let why = error.map_or("no response from the service", |error| &error.message);
             self.notify(format!("the search of older mail has stopped: {why}"));
         }

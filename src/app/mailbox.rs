@@ -64,11 +64,6 @@ impl Model {
         }
     }
 
-    /// Shows received mail, or sent mail again.
-    pub(super) fn toggle_mailbox(&mut self) {
-        self.show_mailbox(self.session.mailbox.other());
-    }
-
     /// Shows this list, after a question if an export is running.
     pub(super) fn show_mailbox(&mut self, mailbox: Mailbox) {
         if !self.ask_to_leave_export(Leave::ShowMailbox(mailbox)) {

@@ -270,9 +270,9 @@ impl Model {
             Message::Counted(request, result) => {
                 if self.count_request.finish(request) {
                     let is_counted = result.is_ok();
-                    result
-                        .into_iter()
-                        .for_each(|counts| self.list.apply_counts(counts));
+                    if let Ok(counts) = result {
+                        self.list.apply_counts(counts);
+                    }
                     self.count_more_after_pause();
                     self.continue_load_older(is_counted);
                 }
@@ -424,10 +424,11 @@ impl Model {
                 TimerKind::Refresh => self
                     .outbox
                     .extend(self.service.refresh_timer_fired(request)),
-                TimerKind::LoadOlder => self.service.older_timer_fired(request),
+                TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
                 TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
                 TimerKind::Count => self.count_timer_fired(request),
-                TimerKind::Freshness => self.freshness_timer_fired(request),
+                // Due rows are confirmed after each message.
+                TimerKind::Freshness => _ = self.freshness.timer.finish(request),
                 TimerKind::Countdown => _ = self.countdown.finish(request),
             },
             Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),

@@ -100,12 +100,11 @@ impl Model {
         let text =
             |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
         let recipient = summary.to.first();
-        let is_received = self.session.mailbox == Mailbox::Received;
         let terms = match cell {
             RowField::Recipient => {
                 Vec::from_iter(recipient.and_then(|to| text(Field::To, &to.email)))
             }
-            RowField::Domain if is_received => {
+            RowField::Domain if self.is_received() => {
                 Vec::from_iter(text(Field::From, summary.from.domain()))
             }
             RowField::Domain => {

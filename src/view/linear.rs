@@ -120,9 +120,7 @@ pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
             text.to_owned()
         }
     };
-    let error = model.service.unavailable.as_ref();
-    let error = list.error().or(error).or(model.service.error.as_ref());
-    match error {
+    match list.error().or(model.service.last_error()) {
         Some(error) if is_empty && (list.filter.is_empty() || list.error().is_some()) => {
             vec![format_error(error)]
         }
@@ -279,8 +277,7 @@ pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         format_mail(model, ctx),
         state.join(", "),
     ];
-    let error = model.service.unavailable.as_ref();
-    lines.extend(error.or(model.service.error.as_ref()).map(format_error));
+    lines.extend(model.service.last_error().map(format_error));
     lines
 }
 

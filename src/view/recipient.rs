@@ -177,12 +177,11 @@ fn build_problem<'a>(
         .iter()
         .find(|(status, _)| *status == last.status)
         .map_or(0, |(_, count)| *count);
-    let reason = last
+    let mut reason = last
         .reason
         .as_ref()
         .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
     let mut time = ctx.format_medium(&last.created);
-    let mut reason = reason;
     match model.card_suppression() {
         None => {}
         // That nothing more is sent is worth more than the reason.
