@@ -391,10 +391,7 @@ impl Model {
                         Direction::Left
                     });
                 }
-                MouseInput::Pressed(_)
-                | MouseInput::SecondPressed(_)
-                | MouseInput::Dragged(_)
-                | MouseInput::Released => {}
+                _ => {}
             }
             return;
         }

@@ -134,7 +134,7 @@ struct Binding {
 /// All bindings; of two for one command, the first is the one that hints name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
-    /// Whether commands are typed: hints then name their words in place of keys.
+    /// Whether commands are typed: hints then name their words instead of keys.
     is_typed: bool,
     bindings: Vec<Binding>,
 }

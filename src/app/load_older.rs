@@ -258,7 +258,7 @@ impl Model {
         is_requested
     }
 
-    /// Goes to a time of which no mail is loaded: asks first whether to load it. False if it is loaded,
+    /// Shows a question before going to a time of which no mail is loaded. False if it is loaded,
     /// or cannot be.
     pub(super) fn offer_load_since(&mut self, start: Timestamp, jump_to: i64) -> bool {
         let may_help = self.service.may_load_older()

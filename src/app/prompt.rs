@@ -360,13 +360,8 @@ impl Model {
             }
             PromptKind::Help => self.reset_help_cursor(),
             PromptKind::Find => self.reader.set_find_text(prompt.text()),
-            PromptKind::Date
-            | PromptKind::Columns
-            | PromptKind::SaveView
-            | PromptKind::SaveEmail
-            | PromptKind::SaveAttachment(_)
-            | PromptKind::Export(_)
-            | PromptKind::Pipe => {}
+            // The others are read when they are accepted.
+            _ => {}
         }
     }
 
@@ -491,14 +486,8 @@ impl Model {
                 self.set_filter(prompt.origin.filter);
             }
             PromptKind::Find => self.reader.cancel_find(),
-            PromptKind::Date
-            | PromptKind::Columns
-            | PromptKind::SaveView
-            | PromptKind::SaveEmail
-            | PromptKind::SaveAttachment(_)
-            | PromptKind::Export(_)
-            | PromptKind::Pipe
-            | PromptKind::Help => {}
+            // The others have changed nothing yet.
+            _ => {}
         }
     }
 }

@@ -404,6 +404,12 @@ impl Model {
         screen.filter(|screen| !screen.is_pending())
     }
 
+    /// The start screen, if this is its request, which ends now.
+    fn answered_start_screen(&mut self, request: RequestId) -> Option<&mut StartScreen> {
+        let screen = self.start_screen.as_mut()?;
+        screen.pending.finish(request).then_some(screen)
+    }
+
     /// Requests a check of the key.
     pub(super) fn log_in(&mut self) {
         let Some(screen) = self.idle_start_screen() else {
@@ -431,12 +437,9 @@ impl Model {
 
     /// Opens the session of a valid key.
     pub(super) fn apply_key_check(&mut self, request: RequestId, result: Result<(), Error>) {
-        let Some(screen) = &mut self.start_screen else {
+        let Some(screen) = self.answered_start_screen(request) else {
             return;
         };
-        if !screen.pending.finish(request) {
-            return;
-        }
         let Some(form) = screen.form() else {
             return;
         };
@@ -446,8 +449,9 @@ impl Model {
                     base_url: form.base_url().to_owned(),
                     key: form.key.clone(),
                 };
+                let request = screen.pending.start();
                 self.outbox.push(Effect::OpenSession {
-                    request: screen.pending.start(),
+                    request,
                     target,
                     answer: ConfirmAnswer::None,
                 });
@@ -462,12 +466,9 @@ impl Model {
         request: RequestId,
         result: Result<OpenOutcome, Error>,
     ) {
-        let Some(screen) = &mut self.start_screen else {
+        let Some(screen) = self.answered_start_screen(request) else {
             return;
         };
-        if !screen.pending.finish(request) {
-            return;
-        }
         match result {
             Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
             Ok(OpenOutcome::NeedsConfirm(question)) => {

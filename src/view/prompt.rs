@@ -102,7 +102,7 @@ fn draw_suggestions(
     let suggestions = model.suggestions();
     let chosen = prompt.chosen_suggestion();
     let typed = &prompt.text()[..prompt.cursor()];
-    // After a space everything could follow; the list opens when a key asks for it.
+    // After a space everything could follow; a key opens the list.
     let begun = typed.is_empty() || !typed.ends_with(' ') || chosen.is_some();
     let complete =
         suggestions.len() == 1 && chosen.is_none() && typed.ends_with(&suggestions[0].text);

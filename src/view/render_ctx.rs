@@ -77,7 +77,7 @@ impl RenderCtx {
         ])
     }
 
-    /// Builds the line in place of what is being counted, or could not be.
+    /// Builds the line that is shown until figures are counted, or because they could not be.
     pub fn build_counting<'a>(&self, error: Option<&Error>, columns: usize) -> Line<'a> {
         match error {
             Some(error) => Line::styled(self.truncate(&error.message, columns), self.theme.error()),
@@ -261,7 +261,7 @@ impl Glyphs {
         spoken: false,
     };
 
-    /// Words and punctuation in place of symbols, for lines that may be read aloud.
+    /// Words and punctuation instead of symbols, for lines that may be read aloud.
     pub const fn spoken(ascii: bool) -> Self {
         Self {
             ellipsis: "...",
