@@ -49,10 +49,7 @@ pub struct RowAnchor {
 impl ListAnchor {
     /// This row, selected and topmost.
     pub fn at(row: &EmailRow) -> Self {
-        let cursor = RowAnchor {
-            id: row.summary.id.clone(),
-            sort_key: row.sort_key,
-        };
+        let cursor = RowAnchor::from(row);
         Self {
             top: cursor.clone(),
             cursor,

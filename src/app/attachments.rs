@@ -6,12 +6,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::chooser::{Chooser, ChooserItem, ChooserKind};
+use super::chooser::{ChooserItem, ChooserKind};
 use super::effect::{Effect, Pending, RequestId};
 use super::lookup::Lookup;
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
-use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::error::Error;
 use crate::export::attachment_file_name;
@@ -46,21 +45,6 @@ impl Model {
         }
     }
 
-    /// Whether the selected email is open and read, so that its user may want to know more.
-    pub(super) fn may_look_up(&self) -> bool {
-        let is_read = matches!(self.reader_state(), ReaderState::Ready(_, Some(_)));
-        self.reader_open && is_read && self.service.is_answering()
-    }
-
-    /// The priority of what is shown beside an email. A printed header cannot be completed later.
-    pub(super) const fn lookup_priority(&self) -> Priority {
-        if self.reader.is_linear {
-            Priority::Interactive
-        } else {
-            Priority::Recheck
-        }
-    }
-
     fn request_attachments(&mut self, id: EmailId, priority: Priority) {
         self.outbox.push(Effect::LoadAttachments {
             request: self.attachments.lookup.start(id.clone()),
@@ -91,13 +75,6 @@ impl Model {
         }
     }
 
-    /// Shows once that the service has no such operation, unless another notice is shown.
-    pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
-        if is_missing && self.notice.is_none() && !self.reader.is_linear {
-            self.notify(error.message.clone());
-        }
-    }
-
     pub(super) fn check_attachments(&self) -> Result<(), String> {
         self.check_opened()?;
         if self.attachments.lookup.is_unsupported {
@@ -125,10 +102,7 @@ impl Model {
             self.notify("this email has no attachments");
         } else if self.is_free_to_ask() {
             self.notice = None;
-            self.chooser = Some(Chooser {
-                kind: ChooserKind::Attachments,
-                selected: 0,
-            });
+            self.open_chooser(ChooserKind::Attachments);
         }
     }
 
@@ -154,8 +128,7 @@ impl Model {
             return;
         };
         let name = attachment_file_name(attachment);
-        let kind = PromptKind::SaveAttachment(index);
-        self.prompt = Some(Prompt::new(kind, &name, self.history_entry()));
+        self.open_prompt(PromptKind::SaveAttachment(index), name);
     }
 
     pub(super) fn save_attachment(&mut self, prompt: &Prompt, index: usize) {

@@ -92,10 +92,10 @@ impl Model {
 
     /// Whether nothing is loading that the user waits for; the automatic refresh may run.
     pub fn is_settled(&self) -> bool {
-        let is_read = match self.reader_state() {
-            ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None) => false,
-            ReaderState::Empty | ReaderState::Failed(_) | ReaderState::Ready(_, Some(_)) => true,
-        };
+        let is_read = !matches!(
+            self.reader_state(),
+            ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(_, None)
+        );
         let is_searching =
             (self.load_older).is_some_and(|search| search.goal != LoadOlderGoal::FullScreen);
         let is_loading = self.list.is_window_pending()
@@ -114,7 +114,7 @@ impl Model {
         !is_loading && (!self.reader_open || (is_read && !self.reader.is_rendering()))
     }
 
-    /// Whether more about the open email, or a file, is on its way.
+    /// Whether more about the open email, or a file, is being requested.
     const fn is_looking_up(&self) -> bool {
         self.attachments.lookup.request.is_pending()
             || self.attachments.save.is_pending()
@@ -128,28 +128,14 @@ impl Model {
             && (self.list.is_window_pending() || self.list.is_near_end(&self.list_viewport()))
     }
 
-    /// Allows a cancelled request to be made again.
+    /// Allows a cancelled request to be made again. Most kinds are cancelled only after a newer request has
+    /// replaced them, or they were reset; an export ends by its progress.
     pub(super) fn request_cancelled(&mut self, kind: RequestKind, request: RequestId) {
-        let pending = match kind {
-            // A newer request has replaced it already; an export ends by its progress.
-            RequestKind::LoadEmail
-            | RequestKind::Refresh
-            | RequestKind::Export
-            | RequestKind::Statistics
-            | RequestKind::LoadAttachments
-            | RequestKind::SaveAttachment
-            | RequestKind::LoadSuppression
-            | RequestKind::LoadMetrics
-            | RequestKind::Countdown => return,
-            RequestKind::Prefetch => &mut self.prefetch.request,
-            RequestKind::LoadOlder => &mut self.service.older_request,
-            RequestKind::Backfill => &mut self.service.backfill.request,
-            RequestKind::ConfirmStatuses => &mut self.freshness.confirm_request,
-            RequestKind::RecheckStatuses => &mut self.freshness.recheck_request,
-            RequestKind::CheckStatuses => &mut self.check_request,
-            RequestKind::FetchBodies => &mut self.body_requests.fetch,
-        };
-        pending.finish(request);
+        match kind {
+            RequestKind::LoadOlder => _ = self.service.older_request.finish(request),
+            RequestKind::Backfill => _ = self.service.backfill.request.finish(request),
+            _ => {}
+        }
     }
 
     /// Shows a loaded email. If it was not stored, the service has answered, so a failed refresh is
@@ -191,18 +177,18 @@ impl Model {
     pub(super) fn schedule_background(&mut self) {
         self.outbox
             .extend(self.service.request_backfill(self.now.timestamp()));
-        let id = self.list.selected().map(|row| row.summary.id.clone());
-        match id.filter(|_| {
-            self.user_acted
-                && !self.reader.is_debouncing()
-                && matches!(self.reader_state(), ReaderState::Ready(..))
-                && self.service.error.as_ref().is_none()
-        }) {
-            Some(id) if self.service.has_answered => {
+        let may_prefetch = self.user_acted
+            && !self.reader.is_debouncing()
+            && self.reader_state().opened().is_some()
+            && self.service.error.is_none()
+            && self.service.has_answered;
+        match self.list.selected().filter(|_| may_prefetch) {
+            Some(row) => {
+                let rows = self.list.rows();
                 self.outbox
-                    .extend(self.prefetch.next_request(&id, self.list.rows()));
+                    .extend(self.prefetch.next_request(&row.summary.id, rows));
             }
-            _ => self.prefetch.reset(),
+            None => self.prefetch.reset(),
         }
         let paused = self
             .rate_budget

@@ -114,7 +114,7 @@ impl Model {
         if let Some(count) = self.body_requests.count.value()
             && self.is_free_to_ask()
         {
-            self.ask(Question::FetchBodies(*count));
+            self.open_chooser(ChooserKind::Question(Question::FetchBodies(*count)));
         }
     }
 

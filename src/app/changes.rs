@@ -170,8 +170,7 @@ impl Model {
     pub(super) fn show_changes(&mut self) {
         if let Some(since) = self.changes.since {
             self.show_filter(self.changes_filter(since));
-            self.reader_open = false;
-            self.panes.full_reader = false;
+            self.close_reader();
         }
     }
 

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::commands::{Command, Direction};
 use super::effect::{ClipboardText, Effect, ExitReason, LoopEffect, RequestId};
 use super::model::Model;
-use super::reader::ReaderState;
 use crate::api::Priority;
 use crate::export::SetFormat;
 use crate::mail::Mailbox;
@@ -59,6 +58,13 @@ pub enum Question {
     RefreshNow(Timestamp),
     /// To keep the export running, or to leave it, which stops it.
     LeaveExport(Leave),
+}
+
+/// The texts of a question.
+struct QuestionText {
+    title: String,
+    note: String,
+    answers: [&'static str; 2],
 }
 
 /// What ends a running export.
@@ -123,7 +129,7 @@ impl Model {
             ChooserKind::ExportFormat => self.export_title(),
             ChooserKind::ExportQuestion => self.export_question_title(),
             ChooserKind::PipeQuestion => "This body has a code or a single-use link".to_owned(),
-            ChooserKind::Question(question) => self.question_title(question),
+            ChooserKind::Question(question) => self.question_text(question).title,
         }
     }
 
@@ -172,17 +178,9 @@ impl Model {
                 ChooserItem::new("", "Back", "nothing is run"),
             ],
             ChooserKind::Question(question) => {
-                let answers = match question {
-                    Question::LoadSince { .. } => {
-                        ["Load it, then go there", "Go to the oldest loaded email"]
-                    }
-                    Question::FetchBodies(_) => ["Fetch them, the newest first", "Fetch nothing"],
-                    Question::RefreshNow(_) => ["Try once", "Wait"],
-                    Question::LeaveExport(leave) => ["Keep exporting", leave.label()],
-                };
-                answers
-                    .map(|answer| ChooserItem::new("", answer, ""))
-                    .into()
+                let answers = self.question_text(question).answers;
+                let items = answers.map(|answer| ChooserItem::new("", answer, ""));
+                items.into()
             }
         }
     }
@@ -192,61 +190,53 @@ impl Model {
         self.chooser.is_none() && self.prompt.is_none() && self.start_screen.is_none()
     }
 
-    /// Asks a question; the first answer is selected.
-    pub(super) fn ask(&mut self, question: Question) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Question(question),
-            selected: 0,
-        });
+    /// Shows a list with its first item selected.
+    pub(super) fn open_chooser(&mut self, kind: ChooserKind) {
+        self.chooser = Some(Chooser { kind, selected: 0 });
     }
 
     /// Returns what a question is about, in the line below the title; empty for another list.
     pub fn chooser_note(&self, chooser: Chooser) -> String {
         match chooser.kind {
-            ChooserKind::Question(Question::LoadSince { start, .. }) => {
-                self.estimate_requests_since(start).map_or_else(
+            ChooserKind::Question(question) => self.question_text(question).note,
+            _ => String::new(),
+        }
+    }
+
+    fn question_text(&self, question: Question) -> QuestionText {
+        match question {
+            Question::LoadSince { start, .. } => QuestionText {
+                title: format!("Load mail back to {}?", self.format_day(start)),
+                note: self.estimate_requests_since(start).map_or_else(
                     || "it is not known how many requests this takes".to_owned(),
                     |requests| {
                         let effort = self.format_effort(requests, Priority::Interactive);
                         format!("about {effort}")
                     },
-                )
-            }
-            ChooserKind::Question(Question::FetchBodies(count)) => {
-                self.format_effort(count, Priority::Backfill)
-            }
-            ChooserKind::Question(Question::RefreshNow(_)) => {
-                "one request; if it succeeds, sentbox does not wait any longer".to_owned()
-            }
-            ChooserKind::Question(Question::LeaveExport(_)) => self.export_progress(),
-            ChooserKind::SavedViews
-            | ChooserKind::Watched
-            | ChooserKind::Statistics
-            | ChooserKind::Links
-            | ChooserKind::Link(_)
-            | ChooserKind::Attachments
-            | ChooserKind::ExportFormat
-            | ChooserKind::ExportQuestion
-            | ChooserKind::PipeQuestion => String::new(),
-        }
-    }
-
-    fn question_title(&self, question: Question) -> String {
-        match question {
-            Question::LoadSince { start, .. } => {
-                format!("Load mail back to {}?", self.format_day(start))
-            }
-            Question::FetchBodies(count) => {
-                let emails = plural(count, "email");
-                format!("Fetch the bodies of {emails} that this filter may match?")
-            }
-            Question::RefreshNow(until) => {
-                let until = self.format_until(until);
-                format!("The service asked to wait until {until}. Try now?")
-            }
-            Question::LeaveExport(leave) => {
-                format!("{} and stop the running export?", leave.label())
-            }
+                ),
+                answers: ["Load it, then go there", "Go to the oldest loaded email"],
+            },
+            Question::FetchBodies(count) => QuestionText {
+                title: format!(
+                    "Fetch the bodies of {} that this filter may match?",
+                    plural(count, "email")
+                ),
+                note: self.format_effort(count, Priority::Backfill),
+                answers: ["Fetch them, the newest first", "Fetch nothing"],
+            },
+            Question::RefreshNow(until) => QuestionText {
+                title: format!(
+                    "The service asked to wait until {}. Try now?",
+                    self.format_until(until)
+                ),
+                note: "one request; if it succeeds, sentbox does not wait any longer".to_owned(),
+                answers: ["Try once", "Wait"],
+            },
+            Question::LeaveExport(leave) => QuestionText {
+                title: format!("{} and stop the running export?", leave.label()),
+                note: self.export_progress(),
+                answers: ["Keep exporting", leave.label()],
+            },
         }
     }
 
@@ -323,10 +313,7 @@ impl Model {
 
     /// Shows the links of the selected email.
     pub(super) fn open_links(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Links,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::Links);
     }
 
     /// Chooses a link as Enter does in the list of links.
@@ -349,13 +336,7 @@ impl Model {
 
     /// Returns the laid-out body of the selected email.
     pub fn body(&self) -> Option<&Body> {
-        match self.reader_state() {
-            ReaderState::Ready(_, body) => body,
-            ReaderState::Empty
-            | ReaderState::Debouncing
-            | ReaderState::Loading
-            | ReaderState::Failed(_) => None,
-        }
+        self.reader_state().body()
     }
 
     fn link(&self, index: usize) -> Option<Link> {
@@ -472,24 +453,20 @@ impl Model {
     /// Closes the list; a question about a link leads back to the links.
     pub(super) fn close_chooser(&mut self) {
         // A question that waits behind another list stays.
-        match self.chooser.map(|chooser| chooser.kind) {
+        match self.chooser.take().map(|chooser| chooser.kind) {
             Some(ChooserKind::ExportQuestion) => self.export.drop_question(),
             Some(ChooserKind::PipeQuestion) => self.pipe_question = None,
             Some(ChooserKind::Question(Question::FetchBodies(_))) => {
                 self.body_requests.drop_count();
             }
+            Some(ChooserKind::Link(index)) => {
+                self.chooser = Some(Chooser {
+                    kind: ChooserKind::Links,
+                    selected: index,
+                });
+            }
             _ => {}
         }
-        self.chooser = match self.chooser {
-            Some(Chooser {
-                kind: ChooserKind::Link(index),
-                ..
-            }) => Some(Chooser {
-                kind: ChooserKind::Links,
-                selected: index,
-            }),
-            _ => None,
-        };
     }
 
     fn open_link(&mut self, index: usize) {
@@ -516,22 +493,12 @@ impl Model {
 
     /// Copies the selected link, or the only one of the email; opens the list if there are more.
     pub(super) fn copy_chosen_link(&mut self) {
-        match (self.chooser, self.body().map_or(0, |body| body.links.len())) {
-            (
-                Some(Chooser {
-                    kind: ChooserKind::Links,
-                    selected,
-                }),
-                _,
-            ) => self.copy_link(selected),
-            (
-                Some(Chooser {
-                    kind: ChooserKind::Link(index),
-                    ..
-                }),
-                _,
-            ) => self.copy_link(index),
-            (_, 1) => self.copy_link(0),
+        let has_one_link = self.body().is_some_and(|body| body.links.len() == 1);
+        match self.chooser.map(|chooser| (chooser.kind, chooser.selected)) {
+            Some((ChooserKind::Links, index) | (ChooserKind::Link(index), _)) => {
+                self.copy_link(index);
+            }
+            _ if has_one_link => self.copy_link(0),
             _ => self.open_links(),
         }
     }

@@ -396,7 +396,7 @@ commands! {
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
         => Model::toggle_mouse;
     ReceivedMail "received" [PANES "g r"] "received" "received mail, where the service has it; again: sent mail"
-        if |m| m.check_mailbox(Mailbox::Received) => Model::toggle_mailbox;
+        if |m| m.check_mailbox(Mailbox::Received) => |m| m.show_mailbox(m.session.mailbox.other());
     SentMail "sent" [PANES "g s"] "sent" "sent mail again"
         if |m| m.check_mailbox(Mailbox::Sent) => |m| m.show_mailbox(Mailbox::Sent);
     Profiles "profiles" [PANES "g p"] "profile" "switch profile"

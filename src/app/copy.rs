@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::chooser::{Chooser, ChooserKind};
-use super::commands::{Command, CopyField};
+use super::chooser::ChooserKind;
+use super::commands::{Command, CopyField, require};
 use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
@@ -60,9 +60,9 @@ impl Model {
             CopyField::To => ("recipient", join(&summary.to)),
             CopyField::From => ("sender", join(std::slice::from_ref(&summary.from))),
             CopyField::Subject => ("subject", self.shown_subject(row).into_owned()),
-            CopyField::Body => match self.reader_state() {
-                ReaderState::Ready(_, Some(body)) => ("body", body.unwrapped_text()),
-                _ => return self.notify("the body is not loaded yet"),
+            CopyField::Body => match self.body() {
+                Some(body) => ("body", body.unwrapped_text()),
+                None => return self.notify("the body is not loaded yet"),
             },
             CopyField::Json => match self.reader_state() {
                 ReaderState::Ready(opened, Some(body)) => {
@@ -216,20 +216,11 @@ impl Model {
 
     pub(super) fn check_opened(&self) -> Result<(), String> {
         self.check_selected()?;
-        match self.opened_email() {
-            Some(_) => Ok(()),
-            None => Err("the email is not loaded yet".to_owned()),
-        }
+        require(self.opened_email().is_some(), "the email is not loaded yet")
     }
 
     fn opened_email(&self) -> Option<&Arc<Email>> {
-        match self.reader_state() {
-            ReaderState::Ready(opened, _) => Some(&opened.email),
-            ReaderState::Empty
-            | ReaderState::Debouncing
-            | ReaderState::Loading
-            | ReaderState::Failed(_) => None,
-        }
+        Some(&self.reader_state().opened()?.email)
     }
 
     /// Asks for the name of the file, with one made from the email.
@@ -238,11 +229,7 @@ impl Model {
             return;
         };
         let name = export::file_name(&email.summary, self.now.time_zone(), ExportFormat::Eml);
-        self.prompt = Some(Prompt::new(
-            PromptKind::SaveEmail,
-            &name,
-            self.history_entry(),
-        ));
+        self.open_prompt(PromptKind::SaveEmail, name);
     }
 
     /// Writes the file. A name without a known ending stays in the prompt.
@@ -292,7 +279,7 @@ impl Model {
 /// The email as the input of a shell command.
 impl Model {
     pub(super) fn open_pipe_prompt(&mut self) {
-        self.prompt = Some(Prompt::new(PromptKind::Pipe, "", self.history_entry()));
+        self.open_prompt(PromptKind::Pipe, "");
     }
 
     /// Runs the command, or asks first what it gets if the body has secrets that are masked.
@@ -314,10 +301,7 @@ impl Model {
         };
         if piped.masked && has_secrets {
             self.pipe_question = Some(piped);
-            self.chooser = Some(Chooser {
-                kind: ChooserKind::PipeQuestion,
-                selected: 0,
-            });
+            self.open_chooser(ChooserKind::PipeQuestion);
         } else {
             self.emit(LoopEffect::RunCommand(piped));
         }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use ratatui::layout::{Position, Rect};
 
-use super::chooser::{Leave, Question};
+use super::chooser::{ChooserKind, Leave, Question};
 use super::commands::{Command, Direction, Focus, Motion, require};
 use super::effect::{Effect, ExitReason, LoopEffect};
 use super::email_load::LoadTime;
@@ -58,7 +58,7 @@ impl Model {
         self.user_acted = true;
         self.automatic_search.delay();
         let now = self.now.timestamp();
-        self.freshness.record_activity(now);
+        self.freshness.last_activity = now;
         self.outbox.extend(self.service.retry_offline(now));
     }
 
@@ -154,10 +154,14 @@ impl Model {
         }
     }
 
+    pub(super) fn close_reader(&mut self) {
+        self.reader_open = false;
+        self.panes.full_reader = false;
+    }
+
     pub(super) fn switch_pane(&mut self) {
         if self.reader_open {
-            self.reader_open = false;
-            self.panes.full_reader = false;
+            self.close_reader();
         } else {
             self.open_email();
         }
@@ -192,11 +196,10 @@ impl Model {
 
     pub(super) fn refresh(&mut self) {
         if let Some(until) = self.long_pause_until() {
-            self.ask(Question::RefreshNow(until));
-            return;
+            return self.open_chooser(ChooserKind::Question(Question::RefreshNow(until)));
         }
         self.outbox.extend(self.service.request_manual_refresh());
-        self.freshness.force_confirm(self.now.timestamp());
+        self.freshness.forced_at = self.now.timestamp();
         self.restart_status_check();
         if self.reader.has_failed() {
             self.outbox.extend(self.reader.reload());
@@ -280,18 +283,14 @@ impl Model {
     pub(super) fn current_error(&self) -> Option<&Error> {
         let reader = match self.reader_state() {
             ReaderState::Failed(error) => Some(error),
-            ReaderState::Empty
-            | ReaderState::Debouncing
-            | ReaderState::Loading
-            | ReaderState::Ready(..) => None,
+            _ => None,
         };
         let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
             StorageMode::InFile(_) | StorageMode::InMemory => None,
         };
         reader
-            .or(self.service.unavailable.as_ref())
-            .or(self.service.error.as_ref())
+            .or(self.service.last_error())
             .or(self.list.error())
             .or(storage)
     }
@@ -392,10 +391,7 @@ impl Model {
                         Direction::Left
                     });
                 }
-                MouseInput::Pressed(_)
-                | MouseInput::SecondPressed(_)
-                | MouseInput::Dragged(_)
-                | MouseInput::Released => {}
+                _ => {}
             }
             return;
         }
@@ -467,9 +463,6 @@ impl Model {
             (y, to.y)
         };
         let by = i32::from(to) - i32::from(from);
-        self.panes.divider_shift = self
-            .panes
-            .divider_shift
-            .saturating_add(i16::try_from(by).unwrap_or_default());
+        self.move_divider(i16::try_from(by).unwrap_or_default());
     }
 }

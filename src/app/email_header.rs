@@ -7,8 +7,7 @@ use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
 use crate::mail::{
     ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, SafeText, Status, Tag,
 };
-use crate::text::width::DisplayWidth as _;
-use crate::text::width::wrap;
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// One line of the header. The view draws it; that it is one line is decided here, because
 /// scrolling needs the number of lines.
@@ -274,8 +273,7 @@ fn push_items(
         }
     }
     join_last(&mut texts, max_lines, separator);
-    let labelled = label_first(label, texts);
-    lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
+    lines.extend(label_first(label, texts, HeaderLine::Text));
 }
 
 /// Adds the status with its meaning, or with the reason of a bounce, wrapped.
@@ -309,8 +307,7 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, meaning: &str, pane
 fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, pane: HeaderPane) {
     let mut texts = wrap(text, pane.value_width());
     join_last(&mut texts, pane.max_lines(), " ");
-    let labelled = label_first(label, texts);
-    lines.extend(labelled.map(|(label, text)| HeaderLine::Text(label, text)));
+    lines.extend(label_first(label, texts, HeaderLine::Text));
 }
 
 /// Adds as many addresses to each line as fit; one that does not fit is broken at a space or before
@@ -340,8 +337,7 @@ fn push_addresses(
             _ => texts.extend(break_address(&text, columns)),
         }
     }
-    let labelled = label_first(label, texts);
-    lines.extend(labelled.map(|(label, text)| HeaderLine::Addresses(label, text)));
+    lines.extend(label_first(label, texts, HeaderLine::Addresses));
 }
 
 /// Puts what is beyond the last allowed line at its end.
@@ -352,14 +348,16 @@ fn join_last(texts: &mut Vec<String>, max_lines: usize, separator: &str) {
     }
 }
 
-/// Adds the label to the first text, and empty labels to the others.
+/// Makes a line of each text, the first one with the label, the others without.
 fn label_first(
     label: &'static str,
     texts: Vec<String>,
-) -> impl Iterator<Item = (&'static str, String)> {
-    std::iter::once(label)
-        .chain(std::iter::repeat(""))
+    line: fn(&'static str, String) -> HeaderLine,
+) -> impl Iterator<Item = HeaderLine> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    labels
         .zip(texts)
+        .map(move |(label, text)| line(label, text))
 }
 
 /// Breaks an address into lines of at most `columns`, as far as possible.

@@ -139,12 +139,8 @@ impl Model {
         require(is_any, "there is no email to export")
     }
 
-    /// Shows the formats.
     pub(super) fn open_export_formats(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::ExportFormat,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::ExportFormat);
     }
 
     pub(super) fn export_title(&self) -> String {
@@ -186,8 +182,7 @@ impl Model {
         if let Some(extension) = format.extension() {
             name = format!("{name}.{extension}");
         }
-        let kind = PromptKind::Export(format);
-        self.prompt = Some(Prompt::new(kind, &name, self.history_entry()));
+        self.open_prompt(PromptKind::Export(format), name);
     }
 
     /// Counts what is to be exported, before anything is written.
@@ -234,10 +229,7 @@ impl Model {
     /// Shows the question before an export, as soon as nothing else is being typed or chosen.
     pub(super) fn show_export_question(&mut self) {
         if self.is_free_to_ask() && self.export.question.is_some() {
-            self.chooser = Some(Chooser {
-                kind: ChooserKind::ExportQuestion,
-                selected: 0,
-            });
+            self.open_chooser(ChooserKind::ExportQuestion);
         }
     }
 
@@ -325,7 +317,7 @@ impl Model {
         }
         self.cancel_prompt();
         (self.start_screen, self.error_details) = (None, None);
-        self.ask(Question::LeaveExport(leave));
+        self.open_chooser(ChooserKind::Question(Question::LeaveExport(leave)));
         true
     }
 

@@ -53,16 +53,16 @@ pub(super) struct Freshness {
     selected: Option<EmailId>,
     selected_since: Timestamp,
     /// Rows confirmed before this are due: the time of the last refresh by the user.
-    forced_at: Timestamp,
+    pub(super) forced_at: Timestamp,
     /// The time of the last key press.
-    last_activity: Timestamp,
+    pub(super) last_activity: Timestamp,
     /// The times of the requests of the last minute.
     recent_requests: VecDeque<Timestamp>,
     pub(super) confirm_request: Pending<()>,
     pub(super) recheck_request: Pending<()>,
     /// The number of statuses due after the last recheck.
     pub(super) due_count: u64,
-    timer: Pending<()>,
+    pub(super) timer: Pending<()>,
     /// When the timer ends.
     timer_at: Option<Timestamp>,
 }
@@ -84,18 +84,9 @@ impl Freshness {
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
-    pub(super) const fn record_activity(&mut self, now: Timestamp) {
-        self.last_activity = now;
-    }
-
     /// Whether a key was pressed lately.
     pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
         now.duration_since(self.last_activity) < IDLE_AFTER
-    }
-
-    /// Makes all visible rows due that were confirmed before now.
-    pub(super) const fn force_confirm(&mut self, now: Timestamp) {
-        self.forced_at = now;
     }
 
     fn confirm_interval(&self, finality: Finality) -> Option<SignedDuration> {
@@ -175,48 +166,34 @@ impl Model {
     /// Whether the list is live, if the service has answered.
     pub fn liveness(&self) -> Liveness {
         let now = self.now.timestamp();
-        match self.service.as_of {
-            Some(at) if now.duration_since(at).abs() > LIVE_WITHIN => {
-                return Liveness::ListAsOf(at);
-            }
-            _ => {}
+        if let Some(at) = self.service.as_of
+            && now.duration_since(at).abs() > LIVE_WITHIN
+        {
+            return Liveness::ListAsOf(at);
         }
-        let stale: Vec<&EmailRow> = self
-            .visible_rows()
-            .filter(|row| row.missing.is_none() && is_stale(row, now))
-            .collect();
-        if stale.is_empty() {
-            Liveness::Live
-        } else {
-            Liveness::RowsAsOf(
-                stale.len(),
-                stale.iter().map(|row| row.confirmed_at).min().flatten(),
-            )
+        let mut stale = self.visible_rows();
+        stale.retain(|row| row.missing.is_none() && is_stale(row, now));
+        match stale.iter().map(|row| row.confirmed_at).min() {
+            None => Liveness::Live,
+            Some(oldest) => Liveness::RowsAsOf(stale.len(), oldest),
         }
     }
 
     /// The visible rows: those of the list, or the selected one if only the reader is shown.
-    fn visible_rows(&self) -> impl Iterator<Item = &EmailRow> {
+    fn visible_rows(&self) -> Vec<&EmailRow> {
         let layout = self.layout();
-        let shows_list = layout.row_capacity() > 0;
-        let selected = self
-            .list
-            .selected()
-            .filter(|_| !shows_list && layout.reader.area() > 0);
-        let rows = shows_list.then(|| {
-            let viewport = self.list_viewport();
-            self.list.visible_rows(&viewport).collect::<Vec<_>>()
-        });
-        rows.into_iter().flatten().chain(selected)
+        if layout.row_capacity() > 0 {
+            return self.list.visible_rows(&self.list_viewport()).collect();
+        }
+        let selected = self.list.selected();
+        Vec::from_iter(selected.filter(|_| layout.reader.area() > 0))
     }
 
     /// Confirms due visible rows and watched emails, and sets the timer for the next ones.
     pub(super) fn confirm_visible(&mut self) {
         let now = self.now.timestamp();
-        let visible: Vec<EmailId> = self
-            .visible_rows()
-            .map(|row| row.summary.id.clone())
-            .collect();
+        let rows = self.visible_rows().into_iter();
+        let visible: Vec<EmailId> = rows.map(|row| row.summary.id.clone()).collect();
         let selected = self
             .list
             .selected()
@@ -224,11 +201,8 @@ impl Model {
             .filter(|_| self.layout().reader.area() > 0);
         let freshness = &mut self.freshness;
         if visible != freshness.visible {
-            (
-                freshness.visible,
-                freshness.visible_since,
-                freshness.confirm_rounds,
-            ) = (visible, now, 0);
+            freshness.visible = visible;
+            (freshness.visible_since, freshness.confirm_rounds) = (now, 0);
         }
         if selected != freshness.selected {
             (freshness.selected, freshness.selected_since) = (selected, now);
@@ -238,28 +212,24 @@ impl Model {
             .as_of
             .filter(|_| self.liveness() == Liveness::Live);
         let live_until = live_since.map(|at| saturating_add(at, LIVE_WITHIN));
-        let stale_at = self.visible_rows().filter(|row| {
-            row.missing.is_none()
-                && row.finality(now) == Finality::InProgress
-                && !is_stale(row, now)
-        });
-        let stale_at =
-            stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER)));
-        let mut wake_times: Vec<Timestamp> = live_until.into_iter().chain(stale_at).collect();
+        let mut wake_times = Vec::from_iter(live_until);
+        // A deleted email is final.
+        let mut in_progress = self.visible_rows();
+        in_progress.retain(|row| row.finality(now) == Finality::InProgress && !is_stale(row, now));
+        let stale_at = |row: &EmailRow| Some(saturating_add(row.confirmed_at?, STALE_AFTER));
+        wake_times.extend(in_progress.into_iter().filter_map(stale_at));
         if self.service.can_confirm() && !self.freshness.confirm_request.is_pending() {
             let mut due: Vec<(Timestamp, EmailId)> = self.watch_list.due_times(now).collect();
             if self.start_screen.is_none() && self.freshness.is_user_active(now) {
-                due.extend(self.visible_rows().filter_map(|row| {
+                let due_row = |row: &EmailRow| {
                     Some((self.freshness.due_at(row, now)?, row.summary.id.clone()))
-                }));
+                };
+                due.extend(self.visible_rows().into_iter().filter_map(due_row));
             }
-            let ids: Vec<EmailId> = due
-                .iter()
-                .filter(|(at, _)| *at <= now)
-                .map(|(_, id)| id.clone())
-                .collect();
-            wake_times.extend(due.iter().map(|(at, _)| *at).filter(|at| *at > now));
-            if !ids.is_empty() {
+            let (due, later): (Vec<_>, Vec<_>) = due.into_iter().partition(|(at, _)| *at <= now);
+            wake_times.extend(later.into_iter().map(|(at, _)| at));
+            if !due.is_empty() {
+                let ids = due.into_iter().map(|(_, id)| id).collect();
                 match self.freshness.request_budget(now) {
                     Ok(most) => {
                         let priority = if self.freshness.forced_at > self.freshness.visible_since {
@@ -372,11 +342,6 @@ impl Model {
             kind: TimerKind::Freshness,
             pause,
         });
-    }
-
-    /// Ends the timer; due rows are confirmed after each message anyway.
-    pub(super) fn freshness_timer_fired(&mut self, request: RequestId) {
-        self.freshness.timer.finish(request);
     }
 }
 

@@ -35,13 +35,7 @@ impl HelpLine {
     const fn spec(&self) -> Option<&'static CommandSpec> {
         match self {
             Self::Keys(_, spec) => Some(spec),
-            Self::Title(_)
-            | Self::Status(_)
-            | Self::Changed(_)
-            | Self::Watched(_)
-            | Self::Gone(_)
-            | Self::Marked(_)
-            | Self::Blank => None,
+            _ => None,
         }
     }
 
@@ -161,7 +155,7 @@ impl Model {
 
     /// Opens the help at the keys of the present focus.
     pub(super) fn open_help(&mut self) {
-        self.prompt = Some(Prompt::new(PromptKind::Help, "", self.history_entry()));
+        self.open_prompt(PromptKind::Help, "");
         self.reset_help_cursor();
     }
 

@@ -49,13 +49,10 @@ impl Key {
     pub fn parse(text: &str) -> Option<Self> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
-        loop {
-            let (modifier, after) = match rest {
-                _ if rest.starts_with("Ctrl-") => (KeyModifiers::CONTROL, &rest[5..]),
-                _ if rest.starts_with("Alt-") => (KeyModifiers::ALT, &rest[4..]),
-                _ if rest.starts_with("Shift-") => (KeyModifiers::SHIFT, &rest[6..]),
-                _ => break,
-            };
+        while let Some((modifier, after)) = MODIFIER_NAMES
+            .iter()
+            .find_map(|(modifier, name)| Some((*modifier, rest.strip_prefix(name)?)))
+        {
             modifiers |= modifier;
             rest = after;
         }
@@ -73,6 +70,13 @@ impl Key {
         Some(Self::new(code, modifiers))
     }
 }
+
+/// Modifiers, in the order in which they are written before a key.
+const MODIFIER_NAMES: [(KeyModifiers, &str); 3] = [
+    (KeyModifiers::CONTROL, "Ctrl-"),
+    (KeyModifiers::ALT, "Alt-"),
+    (KeyModifiers::SHIFT, "Shift-"),
+];
 
 /// Keys that are written by name.
 const KEY_NAMES: [(KeyCode, &str); 15] = [
@@ -95,21 +99,14 @@ const KEY_NAMES: [(KeyCode, &str); 15] = [
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (modifier, name) in [
-            (KeyModifiers::CONTROL, "Ctrl-"),
-            (KeyModifiers::ALT, "Alt-"),
-            (KeyModifiers::SHIFT, "Shift-"),
-        ] {
+        for (modifier, name) in MODIFIER_NAMES {
             if self.modifiers.contains(modifier) {
                 f.write_str(name)?;
             }
         }
         match KEY_NAMES.iter().find(|(code, _)| *code == self.code) {
             Some((_, name)) => f.write_str(name),
-            None => match self.code {
-                KeyCode::Char(letter) => write!(f, "{letter}"),
-                other => write!(f, "{other}"),
-            },
+            None => self.code.fmt(f),
         }
     }
 }
@@ -134,20 +131,10 @@ struct Binding {
     command: Command,
 }
 
-impl Binding {
-    fn new(focuses: FocusSet, keys: &str, command: Command) -> Self {
-        Self {
-            focuses,
-            keys: parse_sequence(keys).expect("the table holds only valid keys"),
-            command,
-        }
-    }
-}
-
 /// All bindings; of two for one command, the first is the one that hints name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
-    /// Whether commands are typed: hints then name their words in place of keys.
+    /// Whether commands are typed: hints then name their words instead of keys.
     is_typed: bool,
     bindings: Vec<Binding>,
 }
@@ -165,8 +152,11 @@ impl Default for Keymap {
     fn default() -> Self {
         let of_command = |spec: &'static CommandSpec| {
             spec.bindings.iter().flat_map(|(focuses, keys)| {
-                keys.split(", ")
-                    .map(|keys| Binding::new(*focuses, keys, spec.command))
+                keys.split(", ").map(|keys| Binding {
+                    focuses: *focuses,
+                    keys: parse_sequence(keys).expect("the table holds only valid keys"),
+                    command: spec.command,
+                })
             })
         };
         Self {

@@ -1,7 +1,7 @@
 //! Commands as typed lines, for a front end without keys: the table of their words, and its parser.
 //!
 //! Most rows run a [`Command`] of `commands.rs`; all other names of a command work, too. `tui/linear.rs` runs
-//! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words in place of keys.
+//! them, and its keymap ([`super::keymap::Keymap::typed`]) names these words instead of keys.
 
 use super::commands::{COMMANDS, Command};
 use crate::text::format::did_you_mean;
@@ -97,11 +97,8 @@ line_commands! {
 impl LineCommand {
     /// Whether `word` is one of its words, or the name of its command.
     fn has_word(&self, word: &str) -> bool {
-        let is_name = match self.action {
-            Action::Run(command) => command.spec().name == word,
-            Action::List | Action::Open | Action::Choose | Action::Status | Action::Copy => false,
-        };
-        is_name || self.words.contains(&word)
+        self.words.contains(&word)
+            || matches!(self.action, Action::Run(command) if command.spec().name == word)
     }
 }
 

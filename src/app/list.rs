@@ -480,11 +480,7 @@ impl List {
             self.pending_moves += by;
             return None;
         }
-        let by = if std::mem::take(&mut self.on_load_more_row) {
-            by + 1
-        } else {
-            by
-        };
+        let by = by + isize::from(std::mem::take(&mut self.on_load_more_row));
         let window = self.window.value()?;
         let last = window.rows.len().checked_sub(1)?.cast_signed();
         let target = self.cursor.cast_signed() + by;

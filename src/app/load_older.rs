@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::chooser::Question;
+use super::chooser::{ChooserKind, Question};
 use super::commands::Command;
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::message::SyncUpdate;
@@ -109,9 +109,7 @@ impl Model {
         ) {
             (Some(error), _) => error.message.clone(),
             (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
-            (None, Some(_)) if self.service.is_exhausted() => {
-                "the service has no older mail".to_owned()
-            }
+            (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
             (None, _) => {
                 let state = self.service_state().label();
                 self.with_hint(state, Command::Refresh, "retries now")
@@ -192,13 +190,9 @@ impl Model {
 
     /// Stops a search that no key has begun: the user reads what is there.
     pub(super) fn stop_automatic_search(&mut self) {
-        let is_automatic = |search: &mut LoadOlder| search.goal == LoadOlderGoal::FullScreen;
-        if self.load_older.take_if(is_automatic).is_some() {
-            self.notify_with(
-                "stopped searching older mail",
-                Command::LoadOlder,
-                "continues",
-            );
+        let is_automatic = |search: LoadOlder| search.goal == LoadOlderGoal::FullScreen;
+        if self.load_older.is_some_and(is_automatic) {
+            self.stop_load_older();
         }
     }
 
@@ -212,8 +206,7 @@ impl Model {
             search.requests += 1;
         } else {
             self.load_older = None;
-            let unavailable = self.service.unavailable.as_ref();
-            let error = unavailable.or(self.service.error.as_ref());
+            let error = self.service.last_error();
             let why = error.map_or("no response from the service", |error| &error.message);
             self.notify(format!("the search of older mail has stopped: {why}"));
         }
@@ -265,7 +258,7 @@ impl Model {
         is_requested
     }
 
-    /// Goes to a time of which no mail is loaded: asks first whether to load it. False if it is loaded,
+    /// Shows a question before going to a time of which no mail is loaded. False if it is loaded,
     /// or cannot be.
     pub(super) fn offer_load_since(&mut self, start: Timestamp, jump_to: i64) -> bool {
         let may_help = self.service.may_load_older()
@@ -273,7 +266,10 @@ impl Model {
             && !self.covers(start)
             && self.covered_filter_start().is_none();
         if may_help {
-            self.ask(Question::LoadSince { start, jump_to });
+            self.open_chooser(ChooserKind::Question(Question::LoadSince {
+                start,
+                jump_to,
+            }));
         }
         may_help
     }
@@ -308,10 +304,8 @@ impl Model {
 
     /// Loads mail back to a time, then goes there.
     pub(super) fn start_load_since(&mut self, start: Timestamp, jump_to: i64) {
-        self.start_search(
-            LoadOlderGoal::Since { start, jump_to },
-            Priority::Interactive,
-        );
+        let goal = LoadOlderGoal::Since { start, jump_to };
+        self.start_search(goal, Priority::Interactive);
     }
 
     /// Goes to the time that is loaded now, or requests the next page.

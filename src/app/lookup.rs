@@ -1,10 +1,15 @@
-//! `Lookup`: what the service says beside an email, asked for what is open and kept until the program ends.
+//! `Lookup`: what the service says beside an email, requested for what is open and kept until the program ends.
+//!
+//! Two of them are here: whether the service still sends to the address of a bounced email, and how often the
+//! open email was opened and clicked. [`super::attachments`] has the third one.
 
 use jiff::Timestamp;
 
-use super::effect::{Pending, RequestId};
+use super::effect::{Effect, Pending, RequestId};
 use super::model::Model;
+use crate::api::Priority;
 use crate::error::{Error, ErrorKind};
+use crate::mail::{EmailId, Metrics, Status, Suppression};
 
 /// The most answers that are kept in memory.
 const MAX_KNOWN: usize = 200;
@@ -94,8 +99,32 @@ impl<K: Clone + PartialEq, V: Clone> Lookup<K, V> {
     }
 }
 
+/// The answers about addresses, each with the time at which it came.
+pub(super) type Suppressions = Lookup<String, (Option<Suppression>, Timestamp)>;
+
+/// The counts of the emails that were open, each with the time at which it came. They are requested again
+/// when the status changes.
+pub(super) type MetricsLookup = Lookup<MetricsKey, (Metrics, Timestamp)>;
+
+/// An email, its status, and the time from which it counts.
+type MetricsKey = (EmailId, Status, Timestamp);
+
 impl Model {
-    /// Stores an answer with its time; says once that the service has no such operation.
+    /// Whether the selected email is open and read, so that its user may want to know more.
+    pub(super) fn may_look_up(&self) -> bool {
+        self.reader_open && self.body().is_some() && self.service.is_answering()
+    }
+
+    /// The priority of what is shown beside an email. A printed header cannot be completed later.
+    pub(super) const fn lookup_priority(&self) -> Priority {
+        if self.reader.is_linear {
+            Priority::Interactive
+        } else {
+            Priority::Recheck
+        }
+    }
+
+    /// Stores an answer with its time; reports once that the service has no such operation.
     pub(super) fn apply_lookup<K: Clone + PartialEq, V: Clone>(
         &mut self,
         lookup: impl FnOnce(&mut Self) -> &mut Lookup<K, (V, Timestamp)>,
@@ -109,9 +138,110 @@ impl Model {
         }
     }
 
+    /// Shows once that the service has no such operation, unless another notice is shown.
+    pub(super) fn report_missing_operation(&mut self, error: &Error, is_missing: bool) {
+        if is_missing && self.notice.is_none() && !self.reader.is_linear {
+            self.notify(error.message.clone());
+        }
+    }
+
     /// Writes the time of an answer.
-    pub(super) fn format_answered(&self, at: Timestamp) -> String {
+    fn format_answered(&self, at: Timestamp) -> String {
         let at = at.to_zoned(self.now.time_zone().clone());
         at.strftime("%H:%M").to_string()
+    }
+
+    /// Shows in the reader what is known of its recipient; requests it for an open email or card.
+    pub(super) fn update_suppression(&mut self) {
+        let row = self.list.selected();
+        let recipient = row
+            .filter(|row| row.summary.status.may_suppress())
+            .and_then(|row| Some(row.summary.to.first()?.email.to_string()));
+        let text = recipient
+            .as_ref()
+            .map(|address| self.describe_suppression(address));
+        let text = text.unwrap_or_default();
+        let row = self.list.selected();
+        self.reader
+            .set_looked_up(row, |found| found.suppression = text);
+        let card = || {
+            let summary = self.recipient_summary.value()?;
+            let is_due = summary
+                .statuses
+                .iter()
+                .any(|(status, _)| status.may_suppress());
+            let address = self.recipient_card.as_ref().filter(|_| is_due)?;
+            Some(address.text().to_owned())
+        };
+        let is_card = !self.reader_open && self.service.is_answering();
+        let wanted = if is_card {
+            card()
+        } else {
+            recipient.filter(|_| self.may_look_up())
+        };
+        if let Some((request, address)) = self.suppressions.start_due(wanted) {
+            self.outbox.push(Effect::LoadSuppression {
+                request,
+                address,
+                priority: self.lookup_priority(),
+            });
+        }
+    }
+
+    /// Writes `ana@example.com, since 3 May, after a bounce`, or `no (ana@example.com, 09:42)` with the time of
+    /// the answer; empty if the service was not asked.
+    fn describe_suppression(&self, address: &String) -> String {
+        match self.suppressions.get(address) {
+            None => String::new(),
+            Some((None, asked)) => format!("no ({address}, {})", self.format_answered(*asked)),
+            Some((Some(found), _)) => {
+                let since = found.created.parsed;
+                let since = since.map(|at| format!(", since {}", self.format_day(at)));
+                let why = found.reason();
+                format!("{address}{}, {why}", since.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Returns the entry of the card's address, if it has one, and the time of the answer; `None` if it was
+    /// not requested.
+    pub fn card_suppression(&self) -> Option<&(Option<Suppression>, Timestamp)> {
+        let address = self.recipient_card.as_ref()?.text().to_owned();
+        self.suppressions.get(&address)
+    }
+
+    /// Gives the reader what is counted of its email, and requests it when the email is open.
+    pub(super) fn update_metrics(&mut self) {
+        let row = self.list.selected();
+        let key = row.filter(|row| row.missing.is_none()).and_then(|row| {
+            let opened = self.reader_state().opened()?;
+            let status = &row.summary.status;
+            let start = Metrics::start(status, &opened.email.summary)?;
+            Some((row.summary.id.clone(), status.clone(), start))
+        });
+        let text = key.as_ref().map(|key| self.describe_metrics(key));
+        let text = text.unwrap_or_default();
+        self.reader
+            .set_looked_up(row, |found| found.activity = text);
+        let wanted = key.filter(|_| self.may_look_up());
+        if let Some((request, (id, _, since))) = self.metrics.start_due(wanted) {
+            self.outbox.push(Effect::LoadMetrics {
+                request,
+                id,
+                since,
+                priority: self.lookup_priority(),
+            });
+        }
+    }
+
+    /// Writes `opened once, clicked 0 times; the service's count, 09:42`, with the time of the answer.
+    fn describe_metrics(&self, key: &MetricsKey) -> String {
+        let Some((metrics, asked)) = self.metrics.get(key) else {
+            return String::new();
+        };
+        match metrics.describe(&key.1) {
+            text if text.is_empty() => text,
+            text => format!("{text}, {}", self.format_answered(*asked)),
+        }
     }
 }

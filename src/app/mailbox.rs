@@ -22,6 +22,14 @@ impl Model {
         }
     }
 
+    /// What an empty list without a filter says.
+    pub fn empty_text(&self) -> &'static str {
+        match self.session.mailbox {
+            Mailbox::Sent => "nothing was sent yet",
+            Mailbox::Received => "nothing was received yet",
+        }
+    }
+
     /// Fails for received mail, because it has no status.
     pub(super) fn check_has_status(&self) -> Result<(), String> {
         if self.is_received() {
@@ -54,11 +62,6 @@ impl Model {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Shows received mail, or sent mail again.
-    pub(super) fn toggle_mailbox(&mut self) {
-        self.show_mailbox(self.session.mailbox.other());
     }
 
     /// Shows this list, after a question if an export is running.

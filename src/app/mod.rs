@@ -30,14 +30,12 @@ mod lookup;
 mod mailbox;
 mod marks;
 mod message;
-mod metrics;
 mod model;
 mod previous_email;
 mod prompt;
 mod reader;
 mod recipient;
 mod saved_views;
-mod scroll_history;
 mod search;
 mod service;
 mod service_state;
@@ -45,7 +43,6 @@ pub mod session;
 pub mod start;
 pub mod statistics;
 mod status_check;
-mod suppression;
 #[cfg(test)]
 pub mod tests;
 mod text_match;
@@ -80,11 +77,3 @@ pub use session::{
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};
 pub use text_match::find_matches;
-
-use crate::render::BodyLine;
-use crate::text::width::DisplayWidth as _;
-
-/// Columns that a line of a body takes.
-pub fn line_width(line: &BodyLine) -> usize {
-    line.spans.iter().map(|span| span.text.width()).sum()
-}

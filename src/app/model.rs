@@ -26,9 +26,9 @@ use super::keymap::{Key, key_hints};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
+use super::lookup::{MetricsLookup, Suppressions};
 use super::marks::Marks;
 use super::message::Message;
-use super::metrics::MetricsLookup;
 use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
@@ -39,7 +39,6 @@ use super::session::{SessionInfo, StateRecord};
 use super::start::StartScreen;
 use super::statistics::StatisticsScope;
 use super::status_check::StatusCheck;
-use super::suppression::Suppressions;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
 use crate::archive::{EmailRow, Statistics};
@@ -270,12 +269,12 @@ impl Model {
             }
             Message::Counted(request, result) => {
                 if self.count_request.finish(request) {
-                    let found = result
-                        .as_ref()
-                        .ok()
-                        .map(|counts| self.list.apply_counts(*counts));
+                    let is_counted = result.is_ok();
+                    if let Ok(counts) = result {
+                        self.list.apply_counts(counts);
+                    }
                     self.count_more_after_pause();
-                    self.continue_load_older(found.is_some());
+                    self.continue_load_older(is_counted);
                 }
             }
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
@@ -425,10 +424,11 @@ impl Model {
                 TimerKind::Refresh => self
                     .outbox
                     .extend(self.service.refresh_timer_fired(request)),
-                TimerKind::LoadOlder => self.service.older_timer_fired(request),
+                TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
                 TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
                 TimerKind::Count => self.count_timer_fired(request),
-                TimerKind::Freshness => self.freshness_timer_fired(request),
+                // Due rows are confirmed after each message.
+                TimerKind::Freshness => _ = self.freshness.timer.finish(request),
                 TimerKind::Countdown => _ = self.countdown.finish(request),
             },
             Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
@@ -524,26 +524,15 @@ impl Model {
 
     /// The part of the screen that the list fills, or would fill while it is hidden.
     pub fn list_viewport(&self) -> Viewport {
-        let layout = self.layout();
-        if layout.row_capacity() > 0 {
-            return self.viewport_of(&layout);
-        }
-        self.viewport_of(&Layout::new(
-            self.size,
-            PaneSettings {
-                full_reader: false,
-                ..self.panes
-            },
-            false,
-            self.recipient_card.is_some(),
-        ))
-    }
-
-    fn viewport_of(&self, layout: &Layout) -> Viewport {
-        let zone = layout.day_headings.then(|| self.now.time_zone().clone());
+        let panes = PaneSettings {
+            full_reader: false,
+            ..self.panes
+        };
+        let layout = Layout::new(self.size, panes, false, self.recipient_card.is_some());
+        let has_headings = layout.day_headings;
         Viewport {
             lines: layout.row_capacity().max(1),
-            day_zone: zone,
+            day_zone: has_headings.then(|| self.now.time_zone().clone()),
         }
     }
 }

@@ -66,7 +66,7 @@ impl Model {
         else {
             return;
         };
-        if let ReaderState::Ready(_, Some(_)) = self.reader.state(&row.summary.id) {
+        if self.reader.state(&row.summary.id).body().is_some() {
             let shown = (row.clone(), self.reader.clone(), pane);
             self.previous_email.shown = Some(Box::new(shown));
             self.outbox.push(Effect::Timer {
@@ -79,16 +79,12 @@ impl Model {
 
     /// Drops the previous email if the pane has something else to show.
     fn drop_previous_email(&mut self, pane: Rect) {
-        let is_loading = match self.reader_state() {
-            ReaderState::Debouncing | ReaderState::Ready(_, None) => true,
-            ReaderState::Empty
-            | ReaderState::Loading
-            | ReaderState::Failed(_)
-            | ReaderState::Ready(_, Some(_)) => false,
-        };
-        let is_obsolete =
-            |shown: &mut Box<(EmailRow, Reader, Rect)>| !is_loading || shown.2 != pane;
-        drop(self.previous_email.shown.take_if(is_obsolete));
+        let is_loading = matches!(
+            self.reader_state(),
+            ReaderState::Debouncing | ReaderState::Ready(_, None)
+        );
+        let shown = &mut self.previous_email.shown;
+        shown.take_if(|shown| !is_loading || shown.2 != pane);
     }
 
     /// Drops the previous email after its time.

@@ -87,10 +87,10 @@ impl HelpCursor {
 const MAX_CHARS: usize = 1_000;
 
 impl Prompt {
-    pub fn new(kind: PromptKind, text: &str, origin: HistoryEntry) -> Self {
+    fn new(kind: PromptKind, text: String, origin: HistoryEntry) -> Self {
         Self {
             kind,
-            input: Input::new(text.to_owned()),
+            input: Input::new(text),
             origin,
             suggestion: None,
             is_rejected: false,
@@ -210,18 +210,18 @@ impl Prompt {
 }
 
 impl Model {
+    /// Opens a prompt that already has this text.
+    pub(super) fn open_prompt(&mut self, kind: PromptKind, text: impl Into<String>) {
+        self.prompt = Some(Prompt::new(kind, text.into(), self.history_entry()));
+    }
+
     pub(super) fn open_date_prompt(&mut self) {
-        self.prompt = Some(Prompt::new(PromptKind::Date, "", self.history_entry()));
+        self.open_prompt(PromptKind::Date, "");
     }
 
     pub(super) fn open_columns_prompt(&mut self) {
         let columns: Vec<String> = self.columns().iter().map(ToString::to_string).collect();
-        let prompt = Prompt::new(
-            PromptKind::Columns,
-            &columns.join(" "),
-            self.history_entry(),
-        );
-        self.prompt = Some(prompt);
+        self.open_prompt(PromptKind::Columns, columns.join(" "));
     }
 
     /// Shows the typed columns until the program ends; the default if the line is empty.
@@ -250,27 +250,24 @@ impl Model {
     }
 
     pub(super) fn open_filter_prompt(&mut self) {
-        let prompt = Prompt::new(
-            PromptKind::Filter,
-            self.list.filter.text(),
-            self.history_entry(),
-        );
-        self.request_suggestions(&prompt);
-        self.prompt = Some(prompt);
+        self.open_prompt(PromptKind::Filter, self.list.filter.text().to_owned());
+        self.request_suggestions();
     }
 
     /// Opens the prompt for text in the email. The last search stays until the user types.
     pub(super) fn open_find_prompt(&mut self) {
         self.reader.find_from_here();
-        self.prompt = Some(Prompt::new(PromptKind::Find, "", self.history_entry()));
+        self.open_prompt(PromptKind::Find, "");
     }
 
-    fn request_suggestions(&mut self, prompt: &Prompt) {
-        self.outbox.push(Effect::LoadSuggestions {
-            request: self.suggestions.start(),
-            text: prompt.text().to_owned(),
-            cursor: prompt.cursor(),
-        });
+    fn request_suggestions(&mut self) {
+        if let Some(prompt) = &self.prompt {
+            self.outbox.push(Effect::LoadSuggestions {
+                request: self.suggestions.start(),
+                text: prompt.text().to_owned(),
+                cursor: prompt.cursor(),
+            });
+        }
     }
 
     /// The suggestions at the cursor of the prompt.
@@ -350,38 +347,22 @@ impl Model {
 
     /// Follows a changed text: typed, or recalled from the history.
     fn apply_prompt_change(&mut self, typed: bool) {
-        let Some(mut prompt) = self.prompt.take() else {
+        let Some(prompt) = &mut self.prompt else {
             return;
         };
         if typed {
             prompt.accept_suggestion();
         }
         match prompt.kind {
-            PromptKind::Date
-            | PromptKind::Columns
-            | PromptKind::SaveView
-            | PromptKind::SaveEmail
-            | PromptKind::SaveAttachment(_)
-            | PromptKind::Export(_)
-            | PromptKind::Pipe => {
-                self.prompt = Some(prompt);
-                return;
+            PromptKind::Filter => {
+                self.apply_prompt_filter();
+                self.request_suggestions();
             }
-            PromptKind::Help => {
-                self.prompt = Some(prompt);
-                self.reset_help_cursor();
-                return;
-            }
-            PromptKind::Find => {
-                self.reader.set_find_text(prompt.text());
-                self.prompt = Some(prompt);
-                return;
-            }
-            PromptKind::Filter => {}
+            PromptKind::Help => self.reset_help_cursor(),
+            PromptKind::Find => self.reader.set_find_text(prompt.text()),
+            // The others are read when they are accepted.
+            _ => {}
         }
-        self.prompt = Some(prompt.clone());
-        self.apply_prompt_filter();
-        self.request_suggestions(&prompt);
     }
 
     /// Applies the text to the list.
@@ -417,22 +398,18 @@ impl Model {
             PromptKind::Filter => {}
         }
         if prompt.accept_suggestion() && prompt.text()[..prompt.cursor()].ends_with(':') {
-            self.request_suggestions(&prompt);
             self.prompt = Some(prompt);
-            return;
+            return self.request_suggestions();
         }
         self.suggestions.reset();
-        self.record_history(prompt.origin.clone());
+        self.record_history(prompt.origin);
         let text = self.list.filter.text().to_owned();
-        if text.is_empty() || self.session.saved.filters.last() == Some(&text) {
+        let filters = &mut self.session.saved.filters;
+        if text.is_empty() || filters.last() == Some(&text) {
             return;
         }
-        self.session
-            .saved
-            .filters
-            .retain(|earlier| *earlier != text);
-        self.session.saved.filters.push(text.clone());
-        let filters = &mut self.session.saved.filters;
+        filters.retain(|earlier| *earlier != text);
+        filters.push(text.clone());
         let surplus = filters.len().saturating_sub(MAX_FILTERS);
         filters.drain(..surplus);
         self.save_state(vec![StateRecord::Filter(text)]);
@@ -470,7 +447,7 @@ impl Model {
     }
 
     /// Formats `3 May`, or `3 May 2025` in another year.
-    pub(super) fn format_day(&self, at: Timestamp) -> String {
+    pub fn format_day(&self, at: Timestamp) -> String {
         let at = at.to_zoned(self.now.time_zone().clone());
         let form = if at.year() == self.now.year() {
             "%-d %b"
@@ -506,17 +483,11 @@ impl Model {
         match prompt.kind {
             PromptKind::Filter => {
                 self.suggestions.reset();
-                self.set_filter(prompt.origin.filter.clone());
+                self.set_filter(prompt.origin.filter);
             }
             PromptKind::Find => self.reader.cancel_find(),
-            PromptKind::Date
-            | PromptKind::Columns
-            | PromptKind::SaveView
-            | PromptKind::SaveEmail
-            | PromptKind::SaveAttachment(_)
-            | PromptKind::Export(_)
-            | PromptKind::Pipe
-            | PromptKind::Help => {}
+            // The others have changed nothing yet.
+            _ => {}
         }
     }
 }

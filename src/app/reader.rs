@@ -7,8 +7,8 @@ use super::commands::{Direction, Motion};
 use super::effect::{Effect, Pending, RequestId, TimerKind};
 use super::email_header::{self, HeaderDetail, HeaderLine, HeaderPane, LookedUp};
 use super::email_load::{EmailLoad, LoadTime};
+use super::history::{ScrollHistory, ScrollKey};
 use super::message::OpenedEmail;
-use super::scroll_history::{ScrollHistory, ScrollKey};
 use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
@@ -92,6 +92,24 @@ pub enum ReaderState<'a> {
     Failed(&'a Error),
     /// The email is loaded; its body may still be in layout.
     Ready(&'a OpenedEmail, Option<&'a Body>),
+}
+
+impl<'a> ReaderState<'a> {
+    /// The loaded email.
+    pub const fn opened(self) -> Option<&'a OpenedEmail> {
+        match self {
+            Self::Ready(opened, _) => Some(opened),
+            Self::Empty | Self::Debouncing | Self::Loading | Self::Failed(_) => None,
+        }
+    }
+
+    /// The body in layout.
+    pub const fn body(self) -> Option<&'a Body> {
+        match self {
+            Self::Ready(_, body) => body,
+            Self::Empty | Self::Debouncing | Self::Loading | Self::Failed(_) => None,
+        }
+    }
 }
 
 impl Reader {
@@ -207,7 +225,7 @@ impl Reader {
         self.view_scrolls.push((self.view, scroll));
         let mut scrolls = self.view_scrolls.iter();
         let last = scrolls.find(|(other, _)| *other == view);
-        let header = row.map_or(0, |row| self.header(row).len());
+        let header = self.header_len(row);
         self.pending_scroll = Some(last.map_or(scroll.min(header), |(_, scroll)| *scroll));
         self.view = view;
         self.pan = 0;
@@ -288,11 +306,10 @@ impl Reader {
         if self.looked_up == found {
             return;
         }
-        let lines = |reader: &Self| row.map_or(0, |row| reader.header(row).len());
-        let before = lines(self);
+        let before = self.header_len(row);
         self.looked_up = found;
         if self.scroll > 0 {
-            self.scroll = (self.scroll + lines(self)).saturating_sub(before);
+            self.scroll = (self.scroll + self.header_len(row)).saturating_sub(before);
         }
     }
 
@@ -325,6 +342,10 @@ impl Reader {
             lines.pop();
         }
         lines
+    }
+
+    fn header_len(&self, row: Option<&EmailRow>) -> usize {
+        row.map_or(0, |row| self.header(row).len())
     }
 
     /// The lines of the header, of which the last one are the tabs of the views.
@@ -503,7 +524,7 @@ impl Reader {
         };
         find.jump_to_first = false;
         let start = find.start_line;
-        let header = row.map_or(0, |row| self.header(row).len());
+        let header = self.header_len(row);
         self.scroll = start;
         if !self.matches().is_empty() {
             let mut matches = self.matches().iter();
@@ -549,7 +570,7 @@ impl Reader {
 
     fn scroll_to_match(&mut self, at: usize, row: Option<&EmailRow>) {
         self.current_match = Some(at);
-        let line = self.matches()[at].first_line() + row.map_or(0, |row| self.header(row).len());
+        let line = self.matches()[at].first_line() + self.header_len(row);
         let height = usize::from(self.height);
         if line < self.scroll || line >= self.scroll + height {
             self.scroll = line.saturating_sub(height / 3);

@@ -176,8 +176,7 @@ impl Model {
             &self.now,
         );
         self.show_filter(filter);
-        self.reader_open = false;
-        self.panes.full_reader = false;
+        self.close_reader();
     }
 
     /// Goes back to the location before the card, or to all mail.

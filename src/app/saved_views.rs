@@ -44,9 +44,8 @@ impl Model {
             return;
         };
         self.chooser = None;
-        self.reader_open = false;
-        self.panes.full_reader = false;
         let filter = Filter::parse(&view.query, &self.now);
+        self.close_reader();
         self.show_filter(filter);
     }
 
@@ -122,11 +121,7 @@ impl Model {
                 .find(|number| !self.session.saved_views.contains_key(number))
                 .map_or_else(String::new, |number| format!("{number} ")),
         };
-        self.prompt = Some(Prompt::new(
-            PromptKind::SaveView,
-            &text,
-            self.history_entry(),
-        ));
+        self.open_prompt(PromptKind::SaveView, text);
     }
 
     /// Saves the filter as a view; a line without number and name stays in the prompt.

@@ -100,12 +100,11 @@ impl Model {
         let text =
             |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
         let recipient = summary.to.first();
-        let is_received = self.session.mailbox == Mailbox::Received;
         let terms = match cell {
             RowField::Recipient => {
                 Vec::from_iter(recipient.and_then(|to| text(Field::To, &to.email)))
             }
-            RowField::Domain if is_received => {
+            RowField::Domain if self.is_received() => {
                 Vec::from_iter(text(Field::From, summary.from.domain()))
             }
             RowField::Domain => {
@@ -131,15 +130,17 @@ impl Model {
             self.notify("this email has no such field");
             return;
         }
+        let filter = self.narrowed_filter(terms.into_iter().map(Node::Term));
+        self.show_filter(filter);
+    }
+
+    /// Returns the filter with more conditions.
+    pub(super) fn narrowed_filter(&self, nodes: impl IntoIterator<Item = Node>) -> Filter {
         let query = self.list.filter.query();
-        let terms = terms.into_iter().map(Node::Term);
-        let filter = Node::all(std::iter::once(query.filter.clone()).chain(terms));
-        self.show_filter(Filter::from_query(
-            Query {
-                filter,
-                sort: query.sort,
-            },
-            &self.now,
-        ));
+        let query = Query {
+            filter: Node::all(std::iter::once(query.filter.clone()).chain(nodes)),
+            sort: query.sort,
+        };
+        Filter::from_query(query, &self.now)
     }
 }

@@ -51,14 +51,14 @@ pub struct ServiceStatus {
     is_background_refresh: bool,
     refresh_timer: Pending<()>,
     pub(super) older_request: Pending<()>,
-    older_timer: Pending<()>,
+    pub(super) older_timer: Pending<()>,
     pub(super) backfill: BackfillState,
     /// How far back the archive is complete, if known.
     pub reach: Option<Coverage>,
     /// Whether the last refresh left a gap below the newest emails.
     is_behind: bool,
     /// Whether the service gave no older emails, although it did not report the end.
-    exhausted: bool,
+    pub(super) exhausted: bool,
     /// The most emails without an id in one response.
     unreadable: u64,
 }
@@ -91,6 +91,11 @@ impl ServiceStatus {
         }
     }
 
+    /// Why no request is possible, or else the error of the last one.
+    pub fn last_error(&self) -> Option<&Error> {
+        self.unavailable.as_ref().or(self.error.as_ref())
+    }
+
     /// Whether new emails are still missing: at the first start, or after a long absence.
     pub const fn is_catching_up(&self) -> bool {
         !self.has_answered || self.is_behind
@@ -113,11 +118,6 @@ impl ServiceStatus {
     /// Whether the service has older emails than the archive, and a request is possible.
     pub fn has_older(&self) -> bool {
         self.unavailable.is_none() && self.reach.is_some() && self.reach != Some(Coverage::Complete)
-    }
-
-    /// Whether the service gave no older emails the last time.
-    pub const fn is_exhausted(&self) -> bool {
-        self.exhausted
     }
 
     /// Whether the service has answered, without an error since.
@@ -272,10 +272,6 @@ impl ServiceStatus {
             pause: self.retry_delay(),
         });
         (update, timer)
-    }
-
-    pub fn older_timer_fired(&mut self, request: RequestId) {
-        self.older_timer.finish(request);
     }
 
     /// Requests the next page of the backfill, unless a more urgent request needs the service.

@@ -68,20 +68,17 @@ impl Model {
         if self.list.error().is_some() {
             return ServiceState::ArchiveError;
         }
-        let failing = service
-            .error
-            .as_ref()
-            .map(|error| ServiceState::Failing(error.kind, service.failing_since));
+        let error = service.error.as_ref().map(|error| error.kind);
         // The short pause after a used-up quota says less than the quota.
-        let is_other_error = matches!(failing, Some(ServiceState::Failing(kind, _)) if kind != ErrorKind::RateLimited);
+        let is_other_error = error.is_some_and(|kind| kind != ErrorKind::RateLimited);
         let pause = self.rate_budget.map(|budget| budget.paused_for);
         if let Some(pause) = pause.filter(|pause| *pause > MIN_PAUSE && !is_other_error)
             && let Ok(until) = self.now.timestamp().checked_add(pause)
         {
             return ServiceState::RateLimited(until);
         }
-        if let Some(failing) = failing {
-            return failing;
+        if let Some(kind) = error {
+            return ServiceState::Failing(kind, service.failing_since);
         }
         let waited = self.rate_budget.map(|budget| budget.unanswered_for);
         match waited.filter(|waited| *waited >= NO_ANSWER_AFTER) {

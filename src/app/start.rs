@@ -318,19 +318,12 @@ impl Model {
             self.confirm_chooser();
             return;
         }
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
+        let current = self.session.target.clone();
+        let Some(screen) = self.idle_start_screen() else {
             return;
         };
         screen.error = None;
-        let Some(item) = screen
-            .items(&self.session.target)
-            .into_iter()
-            .nth(screen.selected)
-        else {
+        let Some(item) = screen.items(&current).into_iter().nth(screen.selected) else {
             return;
         };
         match item.action {
@@ -338,8 +331,9 @@ impl Model {
                 self.open_form();
             }
             StartAction::OpenSession(target, answer) => {
+                let request = screen.pending.start();
                 self.outbox.push(Effect::OpenSession {
-                    request: screen.pending.start(),
+                    request,
                     target,
                     answer,
                 });
@@ -393,28 +387,32 @@ impl Model {
 
     /// Changes the form, unless its key is being verified.
     pub(super) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
-            return;
-        };
-        if let StartScreenKind::SetUp {
-            form: Some(form), ..
-        } = &mut screen.kind
+        if let Some(StartScreen {
+            kind: StartScreenKind::SetUp {
+                form: Some(form), ..
+            },
+            ..
+        }) = self.idle_start_screen()
         {
             change(form);
         }
     }
 
+    /// The start screen, unless a session is opening or a key is being verified.
+    fn idle_start_screen(&mut self) -> Option<&mut StartScreen> {
+        let screen = self.start_screen.as_mut();
+        screen.filter(|screen| !screen.is_pending())
+    }
+
+    /// The start screen, if this is its request, which ends now.
+    fn answered_start_screen(&mut self, request: RequestId) -> Option<&mut StartScreen> {
+        let screen = self.start_screen.as_mut()?;
+        screen.pending.finish(request).then_some(screen)
+    }
+
     /// Requests a check of the key.
     pub(super) fn log_in(&mut self) {
-        let Some(screen) = self
-            .start_screen
-            .as_mut()
-            .filter(|screen| !screen.is_pending())
-        else {
+        let Some(screen) = self.idle_start_screen() else {
             return;
         };
         let Some(form) = screen.form() else {
@@ -429,8 +427,9 @@ impl Model {
             return;
         }
         screen.error = None;
+        let request = screen.pending.start();
         self.outbox.push(Effect::VerifyKey {
-            request: screen.pending.start(),
+            request,
             base_url,
             key,
         });
@@ -438,12 +437,9 @@ impl Model {
 
     /// Opens the session of a valid key.
     pub(super) fn apply_key_check(&mut self, request: RequestId, result: Result<(), Error>) {
-        let Some(screen) = &mut self.start_screen else {
+        let Some(screen) = self.answered_start_screen(request) else {
             return;
         };
-        if !screen.pending.finish(request) {
-            return;
-        }
         let Some(form) = screen.form() else {
             return;
         };
@@ -453,8 +449,9 @@ impl Model {
                     base_url: form.base_url().to_owned(),
                     key: form.key.clone(),
                 };
+                let request = screen.pending.start();
                 self.outbox.push(Effect::OpenSession {
-                    request: screen.pending.start(),
+                    request,
                     target,
                     answer: ConfirmAnswer::None,
                 });
@@ -469,12 +466,9 @@ impl Model {
         request: RequestId,
         result: Result<OpenOutcome, Error>,
     ) {
-        let Some(screen) = &mut self.start_screen else {
+        let Some(screen) = self.answered_start_screen(request) else {
             return;
         };
-        if !screen.pending.finish(request) {
-            return;
-        }
         match result {
             Ok(OpenOutcome::Opened(info)) => self.switch_session(request, *info),
             Ok(OpenOutcome::NeedsConfirm(question)) => {

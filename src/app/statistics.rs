@@ -11,7 +11,7 @@ use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::search::Filter;
 use crate::archive::{Coverage, Outcome, Outcomes, Statistics, pattern_parts};
-use crate::query::{Field, Node, Query, SearchText, Term};
+use crate::query::{Field, Node, SearchText, Term};
 use crate::text::format::group_digits;
 
 /// From this many columns on, times are beside the rest.
@@ -67,10 +67,7 @@ pub struct StatisticsScope {
 impl Model {
     /// Opens the statistics and starts to compute them.
     pub(super) fn open_statistics(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Statistics,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::Statistics);
         self.statistics.reset();
         self.statistics_scope = StatisticsScope {
             reach: self.service.reach.clone(),
@@ -185,15 +182,9 @@ impl Model {
         let Some(item) = self.statistics_items().into_iter().nth(index) else {
             return;
         };
-        let query = self.list.filter.query();
-        let query = Query {
-            filter: Node::all([query.filter.clone(), item.node]),
-            sort: query.sort,
-        };
-        let filter = Filter::from_query(query, &self.now);
+        let filter = self.narrowed_filter([item.node]);
         self.close_chooser();
-        self.reader_open = false;
-        self.panes.full_reader = false;
+        self.close_reader();
         self.show_filter(filter);
     }
 }

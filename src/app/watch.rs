@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::anchors::{ListAnchor, RowAnchor};
+use super::anchors::ListAnchor;
 use super::chooser::{Chooser, ChooserItem, ChooserKind};
 use super::commands::{Command, require};
 use super::effect::{Effect, LoopEffect, Pending, RequestId};
@@ -280,12 +280,8 @@ impl Model {
         Err(self.with_hint("no email is watched", Command::Watch, "watches one"))
     }
 
-    /// Lists the watched emails.
     pub(super) fn open_watched_chooser(&mut self) {
-        self.chooser = Some(Chooser {
-            kind: ChooserKind::Watched,
-            selected: 0,
-        });
+        self.open_chooser(ChooserKind::Watched);
     }
 
     /// The lines of the list of watched emails.
@@ -315,16 +311,13 @@ impl Model {
         let Some(row) = email.and_then(|email| email.row.as_ref()) else {
             return;
         };
-        let anchor = RowAnchor::from(row);
+        let anchor = ListAnchor::at(row);
         let before = self.history_entry();
         self.chooser = None;
         self.history.push(before);
         self.restore_entry(HistoryEntry {
             filter: Filter::default(),
-            anchor: Some(ListAnchor {
-                cursor: anchor.clone(),
-                top: anchor,
-            }),
+            anchor: Some(anchor),
             reader_open: true,
         });
     }

@@ -249,7 +249,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         if std::mem::replace(&mut self.older_loaded, loaded) < loaded
             && let Some(search) = search
         {
-            let text = format_load_older(search, &self.model, &self.ctx, u16::MAX);
+            let text = format_load_older(search, &self.model, u16::MAX);
             self.print(&text)?;
         }
         Ok(())
@@ -466,7 +466,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         let rows = self.model.list.rows();
         let page: Vec<EmailRow> = rows.iter().skip(start).take(PAGE_ROWS).cloned().collect();
         if page.is_empty() {
-            return self.print_all(&format_end(&self.model, start == 0, &self.ctx));
+            return self.print_all(&format_end(&self.model, start == 0));
         }
         for row in page {
             let text = format_row(&row, &self.model, &self.ctx);

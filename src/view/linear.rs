@@ -84,19 +84,21 @@ fn format_day_and_clock(time: &ApiTime, ctx: &RenderCtx) -> String {
 
 /// Formats what the list shows: `acme, all mail, 300 emails since 3 May, live`.
 pub fn format_title(model: &Model, ctx: &RenderCtx) -> String {
-    let mut parts = vec![model.session.profile.clone(), format_view(model)];
-    parts.extend(format_count(model, ctx));
-    parts.extend(format_filter_check(model, ctx));
-    parts.push(format_state(model, ctx));
-    parts.join(", ")
+    let mail = format_mail(model, ctx);
+    let state = format_state(model, ctx);
+    format!("{}, {mail}, {state}", model.session.profile)
 }
 
-fn format_view(model: &Model) -> String {
-    match model.list.filter.text() {
+/// Formats the filter, how much mail it shows, and how far statuses were checked for it.
+fn format_mail(model: &Model, ctx: &RenderCtx) -> String {
+    let filter = match model.list.filter.text() {
         "" => model.list_name().to_owned(),
         text if model.is_received() => format!("{}, filter {text}", model.list_name()),
         text => format!("filter {text}"),
-    }
+    };
+    let checked = format_filter_check(model, ctx);
+    let parts = [Some(filter), format_count(model), checked].into_iter();
+    parts.flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Formats the state of the list: `live`, `offline since 14:02, as of 13:58`.
@@ -108,7 +110,7 @@ pub fn format_state(model: &Model, ctx: &RenderCtx) -> String {
 }
 
 /// Explains an empty list, or an end of it.
-pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String> {
+pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
     let list = &model.list;
     let hint = |text: &str| {
         if model.can_load_older() {
@@ -118,30 +120,20 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
             text.to_owned()
         }
     };
-    let error = model.service.unavailable.as_ref();
-    let error = list.error().or(error).or(model.service.error.as_ref());
-    match error {
+    match list.error().or(model.service.last_error()) {
         Some(error) if is_empty && (list.filter.is_empty() || list.error().is_some()) => {
             vec![format_error(error)]
         }
         _ if !is_empty => vec![hint("no more emails")],
-        _ if list.filter.is_empty() => vec![format!("{} yet", empty_text(model))],
+        _ if list.filter.is_empty() => vec![model.empty_text().to_owned()],
         _ => {
             let all = list.archive_total.unwrap_or_default();
-            let coverage = format_coverage(model, ctx);
+            let coverage = format_coverage(model);
             let searched = plural(all, "email");
             vec![hint(&format!(
                 "nothing matches; searched {searched}{coverage}"
             ))]
         }
-    }
-}
-
-fn empty_text(model: &Model) -> &'static str {
-    if model.is_received() {
-        "nothing was received"
-    } else {
-        "nothing was sent"
     }
 }
 
@@ -276,20 +268,16 @@ pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         StorageMode::Unavailable(error) => format!("not kept on disk: {}", error.message),
         StorageMode::ReadOnly(error) => format!("read-only: {}", error.message),
     };
-    let mut mail = vec![format_view(model)];
-    mail.extend(format_count(model, ctx));
-    mail.extend(format_filter_check(model, ctx));
     let mut state = vec![format_state(model, ctx)];
     if let Some(at) = model.service.as_of {
         state.push(format!("last refresh {}", ctx.format_date_time(at)));
     }
     let mut lines = vec![
         format!("{}, {storage}", model.session.profile),
-        mail.join(", "),
+        format_mail(model, ctx),
         state.join(", "),
     ];
-    let error = model.service.unavailable.as_ref();
-    lines.extend(error.or(model.service.error.as_ref()).map(format_error));
+    lines.extend(model.service.last_error().map(format_error));
     lines
 }
 

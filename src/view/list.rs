@@ -11,6 +11,7 @@ use super::render_ctx::{CLOCK_WIDTH, ISO_WIDTH, MEDIUM_WIDTH, RenderCtx, SHORT_W
 use super::status_bar::format_stop_hint;
 use super::theme::Theme;
 use super::title_bar::{format_coverage, format_status_check};
+use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Layout, ListLine, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::config::{ColumnField, ListColumn};
@@ -115,33 +116,34 @@ fn draw_load_more_line(
     frame: &mut Frame,
 ) {
     let columns = usize::from(area.width).saturating_sub(2);
-    let key = model
-        .session
-        .keymap
-        .key_for(Focus::List, Command::Open)
-        .unwrap_or_default();
+    let keymap = &model.session.keymap;
+    let with_hint = |text: &str, does| keymap.with_hint(text, Focus::List, Command::Open, does);
     let check = model
         .status_check
         .as_ref()
         .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
-        (None, Some(check)) => format!("{}; {key} goes on", format_status_check(check, ctx)),
+        (None, Some(check)) => with_hint(&format_status_check(check, ctx), "goes on"),
         (Some(_), _) => format!(
             "searching older mail{}{}",
             ctx.glyphs.ellipsis,
             format_stop_hint(model, Focus::List)
         ),
-        (None, None) => format!(
-            "searched all mail{}; {key} searches older mail",
-            format_coverage(model, ctx)
-        ),
+        (None, None) => {
+            let text = format!("searched all mail{}", format_coverage(model));
+            with_hint(&text, "searches older mail")
+        }
     };
-    let short = if check.is_some() {
-        format!("{key} checks further")
+    let text = if long.width() > columns {
+        let does = if check.is_some() {
+            "checks further"
+        } else {
+            "searches older mail"
+        };
+        key_hints(keymap, Focus::List, [(Command::Open, does)])
     } else {
-        format!("{key} searches older mail")
+        long
     };
-    let text = if long.width() > columns { short } else { long };
     let style = if selected && model.focus() == Focus::List {
         Theme::selected(true)
     } else {

@@ -82,7 +82,7 @@ pub fn click_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<Clic
     }
 }
 
-/// Returns the filter that a press of the second mouse button on a cell of the list asks for.
+/// Returns the filter that a press of the second mouse button on a cell of the list sets.
 pub fn cell_target(model: &Model, ctx: &RenderCtx, at: Position) -> Option<ClickTarget> {
     let layout = model.layout();
     let has_panes = matches!(model.focus(), Focus::List | Focus::Reader) && model.banner.is_empty();

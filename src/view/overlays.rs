@@ -33,16 +33,11 @@ pub fn draw_help(prompt: &Prompt, model: &Model, area: Rect, ctx: &RenderCtx, fr
         .map(|(n, line)| {
             let is_chosen = prompt.help.chosen == Some(n);
             let entry = |key: &str, style: Style, text: &str| {
-                let text_style = if is_chosen {
-                    Theme::selected(true)
-                } else {
-                    Style::new()
-                };
                 Line::from(vec![
                     Span::styled(format!("{} ", glyphs.bar(is_chosen)), theme.accent()),
                     Span::styled(ctx.align_left(key, columns), style),
                     Span::raw(" "),
-                    Span::styled(ctx.truncate(text, rest), text_style),
+                    Span::styled(ctx.truncate(text, rest), Theme::item(is_chosen)),
                 ])
             };
             match line {
@@ -154,11 +149,6 @@ pub fn draw_chooser(
     let mut lines = vec![Line::styled(title, Theme::title()), Line::raw(note)];
     for (index, item) in items.iter().enumerate() {
         let is_selected = index == chooser.selected;
-        let style = if is_selected {
-            Theme::selected(true)
-        } else {
-            Style::new()
-        };
         let bar = ctx.glyphs.bar(is_selected);
         let lead = format!("{bar}{:>leads$}  ", item.lead);
         let rest = width.saturating_sub(lead.width() + labels + 2);
@@ -166,7 +156,7 @@ pub fn draw_chooser(
         let gap = labels.saturating_sub(label.width()) + 2;
         lines.push(Line::from(vec![
             Span::styled(lead, ctx.theme.accent()),
-            Span::styled(label, style),
+            Span::styled(label, Theme::item(is_selected)),
             Span::raw(" ".repeat(gap)),
             Span::raw(ctx.truncate(&item.detail, rest)),
         ]));

@@ -45,13 +45,8 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     } else if model.list.is_loading() {
         // The archive responds within a few milliseconds; a text would only flicker.
     } else if service.has_answered {
-        let title = if model.is_received() {
-            "Nothing was received yet"
-        } else {
-            "Nothing was sent yet"
-        };
         let lines = vec![
-            Line::styled(title, Theme::title()),
+            Line::styled(capitalize(model.empty_text()), Theme::title()),
             Line::default(),
             Line::raw("The service responds, but its list is empty."),
             Line::raw("New emails appear here automatically."),
@@ -99,7 +94,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             if model.service.reach == Some(Coverage::Complete) {
                 format!("Searched all {emails}{as_of}.")
             } else {
-                format!("Searched {emails}{}{as_of}.", format_coverage(model, ctx))
+                format!("Searched {emails}{}{as_of}.", format_coverage(model))
             },
         ));
         let bodies = list.bodies_known.filter(|bodies| *bodies < all);
@@ -129,33 +124,30 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
             };
             lines.push(Line::raw(format!("{}.", capitalize(&text))));
         }
-        let key = |command| {
-            model
-                .session
-                .keymap
-                .key_for(Focus::List, command)
-                .unwrap_or_default()
-        };
         if let Some(start) = model.covered_filter_start() {
-            let day = ctx.format_date(start);
+            let day = model.format_day(start);
             lines.push(Line::raw(format!(
                 "Nothing older can match: the filter ends at {day}."
             )));
         }
-        let more = if model.load_older.is_some() {
+        let keymap = &model.session.keymap;
+        let (close, shows) = (Command::CloseLayer, "shows all mail again");
+        let open = |does| {
+            let commands = [(Command::Open, does), (close, shows)];
+            key_hints(keymap, Focus::List, commands)
+        };
+        lines.push(Line::default());
+        lines.push(Line::raw(if model.load_older.is_some() {
             let stop = format_stop_hint(model, Focus::List);
             let text = format!("searching older mail{}{stop}", ctx.glyphs.ellipsis);
-            format!("{text}; ")
+            keymap.with_hint(&text, Focus::List, close, shows)
         } else if model.is_status_check_paused() {
-            format!("{} checks further; ", key(Command::Open))
+            open("checks further")
         } else if model.may_find_older() {
-            format!("{} searches older mail; ", key(Command::Open))
+            open("searches older mail")
         } else {
-            String::new()
-        };
-        let close = key(Command::CloseLayer);
-        lines.push(Line::default());
-        lines.push(Line::raw(format!("{more}{close} shows all mail again")));
+            key_hints(keymap, Focus::List, [(close, shows)])
+        }));
     }
     draw_centered(lines, area, frame);
 }

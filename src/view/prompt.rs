@@ -12,9 +12,8 @@ use super::buffer::{draw_lines, draw_rule};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
 use super::title_bar;
-use crate::app::Focus;
 use crate::app::{
-    Command, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
+    Command, Focus, Layout, Model, Prompt, PromptKind, parse_date, parse_numbered_name, parse_query,
 };
 use crate::config::ListColumn;
 use crate::export::SetFormat;
@@ -34,7 +33,7 @@ pub fn draw(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &mut Frame) 
     let (label, right) = match prompt.kind {
         PromptKind::Filter => (
             " / ",
-            build_key_hints(title_bar::format_count(model, ctx), model, ctx, columns / 2),
+            build_key_hints(title_bar::format_count(model), model, ctx, columns / 2),
         ),
         PromptKind::Date => (" date ", Line::default()),
         PromptKind::Find => (" find ", format_match_position(model).into()),
@@ -103,7 +102,7 @@ fn draw_suggestions(
     let suggestions = model.suggestions();
     let chosen = prompt.chosen_suggestion();
     let typed = &prompt.text()[..prompt.cursor()];
-    // After a space everything could follow; the list opens when a key asks for it.
+    // After a space everything could follow; a key opens the list.
     let begun = typed.is_empty() || !typed.ends_with(' ') || chosen.is_some();
     let complete =
         suggestions.len() == 1 && chosen.is_none() && typed.ends_with(&suggestions[0].text);
@@ -123,11 +122,6 @@ fn draw_suggestions(
     let lines: Vec<Line> = visible
         .map(|(nth, item)| {
             let is_chosen = chosen == Some(nth);
-            let style = if is_chosen {
-                Theme::selected(true)
-            } else {
-                Style::new()
-            };
             let description = ctx.truncate(&item.description, rest);
             let example = if item.example.is_empty() {
                 String::new()
@@ -140,7 +134,7 @@ fn draw_suggestions(
                     format!("{} ", ctx.glyphs.bar(is_chosen)),
                     ctx.theme.accent(),
                 ),
-                Span::styled(ctx.align_left(&item.text, columns), style),
+                Span::styled(ctx.align_left(&item.text, columns), Theme::item(is_chosen)),
                 Span::raw(format!("  {description}")),
                 Span::styled(example, ctx.theme.chrome()),
             ])

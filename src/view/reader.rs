@@ -12,17 +12,15 @@ use super::buffer::{draw_lines, highlight_matches, inset, style_ranges};
 use super::placeholders::draw_error;
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
 use crate::app::keymap::key_hints;
-use crate::app::{ClickTarget, Command, Layout, MARGIN, Model, Reader, ReaderState, line_width};
+use crate::app::{ClickTarget, Command, Focus, Layout, MARGIN, Model, Reader, ReaderState};
 use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::NO_SUBJECT;
 use crate::query::Field;
 use crate::render::{Body, BodyLine, BodyView};
 use crate::text::format::{group_digits, plural};
-use crate::text::width;
-use crate::text::width::DisplayWidth as _;
+use crate::text::width::{self, DisplayWidth as _};
 
 /// Columns of the label of the recipient in a low pane.
 const TO_WIDTH: u16 = 3;
@@ -144,9 +142,7 @@ pub fn target_at(model: &Model, layout: &Layout, at: Position) -> Option<ClickTa
 fn visible_links<'a>(model: &'a Model, layout: &Layout) -> Option<(&'a Body, Vec<(Rect, u16)>)> {
     let area = inset(layout.reader, MARGIN, MARGIN);
     let (row, reader) = model.shown_email()?;
-    let ReaderState::Ready(_, Some(body)) = reader.state(&row.summary.id) else {
-        return None;
-    };
+    let body = reader.state(&row.summary.id).body()?;
     let header = reader.header(row).len();
     let skipped = reader.scroll.saturating_sub(header);
     let lines = body.lines.iter().enumerate().skip(skipped);
@@ -408,10 +404,8 @@ pub fn build_view_tabs<'a>(
         .filter(|_| hidden > 0)
         .map(|key| format!("{key} {} more", group_digits(hidden as u64, ' ')));
     let shown = model.shown_email();
-    let body = match shown.map(|(row, reader)| reader.state(&row.summary.id)) {
-        Some(ReaderState::Ready(_, Some(body))) => describe_body(body),
-        _ => Vec::new(),
-    };
+    let body = shown.and_then(|(row, reader)| reader.state(&row.summary.id).body());
+    let body = body.map(describe_body).unwrap_or_default();
     let rest = width.saturating_sub(used);
     let separator = format!(" {} ", ctx.glyphs.separator);
     // The first part that does not fit is left out with all before it.
@@ -456,7 +450,8 @@ fn build_body_line<'a>(line: &'a BodyLine, pan: usize, width: usize, ctx: &Rende
         });
         skip = skip.saturating_sub(span.text.width());
     }
-    if line.wide && line_width(line) > width + pan {
+    let columns = || -> usize { line.spans.iter().map(|span| span.text.width()).sum() };
+    if line.wide && columns() > width + pan {
         truncate_spans(&mut spans, width, ctx);
     }
     Line::from(spans)

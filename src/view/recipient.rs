@@ -48,16 +48,10 @@ pub fn build_lines<'a>(
     let summary = model.recipient_summary.value().map(|summary| &**summary);
     let mut lines = vec![build_heading(address, summary, ctx, width)];
     let Some(summary) = summary else {
-        lines.push(match model.recipient_summary.error() {
-            Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
-            None => Line::styled(
-                format!("counting{}", ctx.glyphs.ellipsis),
-                ctx.theme.chrome(),
-            ),
-        });
+        lines.push(ctx.build_counting(model.recipient_summary.error(), width));
         return lines;
     };
-    let totals = format_totals(summary, model, ctx, width);
+    let totals = format_totals(summary, model, width);
     let totals = Line::raw(ctx.truncate(&totals, width));
     let problem = build_problem(summary, model, ctx, width);
     let statuses = build_status_counts(summary, ctx, width);
@@ -120,12 +114,7 @@ fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<Stri
 }
 
 /// Formats `12 of 48 310 emails since 3 May; b searches older mail`.
-fn format_totals(
-    summary: &RecipientSummary,
-    model: &Model,
-    ctx: &RenderCtx,
-    width: usize,
-) -> String {
+fn format_totals(summary: &RecipientSummary, model: &Model, width: usize) -> String {
     let more = if summary.is_capped { "more than " } else { "" };
     let count = match model.list.archive_total {
         Some(all) => format!(
@@ -135,15 +124,15 @@ fn format_totals(
         ),
         None => plural(summary.total, "email"),
     };
-    let text = format!("{more}{count}{}", format_coverage(model, ctx));
-    let hint = model
-        .session
-        .keymap
-        .key_for(Focus::List, Command::LoadOlder)
-        .filter(|_| model.may_find_older())
-        .map(|key| format!("; {key} searches older mail"))
-        .filter(|hint| text.width() + hint.width() <= width);
-    text + &hint.unwrap_or_default()
+    let text = format!("{more}{count}{}", format_coverage(model));
+    let keymap = &model.session.keymap;
+    let does = "searches older mail";
+    let hinted = keymap.with_hint(&text, Focus::List, Command::LoadOlder, does);
+    if model.may_find_older() && hinted.width() <= width {
+        hinted
+    } else {
+        text
+    }
 }
 
 /// Builds `✓ delivered 9   ✕ bounced 2`, with an ellipsis if not all fit.
@@ -188,12 +177,11 @@ fn build_problem<'a>(
         .iter()
         .find(|(status, _)| *status == last.status)
         .map_or(0, |(_, count)| *count);
-    let reason = last
+    let mut reason = last
         .reason
         .as_ref()
         .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
     let mut time = ctx.format_medium(&last.created);
-    let mut reason = reason;
     match model.card_suppression() {
         None => {}
         // That nothing more is sent is worth more than the reason.
@@ -225,13 +213,12 @@ fn build_problem<'a>(
 fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx) -> String {
     let checked = group_digits(summary.checked, ' ');
     let total = group_digits(summary.total, ' ');
-    let more = model
-        .session
-        .keymap
-        .key_for(Focus::List, Command::Open)
-        .filter(|_| model.is_status_check_paused())
-        .map(|key| format!("; {key} on the last row checks more"))
-        .unwrap_or_default();
+    let more = if model.is_status_check_paused() {
+        let (keymap, does) = (&model.session.keymap, "on the last row checks more");
+        keymap.with_hint("", Focus::List, Command::Open, does)
+    } else {
+        String::new()
+    };
     match (summary.total, summary.checked) {
         (0, _) => String::new(),
         (_, 0) => format!("no problem known; none of {total} checked{more}"),

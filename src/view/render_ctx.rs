@@ -9,6 +9,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::theme::Theme;
 use crate::archive::Outcome;
+use crate::error::Error;
 use crate::mail::{ApiTime, Status};
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
@@ -74,6 +75,17 @@ impl RenderCtx {
                 self.theme.status(status),
             ),
         ])
+    }
+
+    /// Builds the line that is shown until figures are counted, or because they could not be.
+    pub fn build_counting<'a>(&self, error: Option<&Error>, columns: usize) -> Line<'a> {
+        match error {
+            Some(error) => Line::styled(self.truncate(&error.message, columns), self.theme.error()),
+            None => Line::styled(
+                format!("counting{}", self.glyphs.ellipsis),
+                self.theme.chrome(),
+            ),
+        }
     }
 
     /// Formats in six columns: `09:41`, `Mon`, `3 May`, `May’25`.
@@ -149,14 +161,6 @@ impl RenderCtx {
             || "~?".to_owned(),
             |at| format!("~{}", self.format_if_today(at, "%H:%M", "%-d %b")),
         )
-    }
-
-    /// Formats `3 May`, or `3 May 2025` in another year.
-    pub fn format_date(&self, at: Timestamp) -> String {
-        let at = self.to_zoned(at);
-        let this_year = at.year() == self.to_zoned(self.now).year();
-        at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" })
-            .to_string()
     }
 
     fn format_if_today(&self, at: Timestamp, today: &str, before: &str) -> String {
@@ -257,7 +261,7 @@ impl Glyphs {
         spoken: false,
     };
 
-    /// Words and punctuation in place of symbols, for lines that may be read aloud.
+    /// Words and punctuation instead of symbols, for lines that may be read aloud.
     pub const fn spoken(ascii: bool) -> Self {
         Self {
             ellipsis: "...",

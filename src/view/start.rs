@@ -10,14 +10,11 @@ use ratatui::text::{Line, Span};
 use super::buffer::{draw_lines, inset};
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::app::Focus;
 use crate::app::session::SetupInfo;
 use crate::app::start::{FormField, LoginForm, StartScreenKind};
-use crate::app::{Command, Keymap, Model, StartScreen};
+use crate::app::{Command, Focus, Model, StartScreen};
 use crate::error::Error;
-use crate::text::width;
-use crate::text::width::DisplayWidth as _;
-use crate::text::width::wrap;
+use crate::text::width::{self, DisplayWidth as _, wrap};
 
 /// Text is no wider than this.
 const MAX_TEXT_WIDTH: u16 = 96;
@@ -35,7 +32,6 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
     let view = StartView {
         screen,
         model,
-        keys: &model.session.keymap,
         ctx,
         columns: usize::from(area.width.min(MAX_TEXT_WIDTH)),
     };
@@ -140,7 +136,6 @@ fn draw_sections(mut sections: Vec<Section>, area: Rect, frame: &mut Frame) -> u
 struct StartView<'a> {
     screen: &'a StartScreen,
     model: &'a Model,
-    keys: &'a Keymap,
     ctx: &'a RenderCtx,
     columns: usize,
 }
@@ -232,7 +227,7 @@ impl<'a> StartView<'a> {
         ];
         let mut help = Line::default();
         for (command, text) in commands {
-            let key = self.keys.key_for(Focus::Prompt, command);
+            let key = self.model.session.keymap.key_for(Focus::Prompt, command);
             help.push_span(Span::styled(key.unwrap_or_default(), accent));
             help.push_span(Span::raw(text));
         }
@@ -310,7 +305,8 @@ impl<'a> StartView<'a> {
             } else {
                 ("opening", Focus::Choice, Command::CloseLayer)
             };
-            let key = self.keys.key_for(focus, command).unwrap_or_default();
+            let keymap = &self.model.session.keymap;
+            let key = keymap.key_for(focus, command).unwrap_or_default();
             let text = format!("{text}{} {key} stops", self.ctx.glyphs.ellipsis);
             return self.wrap(&text, self.ctx.theme.accent());
         }

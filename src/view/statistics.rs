@@ -21,13 +21,7 @@ pub fn draw(chooser: Chooser, model: &Model, area: Rect, ctx: &RenderCtx, frame:
     let area = inset(area, 1, 1);
     let width = usize::from(area.width);
     let Some(statistics) = model.statistics.value() else {
-        let line = match model.statistics.error() {
-            Some(error) => Line::styled(ctx.truncate(&error.message, width), ctx.theme.error()),
-            None => Line::styled(
-                format!("counting{}", ctx.glyphs.ellipsis),
-                ctx.theme.chrome(),
-            ),
-        };
+        let line = ctx.build_counting(model.statistics.error(), width);
         return draw_lines(&[build_title(model, ctx, width), line], area, frame);
     };
     let header = build_header(statistics, model, ctx, width);
@@ -97,7 +91,7 @@ pub fn format_summary(statistics: &Statistics, model: &Model, ctx: &RenderCtx) -
     let reach = format!(
         "{}{}",
         plural(statistics.total, "email"),
-        format_reach(model.statistics_scope.reach.as_ref(), ctx)
+        format_reach(model.statistics_scope.reach.as_ref(), model)
     );
     let rate = |name: &str, share: Share, of: &str| {
         format!(
@@ -216,16 +210,11 @@ fn build_sections<'a>(
             if is_selected {
                 selected_line = Some(lines.len());
             }
-            let label_style = if is_selected {
-                Theme::selected(true)
-            } else {
-                Style::new()
-            };
             let label = ctx.truncate(&item.label, labels);
             let gap = labels - label.width();
             let mut spans = vec![
                 Span::styled(ctx.glyphs.bar(is_selected), ctx.theme.accent()),
-                Span::styled(label, label_style),
+                Span::styled(label, Theme::item(is_selected)),
                 Span::raw(format!("{} {:>counts$} ", " ".repeat(gap), item.count)),
             ];
             spans.extend(build_bar(item.outcomes, largest, bar_width, ctx));

@@ -8,15 +8,14 @@ use super::render_ctx::RenderCtx;
 use super::title_bar::{
     MIN_DETAIL_WIDTH, build_title_left, build_title_right, format_coverage, format_status_check,
 };
-use crate::app::keymap::format_sequence;
-use crate::app::keymap::key_hints;
+use crate::app::keymap::{format_sequence, key_hints};
 use crate::app::{
     CheckState, Command, Focus, Layout, LoadOlder, LoadOlderGoal, MAX_AUTOMATIC_REQUESTS, Model,
-    Reader, ReaderState, ServiceState,
+    Reader, ServiceState, StatusCheck,
 };
 use crate::archive::{Coverage, EmailRow};
 use crate::mail::ApiTime;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_pause, group_digits, plural};
 use crate::text::width::DisplayWidth as _;
 
 /// From this many columns on, the rate of background requests is shown.
@@ -113,7 +112,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         spans.extend(activity);
         return spans;
     }
-    if let Some(pause) = format_pause(model) {
+    if let Some(pause) = format_rate_limit(model) {
         spans.push(Span::styled(pause, ctx.theme.error()));
     } else if let Some(problem) = model
         .service
@@ -146,12 +145,12 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             ctx.theme.accent(),
         ));
     } else if model.service.is_backfilling() && model.focus() == Focus::List {
-        spans.extend(build_backfill(model, ctx, width));
+        spans.push(build_backfill(model, width));
     } else if model.service.is_backfill_used_up()
         && model.focus() == Focus::List
         && width >= MIN_RETRY_NOTE_WIDTH
     {
-        let reached = format_mirrored(model, ctx);
+        let reached = format_mirrored(model);
         spans.push(Span::raw(format!("{reached}; goes on tomorrow  ")));
     }
     push_key_hints(model, ctx, &mut spans, width);
@@ -161,53 +160,35 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
 /// Builds what is shown instead of key hints: a notice, a running request, typed keys.
 fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<Span<'a>>> {
     let accent = ctx.theme.accent();
-    let stop = format_stop_hint(model, model.focus());
     if let Some(notice) = &model.notice {
         return Some(vec![Span::styled(notice.clone(), accent)]);
     }
-    if let Some(export) = &model.export.running {
-        let text = export.describe_progress();
-        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
-    }
-    if model.export.is_planning() {
-        let text = format!("counting the emails{}", ctx.glyphs.ellipsis);
-        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
-    }
-    if let Some(load) = &model.load_older {
-        let text = format_load_older(*load, model, ctx, width);
-        return Some(vec![Span::styled(text, accent), Span::raw(stop)]);
-    }
-    if let Some(fetch) = &model.body_fetch {
-        let (requests, total) = (
-            group_digits(fetch.requests, ' '),
-            group_digits(fetch.total, ' '),
-        );
-        let text = format!("fetching bodies: {requests} of {total}");
-        return Some(vec![
-            Span::styled(text, accent),
-            Span::raw(format!("{stop}  ")),
-        ]);
-    }
-    if let Some(check) = model
-        .status_check
-        .as_ref()
-        .filter(|check| check.state == CheckState::Running && check.requests > 0)
-    {
+    let is_checking =
+        |check: &&StatusCheck| check.state == CheckState::Running && check.requests > 0;
+    let check = model.status_check.as_ref().filter(is_checking);
+    let text = if let Some(export) = &model.export.running {
+        export.describe_progress()
+    } else if model.export.is_planning() {
+        format!("counting the emails{}", ctx.glyphs.ellipsis)
+    } else if let Some(load) = model.load_older {
+        format_load_older(load, model, width)
+    } else if let Some(fetch) = &model.body_fetch {
+        let requests = group_digits(fetch.requests, ' ');
+        let total = group_digits(fetch.total, ' ');
+        format!("fetching bodies: {requests} of {total}")
+    } else if let Some(check) = check {
         let requests = plural(check.requests.into(), "request");
-        let text = if width < MIN_DETAIL_WIDTH {
+        if width < MIN_DETAIL_WIDTH {
             requests
         } else {
             format!("{}, {requests}", format_status_check(check, ctx))
-        };
-        return Some(vec![
-            Span::styled(text, accent),
-            Span::raw(format!("{stop}  ")),
-        ]);
-    }
-    if !model.pending_keys.is_empty() {
-        return Some(build_continuations(model, ctx, width));
-    }
-    None
+        }
+    } else {
+        let is_prefix = !model.pending_keys.is_empty();
+        return is_prefix.then(|| build_continuations(model, ctx, width));
+    };
+    let stop = format_stop_hint(model, model.focus());
+    Some(vec![Span::styled(text, accent), Span::raw(stop)])
 }
 
 /// Builds the typed keys and those that may follow, each with its label; the last ones without, as long
@@ -252,11 +233,11 @@ fn format_marks(model: &Model, width: u16) -> Option<String> {
 }
 
 /// Formats what a search of older mail has done: `searching older mail: 300 emails, since 3 May`.
-pub fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, width: u16) -> String {
+pub fn format_load_older(search: LoadOlder, model: &Model, width: u16) -> String {
     if width < MIN_DETAIL_WIDTH {
         return plural(search.loaded, "older email");
     }
-    let since = format_coverage(model, ctx).replace(" since", ", since");
+    let since = format_coverage(model).replace(" since", ", since");
     match search.goal {
         LoadOlderGoal::Matches(_) => {
             let loaded = plural(search.loaded, "email");
@@ -270,7 +251,7 @@ pub fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, widt
             let requests = plural(search.requests.into(), "request");
             let left = model.estimate_requests_since(start);
             let left = left.map_or_else(String::new, |left| format!(", about {left} to go"));
-            let day = ctx.format_date(start);
+            let day = model.format_day(start);
             format!("loading mail back to {day}: {requests}{since}{left}")
         }
     }
@@ -278,15 +259,12 @@ pub fn format_load_older(search: LoadOlder, model: &Model, ctx: &RenderCtx, widt
 
 /// Formats `; Ctrl-x stops`, or nothing if no key is bound.
 pub fn format_stop_hint(model: &Model, focus: Focus) -> String {
-    model
-        .session
-        .keymap
-        .key_for(focus, Command::Stop)
-        .map_or_else(String::new, |key| format!("; {key} stops"))
+    let keymap = &model.session.keymap;
+    keymap.with_hint("", focus, Command::Stop, "stops")
 }
 
 /// Formats a pause that the service has asked for: `rate limited: retrying in 12 s  `.
-fn format_pause(model: &Model) -> Option<String> {
+fn format_rate_limit(model: &Model) -> Option<String> {
     let state = model.service_state();
     let ServiceState::RateLimited(until) = state else {
         return None;
@@ -299,31 +277,30 @@ fn format_pause(model: &Model) -> Option<String> {
         let text = keymap.with_hint(&text, model.focus(), Command::Refresh, "tries now");
         format!("{text}  ")
     } else {
-        let left = model.rate_budget()?.paused_for;
-        let left = crate::text::format::format_pause(left);
+        let left = format_pause(model.rate_budget()?.paused_for);
         format!("{label}: retrying in {left}  ")
     })
 }
 
 /// Builds how far the backfill is, its rate, and the key that stops it.
-fn build_backfill<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+fn build_backfill<'a>(model: &Model, width: u16) -> Span<'a> {
     let rate = model
         .rate_budget()
         .filter(|_| width >= MIN_RATE_WIDTH)
         .map_or_else(String::new, |budget| {
             format!(", {:.1}/s", budget.background)
         });
-    let reached = format_mirrored(model, ctx);
+    let reached = format_mirrored(model);
     let stop = format_stop_hint(model, Focus::List);
-    vec![Span::raw(format!("{reached}{rate}{stop}  "))]
+    Span::raw(format!("{reached}{rate}{stop}  "))
 }
 
 /// Formats how far back the backfill is: `mirrored to 3 May`.
-fn format_mirrored(model: &Model, ctx: &RenderCtx) -> String {
+fn format_mirrored(model: &Model) -> String {
     match &model.service.reach {
         Some(Coverage::Since(ApiTime {
             parsed: Some(at), ..
-        })) => format!("mirrored to {}", ctx.format_date(*at)),
+        })) => format!("mirrored to {}", model.format_day(*at)),
         _ => "fetching older mail".to_owned(),
     }
 }
@@ -368,11 +345,8 @@ fn build_bottom_right<'a>(model: &Model, ctx: &RenderCtx, columns: usize) -> Vec
     let Some((row, reader)) = model.shown_email() else {
         return Vec::new();
     };
-    let is_shown = matches!(
-        reader.state(&row.summary.id),
-        ReaderState::Ready(_, Some(_))
-    );
-    if !is_shown || model.focus() != Focus::Reader {
+    let body = reader.state(&row.summary.id).body();
+    if body.is_none() || model.focus() != Focus::Reader {
         return Vec::new();
     }
     let mut parts = Vec::new();

@@ -205,6 +205,15 @@ impl Theme {
         })
     }
 
+    /// Styles an item of a list to choose from.
+    pub const fn item(selected: bool) -> Style {
+        if selected {
+            Self::selected(true)
+        } else {
+            Style::new()
+        }
+    }
+
     /// Styles matches of a filter or a search; `current` is the one last jumped to.
     pub const fn highlight(current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::UNDERLINED);

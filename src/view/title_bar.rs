@@ -10,7 +10,7 @@ use crate::app::{
     CheckState, Liveness, Model, ServiceState, SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::Coverage;
-use crate::text::format::{group_digits, plural};
+use crate::text::format::{format_pause, group_digits, plural};
 
 /// From this many columns on, texts have their long form.
 pub const MIN_DETAIL_WIDTH: u16 = 50;
@@ -67,7 +67,7 @@ pub fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<
     }
     let mut parts: Vec<Span> = Vec::new();
     if width >= MIN_DETAIL_WIDTH {
-        parts.extend(format_count(model, ctx).map(Span::raw));
+        parts.extend(format_count(model).map(Span::raw));
     } else if width >= MIN_COUNT_WIDTH {
         parts.extend(format_short_count(model).map(Span::raw));
     }
@@ -118,7 +118,7 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
             add_age(format!("{label}{since}"), model, ctx, width)
         }
         ServiceState::NoAnswer(waited) => {
-            let waited = crate::text::format::format_pause(waited);
+            let waited = format_pause(waited);
             add_age(format!("{label} for {waited}"), model, ctx, width)
         }
         ServiceState::Answering(Liveness::ListAsOf(at)) => {
@@ -179,10 +179,10 @@ pub fn format_status_check(check: &StatusCheck, ctx: &RenderCtx) -> String {
 }
 
 /// Formats count and coverage: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
-pub fn format_count(model: &Model, ctx: &RenderCtx) -> Option<String> {
+pub fn format_count(model: &Model) -> Option<String> {
     let list = &model.list;
     let total = list.total?;
-    let coverage = format_coverage(model, ctx);
+    let coverage = format_coverage(model);
     let all = list.archive_total.filter(|_| !list.filter.is_empty());
     Some(match all {
         Some(all) => format!(
@@ -212,16 +212,16 @@ fn format_short_count(model: &Model) -> Option<String> {
 }
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
-pub fn format_coverage(model: &Model, ctx: &RenderCtx) -> String {
-    format_reach(model.service.reach.as_ref(), ctx)
+pub fn format_coverage(model: &Model) -> String {
+    format_reach(model.service.reach.as_ref(), model)
 }
 
-pub fn format_reach(reach: Option<&Coverage>, ctx: &RenderCtx) -> String {
+pub fn format_reach(reach: Option<&Coverage>, model: &Model) -> String {
     match reach {
         Some(Coverage::Complete) => ", complete".to_owned(),
         Some(Coverage::Since(time)) => time
             .parsed
-            .map_or_else(String::new, |at| format!(" since {}", ctx.format_date(at))),
+            .map_or_else(String::new, |at| format!(" since {}", model.format_day(at))),
         Some(Coverage::Unknown) | None => String::new(),
     }
 }

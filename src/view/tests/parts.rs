@@ -4,14 +4,17 @@ use super::{fail_refresh, render_ctx, screen, terminal, text, varied, world_with
 use crate::api::{Priority, RateBudget};
 use crate::app::tests::BUDGET;
 use crate::app::tests::env::{World, session, sync_update};
-use crate::app::{ClickTarget, Command, Effect, LoopEffect, Message, SyncUpdate};
+use crate::app::{
+    ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo, SyncUpdate,
+};
 use crate::archive::{MissingReason, MissingUpstream};
-use crate::config::{HistorySpan, ThemeConfig};
+use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
 use crate::text::width::DisplayWidth as _;
 use crate::view::{Glyphs, RenderCtx, Theme, add_hyperlinks, click_target, draw};
 use ratatui::layout::Position;
 use ratatui::style::Modifier;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -371,4 +374,33 @@ fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
     let shown = screen(&world);
     assert!(shown.contains(" copied: ticket summary, "), "{shown}");
     assert!(shown.contains("the terminal may refuse"), "{shown}");
+}
+
+#[test]
+fn unbound_keys_leave_no_empty_hints() {
+    let unbound = ["Enter", "l", "Right", "Esc"].map(|keys| KeyBinding {
+        keys: keys.to_owned(),
+        command: "none".to_owned(),
+        declared_at: String::new(),
+    });
+    let (keymap, _) = Keymap::with_overrides(&unbound);
+    let keymap = Arc::new(keymap);
+    for (query, text) in [
+        ("zzzz", "Nothing matches"),
+        ("to:example", "searched all mail"),
+    ] {
+        let info = SessionInfo {
+            keymap: Arc::clone(&keymap),
+            query: query.to_owned(),
+            ..session()
+        };
+        let mut mailbox = varied();
+        mailbox.older_pages = 3;
+        let mut world = World::start((100, 30), info, mailbox);
+        world.answer_archive().wait_for_refresh();
+        let screen = screen(&world);
+        assert!(screen.contains(text));
+        assert!(!screen.contains(" searches older mail"));
+        assert!(!screen.contains("shows all mail again"));
+    }
 }
