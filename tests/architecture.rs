@@ -348,9 +348,52 @@ fn used_paths(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Which file imports which inside each top-level module. The file that owns a folder (`mod.rs`, or the file named like the
-/// folder) is left out: it declares its children, and they use its types. A name that such a file hands on counts for the
-/// file that defines it.
+/// The paths in the code itself that start at the crate or at the module above, outside of `use` declarations, too.
+fn inline_paths(text: &str) -> Vec<Vec<String>> {
+    let product = text.split("#[cfg(test)]\nmod tests {").next();
+    let lines = product.unwrap_or_default().lines();
+    let code: Vec<&str> = lines.filter_map(|line| line.split("//").next()).collect();
+    let code = code.join("\n");
+    let mut paths = Vec::new();
+    for start in ["super::", "crate::"] {
+        for (at, _) in code.match_indices(start) {
+            let is_inside =
+                code[..at].ends_with(|c: char| c == ':' || c == '_' || c.is_alphanumeric());
+            // The reach of a visibility, such as `pub(in crate::archive)`, is no import.
+            if is_inside || code[..at].ends_with("(in ") {
+                continue;
+            }
+            let is_path = |c: char| c == ':' || c == '_' || c.is_alphanumeric();
+            let path: String = code[at..].chars().take_while(|c| is_path(*c)).collect();
+            let parts = path.split("::").filter(|part| !part.is_empty());
+            paths.push(parts.map(str::to_owned).collect());
+        }
+    }
+    paths
+}
+
+#[test]
+fn inline_paths_are_recognized() {
+    let text = "use super::plan;\nlet x = super::super::sync::print(crate::mail::Email::new()); // super::never\n";
+    let paths: Vec<String> = inline_paths(text)
+        .iter()
+        .map(|path| path.join("::"))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "super::plan",
+            "super::super::sync::print",
+            "crate::mail::Email::new"
+        ]
+    );
+}
+
+/// Which file imports which inside each top-level module. A name that the file of a folder (`mod.rs`, or the file named
+/// like the folder) hands on counts for the file that defines it.
+///
+/// The file of a folder declares the files in it, and they use its types: that is left out, as are the files that
+/// own the state of a module.
 fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let files: BTreeMap<Vec<String>, String> = sources()
         .into_iter()
@@ -400,15 +443,13 @@ fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
             }
         }
     }
-    let is_owner = |path: &Vec<String>| {
-        owners.contains(path) || STATE_OWNERS.contains(&path.join("/").as_str())
-    };
+    let is_state = |path: &Vec<String>| STATE_OWNERS.contains(&path.join("/").as_str());
     let mut graph: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
     for (here, text) in &files {
-        if here.len() < 2 || is_owner(here) {
+        if here.len() < 2 || is_state(here) {
             continue;
         }
-        for path in used_paths(text) {
+        for path in used_paths(text).into_iter().chain(inline_paths(text)) {
             let mut full = resolve(here, &path);
             while let Some(next) = handed_on.get(&full).filter(|next| **next != full) {
                 full = next.clone();
@@ -417,9 +458,11 @@ fn imports() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
                 .rev()
                 .map(|n| full[..n].to_vec())
                 .find(|prefix| files.contains_key(prefix));
-            if let Some(target) =
-                target.filter(|target| target != here && target[0] == here[0] && !is_owner(target))
-            {
+            let Some(target) = target.filter(|target| target[0] == here[0]) else {
+                continue;
+            };
+            let is_same_folder = target.starts_with(here) || here.starts_with(&target);
+            if !is_same_folder && !is_state(&target) {
                 graph.entry(here.clone()).or_default().insert(target);
             }
         }

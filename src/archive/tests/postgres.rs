@@ -4,6 +4,8 @@
 
 use std::process::Command;
 
+use rustix::process::Signal;
+
 use super::postgres_server::{TestServer, note_skipped};
 use super::*;
 use crate::archive::storage::server::tests::{SERVER, schema_for_test, variable};
@@ -310,7 +312,7 @@ fn crash_of_the_server_loses_nothing_that_was_stored() {
         .unwrap();
     assert!(archive.poll_lock().try_acquire(at(0)));
     let before = (all(&archive), archive.coverage_state().unwrap());
-    server.crash_and_restart();
+    server.restart(Signal::KILL);
     assert!(
         !archive.poll_lock().is_held(),
         "the lock is gone with the connection"

@@ -8,6 +8,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::Signal;
+
 /// A server with its data in a folder that it is removed with.
 pub struct TestServer {
     process: Child,
@@ -81,13 +83,18 @@ impl TestServer {
     /// Starts it again with other settings.
     pub fn configure(&mut self, settings: &str) {
         append(&self.folder.path().join("data/postgresql.conf"), settings);
-        self.stop();
+        self.restart(Signal::INT);
+    }
+
+    /// Ends the server by a signal, [`Signal::KILL`] as a crash does, and starts it again.
+    pub fn restart(&mut self, signal: Signal) {
+        self.stop(signal);
         self.process = spawn_server(&self.programs, self.folder.path());
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, signal: Signal) {
         let pid = rustix::process::Pid::from_child(&self.process);
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let _ = rustix::process::kill_process(pid, signal);
         let _ = self.process.wait();
     }
 
@@ -147,18 +154,11 @@ impl TestServer {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
-
-    /// Ends the server as a crash does, and starts it again.
-    pub fn crash_and_restart(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-        self.process = spawn_server(&self.programs, self.folder.path());
-    }
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        self.stop();
+        self.stop(Signal::INT);
     }
 }
 
@@ -194,7 +194,8 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Result<Child, String> {
             std::thread::spawn(move || lines.for_each(drop));
             return Ok(server);
         }
-        log += &format!("{line}\n");
+        log.push_str(&line);
+        log.push('\n');
     }
     server.wait().unwrap();
     Err(log)
