@@ -127,7 +127,8 @@ pub(crate) fn split_words(normalized: &str) -> impl Iterator<Item = &str> {
     word_ranges(normalized).map(|range| &normalized[range])
 }
 
-fn word_ranges(normalized: &str) -> impl Iterator<Item = Range<usize>> {
+/// Finds the words as [`split_words`] does.
+pub(crate) fn word_ranges(normalized: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
     std::iter::from_fn(move || {
         let start = end + normalized[end..].find(is_word_char)?;
@@ -212,6 +213,9 @@ const fn is_invisible(c: char) -> bool {
 
 /// Checks for letters, digits and the marks without a width that belong to them.
 fn is_word_char(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
     c.is_alphanumeric() || (c > '\u{2FF}' && c.width() == Some(0))
 }
 
@@ -219,7 +223,9 @@ fn is_word_char(c: char) -> bool {
 ///
 /// Thai, Lao, Tibetan, Burmese, Khmer, kana and Chinese characters.
 pub(crate) const fn is_unspaced_script(c: char) -> bool {
-    matches!(c,
+    // Most text is below all of them.
+    c >= '\u{E00}'
+        && matches!(c,
         '\u{E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}'
         | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{323AF}')

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::api::wire;
 use crate::mail::{Bounce, Status, Summary, Tag};
-use crate::query::normalize::{is_unspaced_script, normalize, split_words};
+use crate::query::normalize::{is_unspaced_script, normalize, split_words, word_ranges};
 use crate::query::{BodyTexts, EmailPart, SearchText};
 use crate::render;
 
@@ -359,7 +359,12 @@ pub(super) fn trim_angle_brackets(message_id: &str) -> &str {
 /// Splits normalised text at spaces, and returns the parts of several words from the first word on.
 fn compounds(normalized: &str) -> impl Iterator<Item = &str> {
     normalized.split(' ').filter_map(|part| {
-        let start = part.find(split_words(part).next()?)?;
+        // Most parts are one word, perhaps between punctuation.
+        let inner = part.trim_matches(|c: char| c.is_ascii_punctuation());
+        if inner.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let start = word_ranges(part).next()?.start;
         Some(&part[start..]).filter(|compound| is_compound(compound))
     })
 }
