@@ -153,7 +153,14 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Attachment(args) => {
             attachment::run(args, &mut context.with_mailbox(args.mailbox)?)
         }
-        CliCommand::Sync(args) => sync::run(args, &mut context.with_mailbox(args.mailbox)?),
+        CliCommand::Sync(args) => {
+            let ctx = &mut context.with_mailbox(args.mailbox)?;
+            if args.dry_run {
+                sync_plan::run(args, ctx)
+            } else {
+                sync::run(args, ctx)
+            }
+        }
         CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
         CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),

@@ -7,13 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::args::{MailboxArgs, SyncArgs, WatchArgs};
+use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
 use super::format::{describe_coverage, format_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, sync_plan, until_signal};
+use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
@@ -39,9 +39,6 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// an error is kept, and reported first.
 pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
-    if args.dry_run {
-        return sync_plan::print(args, ctx);
-    }
     let archive = open_archive::open_for_writing(ctx)?;
     let is_quiet = ctx.out.is_quiet();
     let settings = &ctx.settings;
@@ -78,12 +75,9 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
     let settings = &ctx.settings;
     let events = EventLog::new(Some(query), false, settings.zone.clone(), settings.reveal);
     let sync = SyncArgs {
-        mailbox: MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
-        recheck: None,
-        bodies: false,
         watch: true,
-        dry_run: false,
+        ..SyncArgs::default()
     };
     block_on(run_sync(&sync, &archive, Some(events), ctx))?.1
 }
@@ -95,12 +89,9 @@ pub(super) fn load_older(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let args = SyncArgs {
-        mailbox: MailboxArgs::default(),
         back,
         recheck: Some(HistorySpan::Off),
-        bodies: false,
-        watch: false,
-        dry_run: false,
+        ..SyncArgs::default()
     };
     block_on(run_sync(&args, archive, None, ctx))?.1
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::args::SyncArgs;
 use super::format::{covered_since, format_api_time, format_time};
 use super::output::CommandExit;
+use super::sync::{MAX_DUE_REQUESTS, recheck_scope};
 use super::{ProfileContext, open_archive};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
@@ -36,7 +37,8 @@ struct SyncPlanJson {
     requests: u64,
 }
 
-pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
     let now = ctx.now();
     let exists = open_archive::archive_path(ctx).is_none_or(|path| path.exists());
     let archive = if exists {
@@ -114,7 +116,7 @@ pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
 }
 
 fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64, Error> {
-    let Some(scope) = super::sync::recheck_scope(args.recheck, now) else {
+    let Some(scope) = recheck_scope(args.recheck, now) else {
         return Ok(0);
     };
     let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
@@ -124,7 +126,7 @@ fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<
     }
     Ok(match scope {
         RecheckScope::Due { .. } => {
-            statuses.min(u64::from(super::sync::MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))
+            statuses.min(u64::from(MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))
         }
         RecheckScope::All { .. } => statuses,
     })

@@ -129,12 +129,9 @@ async fn streams_of_watch(
         out: &mut out,
     };
     let sync = SyncArgs {
-        mailbox: crate::cli::args::MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
-        recheck: None,
-        bodies: false,
         watch: true,
-        dry_run: false,
+        ..SyncArgs::default()
     };
     tokio::select! {
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),

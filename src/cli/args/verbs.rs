@@ -237,7 +237,7 @@ pub struct RenderArgs {
 }
 
 /// `sync`.
-#[derive(Debug, Group)]
+#[derive(Debug, Default, Group)]
 pub struct SyncArgs {
     #[command(flatten)]
     pub mailbox: MailboxArgs,
