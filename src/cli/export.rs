@@ -11,7 +11,7 @@ use super::args::{ExportArgs, ExportForm};
 use super::format::format_remaining;
 use super::output::{CommandExit, Output};
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, EmailApi as _, InvalidResponses, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
@@ -135,10 +135,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         out: &mut *ctx.out,
     };
     export.saved = export.progress.done;
-    let result = block_on(async {
-        let mut signals = listen_for_signals()?;
-        until_signal(&mut signals, export.write()).await
-    });
+    let result = block_on_until_signal(export.write());
     export.out.show_progress("");
     if let Err(exit) = result {
         return Err(export.interrupt(exit));
@@ -447,12 +444,12 @@ impl RunningExport<'_> {
 }
 
 impl ExportArgs {
-    /// Returns the format, by default that of the name of the file.
     /// Whether stdout gets JSON: a report, or the emails themselves.
     pub(super) fn prints_json(&self) -> bool {
         self.to != Path::new("-") || matches!(self.form, Some(ExportForm::Json | ExportForm::Jsonl))
     }
 
+    /// Returns the format, by default that of the name of the file.
     fn format(&self) -> Result<SetFormat, Error> {
         let by_name = || {
             let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();

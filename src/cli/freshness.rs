@@ -7,7 +7,7 @@ use super::args::SearchArgs;
 use super::format::format_time;
 use super::output::{CommandExit, Output};
 use super::sync::stop_error;
-use super::{ProfileContext, listen_for_signals, until_signal};
+use super::{ProfileContext, block_on_until_signal};
 use crate::api::{EmailApi, MAX_LIMIT, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
 use crate::config::clock::Clock;
@@ -117,14 +117,13 @@ pub(super) enum ConfirmResult {
 }
 
 /// Fetches new mail, then the statuses that may change what the query matches.
-pub(super) async fn confirm_statuses(
+pub(super) fn confirm_statuses(
     search: &SearchArgs,
     query: &Query,
     archive: &Archive,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<ConfirmResult, CommandExit> {
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    let mut signals = listen_for_signals()?;
     let mut refresh = StatusRefresh {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
         search,
@@ -134,7 +133,7 @@ pub(super) async fn confirm_statuses(
         zone: &ctx.settings.zone,
         out: &mut *ctx.out,
     };
-    let result = until_signal(&mut signals, refresh.run(query)).await;
+    let result = block_on_until_signal(refresh.run(query));
     refresh.out.show_progress("");
     result
 }

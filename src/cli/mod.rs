@@ -223,15 +223,17 @@ fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
     out.flush()
 }
 
-/// Runs `work` until it ends or a signal arrives.
-async fn until_signal<T>(
-    signals: &mut Signals,
+/// Runs `work` as [`block_on`], until it ends or a signal arrives.
+fn block_on_until_signal<T>(
     work: impl Future<Output = Result<T, CommandExit>>,
 ) -> Result<T, CommandExit> {
-    tokio::select! {
-        result = work => result,
-        number = signals.recv() => Err(CommandExit::Signal(number)),
-    }
+    block_on(async {
+        let mut signals = listen_for_signals()?;
+        tokio::select! {
+            result = work => result,
+            number = signals.recv() => Err(CommandExit::Signal(number)),
+        }
+    })
 }
 
 /// Listens for the signals that end a command.

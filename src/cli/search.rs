@@ -12,7 +12,7 @@ use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, open_archive, sync};
+use super::{ProfileContext, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::Error;
 use crate::mail::Finality;
@@ -41,7 +41,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
         sync::load_older(back, &archive, ctx)?;
     }
     let confirmed = if search.fresh {
-        Some(block_on(confirm_statuses(search, &query, &archive, ctx))?)
+        Some(confirm_statuses(search, &query, &archive, ctx)?)
     } else {
         None
     };

@@ -13,7 +13,7 @@ use super::format::{describe_coverage, format_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
         .then(|| EventLog::new(None, true, settings.zone.clone(), settings.reveal));
-    let (totals, result) = block_on(run_sync(args, &archive, events, ctx))?;
+    let (totals, result) = run_sync(args, &archive, events, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
         ctx.out.note(if is_recheck {
@@ -79,7 +79,7 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         watch: true,
         ..SyncArgs::default()
     };
-    block_on(run_sync(&sync, &archive, Some(events), ctx))?.1
+    run_sync(&sync, &archive, Some(events), ctx)?.1
 }
 
 /// Fetches back to `back` without a report, for a command that needs those emails.
@@ -93,10 +93,11 @@ pub(super) fn load_older(
         recheck: Some(HistorySpan::Off),
         ..SyncArgs::default()
     };
-    block_on(run_sync(&args, archive, None, ctx))?.1
+    run_sync(&args, archive, None, ctx)?.1
 }
 
-async fn run_sync(
+/// Returns the totals, and what the run has ended with.
+fn run_sync(
     args: &SyncArgs,
     archive: &Archive,
     events: Option<EventLog>,
@@ -105,7 +106,6 @@ async fn run_sync(
     // No user waits at a screen, so the team's own sending goes first.
     let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
-    let mut signals = listen_for_signals()?;
     let now = ctx.now();
     let mut command = SyncCommand {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
@@ -126,7 +126,7 @@ async fn run_sync(
         closed: None,
         out: &mut *ctx.out,
     };
-    let result = until_signal(&mut signals, command.run(args)).await;
+    let result = block_on_until_signal(command.run(args));
     command.out.show_progress("");
     Ok((command.totals, result))
 }

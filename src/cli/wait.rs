@@ -11,7 +11,7 @@ use super::output::{CommandExit, Output, OutputFormat};
 use super::search::row_json;
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, RetryPolicy};
 use crate::archive::{CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
@@ -63,18 +63,14 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         last_error: None,
         out: &mut *ctx.out,
     };
-    let (row, email) = block_on(async {
-        let mut signals = listen_for_signals()?;
-        let work = async {
-            let row = wait.run(args.timeout).await?;
-            let email = if args.link || args.code {
-                Some(wait.load_email(&row).await?)
-            } else {
-                None
-            };
-            Ok((row, email))
+    let (row, email) = block_on_until_signal(async {
+        let row = wait.run(args.timeout).await?;
+        let email = if args.link || args.code {
+            Some(wait.load_email(&row).await?)
+        } else {
+            None
         };
-        until_signal(&mut signals, work).await
+        Ok((row, email))
     })?;
     ctx.out.show_progress("");
     let Some(email) = email else {
