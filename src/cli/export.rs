@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::args::{ExportArgs, ExportForm};
+use super::args::ExportArgs;
 use super::format::format_remaining;
 use super::output::{CommandExit, Output};
 use super::typed_query::TypedQuery;
@@ -446,7 +446,8 @@ impl RunningExport<'_> {
 impl ExportArgs {
     /// Whether stdout gets JSON: a report, or the emails themselves.
     pub(super) fn prints_json(&self) -> bool {
-        self.to != Path::new("-") || matches!(self.form, Some(ExportForm::Json | ExportForm::Jsonl))
+        self.to != Path::new("-")
+            || matches!(self.form, Some(SetFormat::Json | SetFormat::JsonLines))
     }
 
     /// Returns the format, by default that of the name of the file.
@@ -458,26 +459,9 @@ impl ExportArgs {
                 one => one.extension() == Some(&ending),
             })
         };
-        let form = match self.form {
-            Some(form) => Some(form.into()),
-            None => by_name(),
-        };
-        form.ok_or_else(|| {
+        self.form.or_else(by_name).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "which format to write is not known")
                 .with_hint("give --as eml, html, text, json, jsonl or csv")
         })
-    }
-}
-
-impl From<ExportForm> for SetFormat {
-    fn from(form: ExportForm) -> Self {
-        match form {
-            ExportForm::Eml => Self::Files(ExportFormat::Eml),
-            ExportForm::Html => Self::Files(ExportFormat::Html),
-            ExportForm::Text => Self::Files(ExportFormat::Text),
-            ExportForm::Json => Self::Json,
-            ExportForm::Jsonl => Self::JsonLines,
-            ExportForm::Csv => Self::Csv,
-        }
     }
 }

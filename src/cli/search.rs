@@ -34,7 +34,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     let archive = open_archive::open_on_disk(ctx)?;
     let mut query = typed.check(&archive, ctx.out)?;
     if let Some(order) = search.sort {
-        query.sort = order.into();
+        query.sort = order;
     }
     if let Some(back) = search.back {
         open_archive::check_writable(&archive)?;

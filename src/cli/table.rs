@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::args::NO_HELP;
 use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
@@ -305,59 +304,42 @@ impl TableArgs {
     }
 }
 
-/// A column of `--columns`.
+/// A column of `--columns`. A doc comment of a value would be help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Column {
-    /// Time of acceptance by the service, in UTC.
-    #[value(help = NO_HELP)]
+    // Time of acceptance by the service, in UTC.
     Created,
-    /// The status, by its name in the API.
-    #[value(help = NO_HELP)]
+    // The status, by its name in the API.
     Status,
-    /// Time at which the status was seen to change, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the status was seen to change, in UTC.
     Changed,
-    /// Time at which the service confirmed the status, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the service confirmed the status, in UTC.
     Checked,
-    /// Time at which the service was found to list it no more, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the service was found to list it no more, in UTC.
     Gone,
-    /// Recipients.
-    #[value(help = NO_HELP)]
+    // Recipients.
     To,
-    /// Copy recipients.
-    #[value(help = NO_HELP)]
+    // Copy recipients.
     Cc,
-    /// Blind-copy recipients.
-    #[value(help = NO_HELP)]
+    // Blind-copy recipients.
     Bcc,
-    /// The sender.
-    #[value(help = NO_HELP)]
+    // The sender.
     From,
-    /// Addresses for replies.
-    #[value(help = NO_HELP)]
+    // Addresses for replies.
     ReplyTo,
-    /// Domains of the recipients.
-    #[value(help = NO_HELP)]
+    // Domains of the recipients.
     Domain,
-    /// The subject.
-    #[value(help = NO_HELP)]
+    // The subject.
     Subject,
-    /// Time of sending, in UTC.
-    #[value(help = NO_HELP)]
+    // Time of sending, in UTC.
     Scheduled,
-    /// Why the email bounced, if the service says so.
-    #[value(help = NO_HELP)]
+    // Why the email bounced, if the service says so.
     Reason,
-    /// Tags, as `name=value`; empty as long as the email was not retrieved.
-    #[value(help = NO_HELP)]
+    // Tags, as `name=value`; empty as long as the email was not retrieved.
     Tags,
-    /// The id.
-    #[value(help = NO_HELP)]
+    // The id.
     Id,
-    /// The message id.
-    #[value(help = NO_HELP)]
+    // The message id.
     MessageId,
 }
 
