@@ -21,10 +21,8 @@ use crate::text::sanitize;
 pub enum ParsedArgs {
     /// Run a command.
     Run(Box<Args>),
-    /// Print help or the version, which is a success.
-    Print(String),
-    /// Print a page, through the pager unless a flag forbids it.
-    Page { text: String, is_paged: bool },
+    /// Print help or the version, which is a success; a long page through the pager.
+    Print { text: String, is_paged: bool },
     /// Print the words with which the last one of these can go on, for a shell.
     Complete(Vec<String>),
     /// Report an error, as JSON if a flag says so.
@@ -46,7 +44,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
     if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {
         let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
-        return ParsedArgs::Page {
+        return ParsedArgs::Print {
             text: query_manual(),
             is_paged: !words.iter().any(is_direct),
         };
@@ -62,7 +60,10 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
                 error::ErrorKind::DisplayHelp | error::ErrorKind::DisplayVersion
             ) =>
         {
-            ParsedArgs::Print(error.render().to_string())
+            ParsedArgs::Print {
+                text: error.render().to_string(),
+                is_paged: false,
+            }
         }
         Err(error) => ParsedArgs::Invalid {
             error: usage_error(&error, &words),
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn query_language_has_a_page_of_its_own() {
         let words = ["sentbox", "-q", "help", "query"].map(OsString::from);
-        let ParsedArgs::Page { text: page, .. } = parse_args(words) else {
+        let ParsedArgs::Print { text: page, .. } = parse_args(words) else {
             panic!("it is a page");
         };
         assert!(page.contains("seen-change:1d"), "{page}");
@@ -423,7 +424,7 @@ mod tests {
             assert!(
                 matches!(
                     parse_args(line.split(' ').map(OsString::from)),
-                    ParsedArgs::Print(_)
+                    ParsedArgs::Print { .. }
                 ),
                 "{line}"
             );

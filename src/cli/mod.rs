@@ -65,13 +65,6 @@ pub struct CommandContext<'a> {
 }
 
 impl<'a> CommandContext<'a> {
-    /// Resolves the settings and prints their warnings as notes.
-    pub fn resolve_settings(&mut self) -> Result<Settings, Error> {
-        let settings = Settings::resolve(&self.global.flags(), self.env)?;
-        self.out.notes(&settings.warnings);
-        Ok(settings)
-    }
-
     /// Reads the profiles and prints the warnings of their file as notes.
     fn load_profiles(&mut self) -> Result<Profiles, Error> {
         let profiles = Profiles::load(self.env)?;
@@ -79,9 +72,12 @@ impl<'a> CommandContext<'a> {
         Ok(profiles)
     }
 
-    fn with_profile(mut self) -> Result<ProfileContext<'a>, Error> {
+    /// Resolves the settings and prints their warnings as notes.
+    fn with_profile(self) -> Result<ProfileContext<'a>, Error> {
+        let settings = Settings::resolve(&self.global.flags(), self.env)?;
+        self.out.notes(&settings.warnings);
         Ok(ProfileContext {
-            settings: self.resolve_settings()?,
+            settings,
             mailbox: Mailbox::Sent,
             clock: self.clock,
             out: self.out,
