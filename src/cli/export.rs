@@ -2,13 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::ExportArgs;
-use super::format::format_remaining;
+use super::format::{estimate_remaining, format_request_time};
 use super::output::{CommandExit, Output};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
@@ -24,7 +23,7 @@ use crate::export::{
 use crate::mail::{EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
-use crate::text::format::{format_pause, group_digits, plural};
+use crate::text::format::{group_digits, plural};
 
 /// Emails between two checkpoints, each of which waits for the disk.
 const CHECKPOINT_EMAILS: u64 = 5_000;
@@ -186,12 +185,10 @@ fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>)
         group_digits(*without_body, ' '),
         plural(*emails, "email")
     );
-    let requests = f64::from(u32::try_from(*retrievable).unwrap_or(u32::MAX));
-    let time = Duration::from_secs_f64(requests / ctx.settings.rate.per_second);
     let cost = format!(
         "{}, about {}",
         plural(*retrievable, "request"),
-        format_pause(time)
+        format_request_time(*retrievable, ctx.settings.rate)
     );
     let text = match (args.bodies, *retrievable) {
         (_, 0) => format!("{missing}, and the service no longer has these emails"),
@@ -355,10 +352,9 @@ impl RunningExport<'_> {
 
     fn show_progress(&mut self, before: u64) {
         let ExportProgress { done, requests, .. } = self.progress;
-        let elapsed = (self.clock)().duration_since(self.started).as_millis();
-        let each = elapsed / i128::from((done - before).max(1));
-        let left =
-            format_remaining(each * i128::from(self.plan.emails.saturating_sub(done)) / 1000);
+        let elapsed = (self.clock)().duration_since(self.started);
+        let left = self.plan.emails.saturating_sub(done);
+        let left = estimate_remaining(elapsed, done - before, left);
         let requests = match requests {
             0 => String::new(),
             requests => format!(", {}", plural(requests, "request")),

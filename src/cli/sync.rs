@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
-use super::format::{describe_coverage, format_remaining};
+use super::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::progress::{RecheckTotals, RunCounts, SyncTotals};
 use super::typed_query::TypedQuery;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let is_quiet = ctx.out.is_quiet();
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
-        .then(|| EventLog::new(None, true, settings.zone.clone(), settings.reveal));
+        .then(|| EventLog::new(None, settings.zone.clone(), settings.reveal));
     let (totals, result) = run_sync(args, &archive, events, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
@@ -73,7 +73,7 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         ctx.out.note(message);
     }
     let settings = &ctx.settings;
-    let events = EventLog::new(Some(query), false, settings.zone.clone(), settings.reveal);
+    let events = EventLog::new(Some(query), settings.zone.clone(), settings.reveal);
     let sync = SyncArgs {
         back: HistorySpan::Last(SignedDuration::ZERO),
         watch: true,
@@ -115,7 +115,7 @@ fn run_sync(
         },
         // `watch` looks at what is new.
         backfill: match &events {
-            Some(events) if !events.shows_pages => HistorySpan::Off,
+            Some(events) if !events.shows_pages() => HistorySpan::Off,
             _ => ctx.settings.backfill,
         },
         clock: ctx.clock.clone(),
@@ -296,8 +296,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let left = due
                 .saturating_sub(u64::from(requests) * page)
                 .min(u64::from(max_requests - requests) * page);
-            let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
-            let time = format_remaining(each * i128::from(left.div_ceil(page)) / 1000);
+            let elapsed = (self.clock)().duration_since(begun);
+            let time = estimate_remaining(elapsed, requests.into(), left.div_ceil(page));
             self.out.show_progress(&format!(
                 "re-reading statuses: {} to go, {} changed{time}",
                 group_digits(left, ' '),
@@ -368,9 +368,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let before = totals.bodies;
         let done = engine.fetch_bodies(back, |done| {
             totals.bodies = before + done.stored;
-            let each = clock().duration_since(started).as_millis()
-                / i128::from((done.stored + done.missing + done.invalid).max(1));
-            let left = format_remaining(each * i128::from(done.remaining) / 1000);
+            let tried = done.stored + done.missing + done.invalid;
+            let elapsed = clock().duration_since(started);
+            let left = estimate_remaining(elapsed, tried, done.remaining);
             out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
                 group_digits(totals.bodies, ' '),
