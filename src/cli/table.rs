@@ -12,7 +12,7 @@ use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::EmailRow;
 use crate::error::{Error, ErrorKind};
-use crate::export::csv_record;
+use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
 use crate::text::format::format_timestamp;
 use crate::text::secrets;
@@ -115,10 +115,11 @@ impl RowLayout {
         } else {
             std::slice::from_ref(&summary.from)
         };
+        let others: Vec<&str> = others.iter().map(|address| &*address.email).collect();
         [
             &*format_utc(&summary.created),
             &self.colour_status(summary.status.api_name().to_owned(), &summary.status),
-            &join(others, ",", |address| address.email.to_string()),
+            &others.join(","),
             &shown_subject(summary, self.reveal),
             &summary.id.to_safe_text(),
         ]
@@ -215,11 +216,6 @@ pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
 
 fn fit_width(text: &str, width: usize) -> String {
     align_left(text, width, "…")
-}
-
-fn join(addresses: &[Address], separator: &str, format: fn(&Address) -> String) -> String {
-    let addresses: Vec<String> = addresses.iter().map(format).collect();
-    addresses.join(separator)
 }
 
 /// The columns of `--csv` without `--columns`.
@@ -364,16 +360,15 @@ impl Column {
 
     /// Returns the value of an email as the service lists it; `None` if only the archive knows it.
     pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
-        let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
             Self::Created => format_utc(&mail.created),
             Self::Status => mail.status.api_name().to_owned(),
-            Self::To => addresses(&mail.to),
-            Self::Cc => addresses(&mail.cc),
-            Self::Bcc => addresses(&mail.bcc),
+            Self::To => join_addresses(&mail.to),
+            Self::Cc => join_addresses(&mail.cc),
+            Self::Bcc => join_addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
-            Self::ReplyTo => addresses(&mail.reply_to),
+            Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Domain => {
                 let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();
                 domains

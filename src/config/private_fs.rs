@@ -1,6 +1,6 @@
 //! Writes files atomically, readable by their owner only.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -21,13 +21,21 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
+/// Creates an empty file that only its owner may read; fails if there is one.
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Opens a file to append to it; if there is none, creates one that only its owner may read.
+pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)
+}
+
 /// Creates a file with a secret that only its owner may read; fails if there is one. Its folder stays as it is.
 pub(crate) fn create_secret(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = create_private_file(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -78,7 +86,7 @@ pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -
                 && process.bytes().all(|byte| byte.is_ascii_digit())
         })
     };
-    let unused = |path: &PathBuf| fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    let unused = |path: &PathBuf| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
     let found = fs::read_dir(folder)
         .into_iter()
         .flatten()

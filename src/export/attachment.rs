@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{create_new_file, resume, slug};
+use super::{resume, slug};
 use crate::api::EmailApi;
+use crate::config::create_private_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
 
@@ -87,7 +88,7 @@ impl NewFile {
         let name = format!(".{}.{}", name.display(), std::process::id());
         let beside = path.with_file_name(name);
         Ok(Self {
-            file: create_new_file(&beside)?,
+            file: create_private_file(&beside)?,
             beside,
             path: path.to_owned(),
         })

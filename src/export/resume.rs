@@ -31,16 +31,10 @@ pub(crate) struct ExportRequest {
 }
 
 /// What is written of the part.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Checkpoint {
-    has_started: bool,
-    is_done: bool,
-    done: u64,
-    written: u64,
-    without_body: u64,
-    failed: u64,
-    first_failure: Option<String>,
-    requests: u64,
+    #[serde(flatten)]
+    progress: ExportProgress,
     /// Position and id of the last email. The position of an email may change, its id does not.
     last: Option<(i64, Option<String>)>,
     /// Bytes of the file, or of the list of a folder.
@@ -131,7 +125,8 @@ impl PartialExport {
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         }
         let has_part = self.part.symlink_metadata().is_ok();
-        if saved.checkpoint.has_started && !has_part && !saved.checkpoint.is_done {
+        let progress = &saved.checkpoint.progress;
+        if progress.has_started && !has_part && !progress.is_done {
             let message = format!(
                 "{} is missing, so nothing can be resumed",
                 self.part.display()
@@ -201,8 +196,9 @@ impl PartialExport {
             return Ok(ExportProgress::default());
         }
         let checkpoint = &self.state.checkpoint;
-        if !checkpoint.is_done {
-            let restored = if checkpoint.has_started {
+        let mut progress = checkpoint.progress.clone();
+        if !progress.is_done {
+            let restored = if progress.has_started {
                 cut_file(&written_file(job), checkpoint.length)
             } else {
                 remove_any(&self.part)
@@ -212,24 +208,11 @@ impl PartialExport {
                     .with_hint(self.removal_hint())
             })?;
         }
-        let mut last = None;
         if let Some((key, id)) = &checkpoint.last {
             let id = id.as_deref().map(EmailId::new);
             let row = id.map_or(Ok(None), |id| archive.row(&id))?;
-            last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
+            progress.last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
         }
-        let progress = ExportProgress {
-            has_started: checkpoint.has_started,
-            is_done: checkpoint.is_done,
-            done: checkpoint.done,
-            written: checkpoint.written,
-            without_body: checkpoint.without_body,
-            failed: checkpoint.failed,
-            first_failure: checkpoint.first_failure.clone(),
-            requests: checkpoint.requests,
-            last,
-            ..ExportProgress::default()
-        };
         Ok(progress)
     }
 
@@ -256,14 +239,7 @@ impl PartialExport {
             last = Some((key.0, id.map(|id| id.as_str().to_owned())));
         }
         self.state.checkpoint = Checkpoint {
-            has_started: progress.has_started,
-            is_done: progress.is_done,
-            done: progress.done,
-            written: progress.written,
-            without_body: progress.without_body,
-            failed: progress.failed,
-            first_failure: progress.first_failure.clone(),
-            requests: progress.requests,
+            progress: progress.clone(),
             last,
             length,
         };
