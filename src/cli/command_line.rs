@@ -1,20 +1,21 @@
-//! Parses the command line, and makes the manual page from its definition.
+//! Parses the command line, finds what its words name, and makes the manual page from its definition.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use clap_mangen::Man;
 
 use super::args::Args;
-use super::completion;
-use super::named_command::find_command;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
 use crate::text::format::suggest;
 use crate::text::sanitize;
+
+/// The first argument of a script of a shell that requests completions.
+pub(super) const COMPLETION_REQUEST: &str = "__complete";
 
 /// The result of parsing a command line.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub enum ParsedArgs {
 /// Parses a command line, the program's name first.
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
-    if words.get(1).is_some_and(|word| word == completion::REQUEST) {
+    if words.get(1).is_some_and(|word| word == COMPLETION_REQUEST) {
         let typed = words.iter().skip(2);
         return ParsedArgs::Complete(typed.map(|word| word.to_string_lossy().into()).collect());
     }
@@ -167,6 +168,39 @@ fn clap_suggestion(error: &clap::Error) -> Option<String> {
         };
         Some(format!("did you mean {word}?"))
     })
+}
+
+/// Returns the command that the words name, with its full name.
+pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
+    let program = Args::command();
+    let mut found = ("sentbox".to_owned(), program.clone());
+    let words = words.iter().skip(1);
+    let mut words = words.filter_map(|word| word.as_ref().to_str());
+    while let Some(word) = words.next() {
+        if find_value_flag([&program, &found.1], word).is_some() {
+            words.next();
+        } else if let Some(command) = found.1.find_subcommand(word) {
+            found = (format!("{} {word}", found.0), command.clone());
+        }
+    }
+    found
+}
+
+/// Returns the flag of this name that takes a value.
+pub(super) fn find_value_flag<'a>(
+    commands: impl IntoIterator<Item = &'a Command>,
+    word: &str,
+) -> Option<&'a Arg> {
+    let is_named = |flag: &&Arg| match word.strip_prefix("--") {
+        Some(long) => flag.get_long() == Some(long),
+        None => flag
+            .get_short()
+            .is_some_and(|short| word == format!("-{short}")),
+    };
+    let arguments = commands.into_iter().flat_map(Command::get_arguments);
+    arguments
+        .filter(is_named)
+        .find(|flag| flag.get_action().takes_values())
 }
 
 /// Makes the manual page: the program, then each command as a section of its own.

@@ -15,7 +15,7 @@ use crate::text::sanitize;
 /// Runs `list`.
 ///
 /// If the service fails in between, a JSON document still ends, with `has_more` true.
-pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";
         let words = list.words.join(" ");
@@ -43,12 +43,7 @@ pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), Co
             .into());
     }
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    block_on(print_pages(
-        &client,
-        list,
-        columns,
-        RowPrinter::new(&mut ctx),
-    ))
+    block_on(print_pages(&client, list, columns, RowPrinter::new(ctx)))
 }
 
 async fn print_pages(

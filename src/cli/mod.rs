@@ -16,7 +16,6 @@ mod freshness;
 mod jq;
 mod list;
 mod lookup;
-mod named_command;
 mod notes;
 mod open_archive;
 mod output;
@@ -142,7 +141,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         context.out.note(note);
     }
     match command {
-        CliCommand::List(args) => list::run(args, context.with_mailbox(args.mailbox)?),
+        CliCommand::List(args) => list::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Search(args) => search::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Stats(args) => stats::run(args, &mut context.with_profile()?),
         CliCommand::Show(args) => show::run(args, &mut context.with_mailbox(args.mailbox)?),

@@ -131,7 +131,7 @@ pub(super) fn record_opened(
 ) -> Result<(), Error> {
     match archive {
         Some(archive) => archive.record_opened(id, None),
-        None if ctx.settings.server_options.is_audited => Err(Error::new(
+        None if ctx.settings.server_options.access.is_audited => Err(Error::new(
             ErrorKind::Archive,
             "the email is not shown, because it cannot be recorded who opens it",
         )),

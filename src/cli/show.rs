@@ -173,8 +173,8 @@ fn show_one(
         None
     });
     let has_copy = !show.fresh && copy.is_some();
-    let with_details = printing.form == ShowForm::Rendered;
-    let error = match retrieve(&id, archive, has_copy, with_details, ctx)? {
+    let is_rendered = printing.form == ShowForm::Rendered;
+    let error = match retrieve(&id, archive, has_copy, is_rendered, ctx)? {
         Ok(email) => {
             open_archive::record_opened(archive, &id, ctx)?;
             return print_email(&email, printing, zone, ctx);
@@ -182,7 +182,6 @@ fn show_one(
         Err(error) => error,
     };
     // A copy without its body has no other form than text for people.
-    let is_rendered = printing.form == ShowForm::Rendered;
     let is_useful = |copy: &ShownEmail| {
         has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
     };

@@ -7,14 +7,12 @@ mod colours;
 mod desktop;
 mod env;
 mod file;
-mod key_source;
 mod line_file;
 mod private_fs;
 mod profiles;
 mod rotating_file;
 mod server_url;
 mod settings;
-mod toml_item;
 mod values;
 
 pub use api_key::ApiKey;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::api_key::{read_secret_file, run_secret_command};
+use super::api_key::{KeySource, read_secret_file, run_secret_command};
 use super::env::Flags;
 use super::file::{ConfigFile, ProfileConfig};
-use super::key_source::KeySource;
 use super::{
     ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerAccess, ServerUrl,
     built_in_views,
@@ -97,9 +96,12 @@ impl Settings {
             source: profile.server_password.clone(),
             server: profile.server.clone(),
             prompting: flags.prompting,
-            ca_file: ca_file.clone(),
-            user: env.user(),
-            is_audited: profile.is_audited,
+            access: ServerAccess {
+                password: None,
+                ca_file: ca_file.clone(),
+                user: env.user(),
+                is_audited: profile.is_audited,
+            },
         };
         let archive = match (&credentials.key, &archives_folder) {
             _ if let Some(place) = &flags.archive => options.locate(place)?,
@@ -147,9 +149,8 @@ pub(crate) struct ServerOptions {
     /// The server of the profile.
     server: Option<ServerUrl>,
     prompting: Prompting,
-    ca_file: Option<PathBuf>,
-    user: String,
-    pub(crate) is_audited: bool,
+    /// Without the password, which is read when an archive on a server is named.
+    pub(crate) access: ServerAccess,
 }
 
 impl ServerOptions {
@@ -181,14 +182,11 @@ impl ServerOptions {
             _ => None,
         };
         let password = password.map(|text| text.trim_end_matches(['\n', '\r']).into());
-        Ok(ArchiveLocation::Server(url.clone().with_access(
-            ServerAccess {
-                password,
-                ca_file: self.ca_file.clone(),
-                user: self.user.clone(),
-                is_audited: self.is_audited,
-            },
-        )))
+        let access = ServerAccess {
+            password,
+            ..self.access.clone()
+        };
+        Ok(ArchiveLocation::Server(url.clone().with_access(access)))
     }
 }
 
