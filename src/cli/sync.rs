@@ -11,7 +11,7 @@ use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
 use super::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
-use super::progress::{RecheckTotals, RunCounts, SyncTotals};
+use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
@@ -237,11 +237,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let report = engine.full_sync(*back, |progress| {
             // Renewed with each page: a process that stops for long loses the lock.
             let _ = lock.try_acquire(clock());
-            totals.coverage = progress.coverage.clone();
-            let before = std::mem::replace(&mut totals.current_run, RunCounts::from(progress));
-            totals.has_answer = true;
+            let counts = totals.count_run(progress);
             if let Some(events) = events {
-                let counts = (progress.new - before.new, progress.changes - before.changes);
                 let printed = events.print_page(counts, &progress.coverage, clock(), out);
                 *closed = printed.err().or(closed.take());
             }
