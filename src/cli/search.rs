@@ -56,8 +56,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
-        let started = (started, confirmed);
-        note_scope(&archive, &query, oldest, started, ctx)?;
+        note_scope(&archive, &query, oldest, started, confirmed, ctx)?;
     }
     if search.exit_status && found == 0 {
         return Err(CommandExit::NothingFound);
@@ -70,7 +69,8 @@ fn note_scope(
     archive: &Archive,
     query: &Query,
     mut oldest: OldestConfirmation,
-    (started, confirmed): (Timestamp, Option<ConfirmResult>),
+    started: Timestamp,
+    confirmed: Option<ConfirmResult>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     if query.depends_on_status() {

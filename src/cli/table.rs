@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::ProfileContext;
 use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
-use crate::archive::EmailRow;
+use crate::archive::{EmailRow, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
@@ -39,13 +39,7 @@ pub(super) struct RowPrinter<'a> {
 impl<'a> RowPrinter<'a> {
     pub(super) fn new(ctx: &'a mut ProfileContext<'_>) -> Self {
         Self {
-            layout: RowLayout {
-                columns: ctx.out.columns,
-                colour: ctx.out.colour,
-                reveal: ctx.settings.reveal,
-                zone: ctx.settings.zone.clone(),
-                now: ctx.now(),
-            },
+            layout: RowLayout::new(ctx),
             out: &mut *ctx.out,
             printed: 0,
         }
@@ -98,6 +92,16 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
+    pub(super) fn new(ctx: &ProfileContext<'_>) -> Self {
+        Self {
+            columns: ctx.out.columns,
+            colour: ctx.out.colour,
+            reveal: ctx.settings.reveal,
+            zone: ctx.settings.zone.clone(),
+            now: ctx.now(),
+        }
+    }
+
     /// Formats an email as one line, or as two on a narrow terminal.
     ///
     /// On a terminal, a mark shows that it is deleted upstream.
@@ -186,20 +190,10 @@ impl RowLayout {
         if !self.colour || text.is_empty() {
             return text;
         }
-        let code = match status {
-            Status::Bounced
-            | Status::Complained
-            | Status::Failed
-            | Status::Suppressed
-            | Status::DeliveryDelayed => "31",
-            Status::Delivered | Status::Opened | Status::Clicked => "32",
-            Status::Scheduled
-            | Status::Queued
-            | Status::Canceled
-            | Status::Sent
-            | Status::Received
-            | Status::Unknown
-            | Status::Other(_) => "33",
+        let code = match Outcome::of(status) {
+            _ if status.is_problem() => "31",
+            Outcome::Delivered => "32",
+            Outcome::InProgress | Outcome::Bounced | Outcome::Complained | Outcome::Other => "33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

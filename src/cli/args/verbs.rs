@@ -263,7 +263,7 @@ pub struct WaitArgs {
     pub words: Vec<String>,
     /// Wait until the newest match has reached this status
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
-    pub until: Option<String>,
+    pub until: Option<Status>,
     /// How long to wait: a number of seconds (s), minutes (m) or hours (h)
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_timeout)]
     pub timeout: Duration,
@@ -276,11 +276,11 @@ pub struct WaitArgs {
 }
 
 /// Parses a known status, by its name in the API or in sentbox.
-fn parse_status(text: &str) -> Result<String, String> {
+fn parse_status(text: &str) -> Result<Status, String> {
     let known = |status: &&Status| text == status.label() || text == status.api_name();
     let names = || Status::KNOWN.iter().map(Status::api_name);
     match Status::KNOWN.iter().find(known) {
-        Some(status) => Ok(status.api_name().to_owned()),
+        Some(status) => Ok(status.clone()),
         None => Err(match suggest(text, names()) {
             Some(name) => format!("did you mean {name}?"),
             None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
