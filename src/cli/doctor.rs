@@ -129,10 +129,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             };
             if ctx.settings.credentials.key.is_ok() {
                 let client = ctx.client(RetryPolicy::TUI);
-                block_on(async {
-                    check_service(&client, &ctx.settings, env, &mut checks).await;
-                    Ok(())
-                })?;
+                block_on(check_service(&client, &ctx.settings, env, &mut checks))?;
             }
             check_archive(is_quick, &mut ctx, &mut checks);
             out.show_progress("");

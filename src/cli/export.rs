@@ -20,7 +20,7 @@ use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
     NextStep, SetFormat, fetch_attachments, save_email,
 };
-use crate::mail::{EmailId, Mailbox};
+use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::text::format::{group_digits, plural};
@@ -162,7 +162,7 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
     }
 }
 
-/// Says how many bodies are missing, and what it costs to fetch them and the attachments.
+/// Notes how many bodies are missing, and what it costs to fetch them and the attachments.
 fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
         emails,
@@ -225,28 +225,15 @@ fn export_one(
     let id = &row.summary.id;
     archive.record_opened(id, None)?;
     let stored = archive.email(id)?;
-    let requests = u64::from(stored.is_none() && args.bodies);
-    let email = match stored {
-        Some(email) => email,
-        None if args.bodies => block_on(async { Ok(engine.fetch_email(id).await?) })?,
-        None => {
-            let message = "the body of this email is not stored";
-            let error = Error::new(ErrorKind::NoSuchPart, message);
-            return Err(error.with_hint("--bodies fetches it").into());
-        }
-    };
-    let files = if args.attachments {
-        block_on(async { Ok(fetch_attachments(engine.service(), id).await?) })?
-    } else {
-        Vec::new()
-    };
-    save_email(
-        path,
-        format,
-        &CompleteEmail { email, files },
-        &ctx.settings.zone,
-    )
-    .map_err(|message| Error::new(ErrorKind::Io, message))?;
+    if stored.is_none() && !args.bodies {
+        let message = "the body of this email is not stored";
+        let error = Error::new(ErrorKind::NoSuchPart, message);
+        return Err(error.with_hint("--bodies fetches it").into());
+    }
+    let requests = u64::from(stored.is_none());
+    let email = block_on(complete_email(engine, id, stored, args.attachments))??;
+    save_email(path, format, &email, &ctx.settings.zone)
+        .map_err(|message| Error::new(ErrorKind::Io, message))?;
     let report = ExportJson {
         path,
         emails: 1,
@@ -256,6 +243,25 @@ fn export_one(
     };
     ctx.out
         .report(&report, format!("exported 1 email to {}", path.display()))
+}
+
+/// Returns an email with its body, which is requested unless it is stored, and with its attachments if requested.
+async fn complete_email(
+    engine: &Engine<Client>,
+    id: &EmailId,
+    stored: Option<Email>,
+    attaches: bool,
+) -> Result<CompleteEmail, Error> {
+    let email = match stored {
+        Some(email) => email,
+        None => engine.fetch_email(id).await?,
+    };
+    let files = if attaches {
+        fetch_attachments(engine.service(), id).await?
+    } else {
+        Vec::new()
+    };
+    Ok(CompleteEmail { email, files })
 }
 
 /// An export that is being written.
@@ -317,7 +323,10 @@ impl RunningExport<'_> {
     }
 
     async fn retrieve(&mut self, archive: &Archive, row: &EmailRow) -> Result<(), CommandExit> {
-        let retrieved = self.fetch(archive, &row.summary.id).await;
+        let id = &row.summary.id;
+        // A damaged body is fetched again, too.
+        let stored = archive.email(id).ok().flatten();
+        let retrieved = complete_email(&self.engine, id, stored, self.job.attaches).await;
         if !self.invalid.record(&retrieved) {
             retrieved?;
             return Ok(());
@@ -327,19 +336,6 @@ impl RunningExport<'_> {
         self.job
             .write_retrieved(stream, archive, &mut self.progress, row, retrieved);
         self.print_stream(buffer)
-    }
-
-    async fn fetch(&self, archive: &Archive, id: &EmailId) -> Result<CompleteEmail, Error> {
-        let email = match archive.email(id) {
-            Ok(Some(email)) => email,
-            _ => self.engine.fetch_email(id).await?,
-        };
-        let files = if self.job.attaches {
-            fetch_attachments(self.engine.service(), id).await?
-        } else {
-            Vec::new()
-        };
-        Ok(CompleteEmail { email, files })
     }
 
     fn save(&mut self, archive: &Archive) -> Result<(), CommandExit> {
@@ -366,7 +362,7 @@ impl RunningExport<'_> {
         ));
     }
 
-    /// Records how far the export has come, and adds the way to resume it.
+    /// Records how far the export has come, and adds a hint how to resume it.
     fn interrupt(&mut self, exit: CommandExit) -> CommandExit {
         let archive = self.engine.archive().clone();
         // After a failed write, the last checkpoint is the one to resume from.

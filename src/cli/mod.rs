@@ -162,7 +162,7 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
         CliCommand::Export(args) => export::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Render(args) => show::render(args, context.out),
-        CliCommand::Serve(args) => block_on(serve::run(args, context)),
+        CliCommand::Serve(args) => block_on(serve::run(args, context))?,
         CliCommand::Login => profile::log_in(context),
         CliCommand::Profile { verb } => profile::run(verb, context),
         CliCommand::Config { verb } => config::run(*verb, context),
@@ -228,7 +228,7 @@ fn block_on_until_signal<T>(
             result = work => result,
             number = signals.recv() => Err(CommandExit::Signal(number)),
         }
-    })
+    })?
 }
 
 /// Listens for the signals that end a command.
@@ -238,13 +238,11 @@ fn listen_for_signals() -> Result<Signals, Error> {
 }
 
 /// Runs `work` on one thread: a verb does one step after another.
-fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, CommandExit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime
-        .map_err(|error| runtime_error(&error))?
-        .block_on(work)
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Error> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build();
+    let runtime = runtime.map_err(|error| runtime_error(&error))?;
+    Ok(runtime.block_on(work))
 }
 
 /// Converts the error of a system that refuses the event loop.
