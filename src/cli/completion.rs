@@ -1,6 +1,6 @@
-//! Completions: the scripts of the shells, and the words of the user's own that they ask for.
+//! Completions: the scripts of the shells, and the words that they request from the program.
 //!
-//! The scripts that clap makes know commands, flags and fixed values. An addition to them asks the program
+//! The scripts that clap makes know commands, flags and fixed values. An addition to them runs the program
 //! for what depends on the position or on this machine: parts of a query, columns, profiles, recent ids.
 //! Clap's dynamic completion would replace both, but its interface is not stable yet.
 

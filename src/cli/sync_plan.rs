@@ -1,4 +1,4 @@
-//! `sync --dry-run`: says what `sync` would fetch, by what the archive has, without a request.
+//! `sync --dry-run`: reports what `sync` would fetch, by what the archive has, without a request.
 
 use jiff::Timestamp;
 use serde::Serialize;

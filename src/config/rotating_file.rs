@@ -39,9 +39,7 @@ impl RotatingFile {
         }
         // If another process has rotated the file already, this one opens the new file.
         if fs::metadata(&self.path).is_ok_and(|named| named.ino() == current.ino()) {
-            let mut rotated = self.path.clone().into_os_string();
-            rotated.push(".1");
-            fs::rename(&self.path, rotated)?;
+            fs::rename(&self.path, self.path.with_added_extension("1"))?;
         }
         self.file = open_private_append(&self.path)?;
         Ok(())

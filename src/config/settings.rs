@@ -53,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) archives_folder: Option<PathBuf>,
     /// Whether a flag names its file, so that it need not belong to the profile.
     pub(crate) is_named_archive: bool,
-    /// Whether it is in memory because flag or profile say so.
+    /// Whether it is in memory because of a flag or the profile.
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
@@ -140,6 +140,18 @@ impl Settings {
             warnings: file.warnings.clone(),
         })
     }
+
+    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
+    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
+        match &self.archive {
+            ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
+            ArchiveLocation::Server(url) => {
+                let folder = self.archives_folder.as_ref()?;
+                Some(folder.join(url.directory_name()))
+            }
+            ArchiveLocation::Memory => None,
+        }
+    }
 }
 
 /// What a profile says of its archives on a server, with the source of their password.
@@ -187,20 +199,6 @@ impl ServerOptions {
             ..self.access.clone()
         };
         Ok(ArchiveLocation::Server(url.clone().with_access(access)))
-    }
-}
-
-impl Settings {
-    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
-    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
-        match &self.archive {
-            ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
-            ArchiveLocation::Server(url) => {
-                let folder = self.archives_folder.as_ref()?;
-                Some(folder.join(url.directory_name()))
-            }
-            ArchiveLocation::Memory => None,
-        }
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) async fn save_attachment<S: EmailApi>(
     Ok(length)
 }
 
-/// A new file that is written beside its place, and removed unless it is committed.
+/// A new file that has a temporary name, and is removed unless it is committed.
 #[derive(Debug)]
 pub(super) struct NewFile {
     file: File,

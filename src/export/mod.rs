@@ -180,7 +180,7 @@ fn describe_write_error(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Writes a new file that only its owner can read, beside its place first.
+/// Writes a new file that only its owner can read, under a temporary name first.
 ///
 /// # Errors
 ///

@@ -4,7 +4,6 @@
 //! far is in `NAME.part-state`: a resumed export cuts off what came later and writes that again, so that
 //! the result is the same to the byte.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind as IoKind};
 use std::path::{Path, PathBuf};
@@ -73,15 +72,14 @@ impl PartialExport {
         now: Timestamp,
         resume: bool,
     ) -> Result<Self, Error> {
-        let beside = |ending: &str| {
-            let mut name = target.file_name().unwrap_or(OsStr::new("")).to_owned();
-            name.push(ending);
-            target.with_file_name(name)
-        };
+        if target.file_name().is_none() {
+            let message = format!("{}: a file or folder needs a name", target.display());
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         let mut export = Self {
             target: target.to_owned(),
-            part: beside(".part"),
-            state_path: beside(".part-state"),
+            part: target.with_added_extension("part"),
+            state_path: target.with_added_extension("part-state"),
             state: SavedState {
                 request,
                 started: now.as_microsecond(),
@@ -89,10 +87,6 @@ impl PartialExport {
             },
             is_resumed: false,
         };
-        if target.file_name().is_none() {
-            let message = format!("{}: a file or folder needs a name", target.display());
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
         if resume && let Some(saved) = export.load_state()? {
             export.resume(saved)?;
             return Ok(export);
@@ -248,9 +242,8 @@ impl PartialExport {
 
     fn save_state(&self) -> Result<(), Error> {
         let text = serde_json::to_vec(&self.state).expect("texts and numbers are JSON");
-        let mut new = self.state_path.clone().into_os_string();
-        new.push(".new");
-        let saved = write_file(Path::new(&new), &text)
+        let new = self.state_path.with_added_extension("new");
+        let saved = write_file(&new, &text)
             .and_then(|()| File::open(&new)?.sync_all())
             .and_then(|()| fs::rename(&new, &self.state_path));
         saved.map_err(|error| {
