@@ -27,7 +27,7 @@ pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile};
 pub(crate) use private_fs::{
-    create_private_dir, create_private_file, create_secret, open_private_append,
+    create_private_dir, create_private_file, create_secret, create_temp_file, open_private_append,
 };
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
 pub(crate) use rotating_file::RotatingFile;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{resume, slug};
 use crate::api::EmailApi;
-use crate::config::create_private_file;
+use crate::config::create_temp_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
 
@@ -84,11 +84,9 @@ impl NewFile {
             // A folder was meant, and it does not exist.
             return Err(io::ErrorKind::NotFound.into());
         }
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let name = format!(".{}.{}", name.display(), std::process::id());
-        let beside = path.with_file_name(name);
+        let (file, beside) = create_temp_file(path, 0o600)?;
         Ok(Self {
-            file: create_private_file(&beside)?,
+            file,
             beside,
             path: path.to_owned(),
         })
