@@ -2,15 +2,13 @@
 
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::config::clock::Clock;
-use crate::config::{Env, Paths, create_private_dir};
+use crate::config::{Env, Paths, create_private_dir, create_private_file};
 use crate::render;
 use crate::text::sanitize::sanitize_line;
 use crate::tui::terminal;
@@ -70,13 +68,9 @@ pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
 fn write_report(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
     create_private_dir(folder).ok()?;
     let path = folder.join(name);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
+    create_private_file(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .ok()?;
-    file.write_all(text.as_bytes()).ok()?;
     Some(path)
 }
 

@@ -54,25 +54,8 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
                 });
             (out, result)
         }
-        ParsedArgs::Print(text) => {
-            let mut out = Output::before_parsing(false);
-            let result = out.write_data(&text).and_then(|()| out.flush());
-            (out, result)
-        }
-        ParsedArgs::Page { text, is_paged } => {
-            let mut out = Output::before_parsing(false);
-            if is_paged {
-                out.use_pager(env);
-            }
-            let result = out.write_data(&text).and_then(|()| out.flush());
-            (out, result)
-        }
-        ParsedArgs::Complete(words) => {
-            let mut out = Output::before_parsing(false);
-            let text = cli::complete_words(&words, env);
-            let result = out.write_data(&text).and_then(|()| out.flush());
-            (out, result)
-        }
+        ParsedArgs::Print { text, is_paged } => print_text(&text, is_paged, env),
+        ParsedArgs::Complete(words) => print_text(&cli::complete_words(&words, env), false, env),
         ParsedArgs::Invalid { error, json } => (
             Output::before_parsing(json),
             Err(CommandExit::Failed(error)),
@@ -94,6 +77,15 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
         Err(CommandExit::NothingFound) => 1,
         Err(CommandExit::Signal(number)) => 128 + number,
     }
+}
+
+fn print_text(text: &str, is_paged: bool, env: &Env) -> (Output, Result<(), CommandExit>) {
+    let mut out = Output::before_parsing(false);
+    if is_paged {
+        out.use_pager(env);
+    }
+    let result = out.write_data(text).and_then(|()| out.flush());
+    (out, result)
 }
 
 fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), CommandExit> {

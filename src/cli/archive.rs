@@ -28,68 +28,62 @@ use crate::sync::recheck::find_due_runs;
 use crate::text::format::{format_bytes, group_digits, plural};
 
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let on_mismatch = match verb {
-        ArchiveVerb::Adopt => OnMismatch::Adopt,
-        ArchiveVerb::Begin => OnMismatch::BackUp,
-        ArchiveVerb::Repair(args) => {
-            ctx.mailbox = args.mailbox();
-            return repair(ctx);
-        }
+    match verb {
         ArchiveVerb::Info(args) => {
             ctx.mailbox = args.mailbox();
-            OnMismatch::Ask
+            let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+            print_info(&archive, ctx)
         }
-        ArchiveVerb::Copy(args) => return copy(args, ctx),
-        ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
-    };
-    if on_mismatch != OnMismatch::Ask {
-        ctx.settings.credentials.key.clone()?;
-        if let (ArchiveLocation::Server(_), OnMismatch::BackUp) =
-            (&ctx.settings.archive, on_mismatch)
-        {
-            let message = "an archive in PostgreSQL is not moved aside";
-            return Err(Error::new(ErrorKind::Unsupported, message)
-                .with_hint(
-                    "name another schema in its address, or rename the schema in the database",
-                )
-                .into());
+        ArchiveVerb::Purge(args) => purge(args, ctx),
+        ArchiveVerb::Vacuum => vacuum(ctx),
+        ArchiveVerb::Copy(args) => copy(args, ctx),
+        ArchiveVerb::Repair(args) => {
+            ctx.mailbox = args.mailbox();
+            repair(ctx)
         }
-        check_mismatch_exists(on_mismatch, &ctx.settings)?;
+        ArchiveVerb::Adopt => resolve_mismatch(OnMismatch::Adopt, ctx),
+        ArchiveVerb::Begin => resolve_mismatch(OnMismatch::BackUp, ctx),
     }
+}
+
+/// Goes on with the archives of another key, or begins new ones, of sent and received mail.
+fn resolve_mismatch(
+    on_mismatch: OnMismatch,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
+    if let (ArchiveLocation::Server(_), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch) {
+        let message = "an archive in PostgreSQL is not moved aside";
+        return Err(Error::new(ErrorKind::Unsupported, message)
+            .with_hint("name another schema in its address, or rename the schema in the database")
+            .into());
+    }
+    check_mismatch_exists(on_mismatch, &ctx.settings)?;
     let archive = open_with_answer(on_mismatch, ctx)?;
-    if let (true, ArchiveLocation::Disk(path)) =
-        (on_mismatch != OnMismatch::Ask, &ctx.settings.archive)
+    if let ArchiveLocation::Disk(path) = &ctx.settings.archive
         && Mailbox::Received.archive_path(path).exists()
     {
         Archive::open_for(&ctx.settings, Mailbox::Received, on_mismatch)?;
     }
-    match verb {
-        ArchiveVerb::Adopt
-        | ArchiveVerb::Begin
-        | ArchiveVerb::Info(_)
-        | ArchiveVerb::Repair(_)
-        | ArchiveVerb::Copy(_) => print_info(&archive, ctx),
-        ArchiveVerb::Purge(args) => {
-            let received = open_received(&ctx.settings)?;
-            purge(&archive, received.as_ref(), args, ctx)
-        }
-        ArchiveVerb::Vacuum => {
-            archive.check_owner()?;
-            let received = open_received(&ctx.settings)?;
-            let before = size(&archive, received.as_ref(), &ctx.settings)?;
-            let is_empty = std::iter::once(&archive)
-                .chain(&received)
-                .map(Archive::compact)
-                .try_fold(true, |all, one| Ok::<_, Error>(one? && all))?;
-            note_remaining_wal(is_empty, ctx.out);
-            let after = size(&archive, received.as_ref(), &ctx.settings)?;
-            let (was, now) = (format_bytes(before), format_bytes(after));
-            ctx.out.report(
-                &VacuumJson { before, after },
-                format!("{was} before, {now} now"),
-            )
-        }
+    print_info(&archive, ctx)
+}
+
+fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    archive.check_owner()?;
+    let received = open_received(&ctx.settings)?;
+    let before = size(&archive, received.as_ref(), &ctx.settings)?;
+    let mut is_wal_empty = true;
+    for archive in std::iter::once(&archive).chain(&received) {
+        is_wal_empty &= archive.compact()?;
     }
+    note_remaining_wal(is_wal_empty, ctx.out);
+    let after = size(&archive, received.as_ref(), &ctx.settings)?;
+    let (was, now) = (format_bytes(before), format_bytes(after));
+    ctx.out.report(
+        &VacuumJson { before, after },
+        format!("{was} before, {now} now"),
+    )
 }
 
 #[derive(Serialize)]
@@ -419,12 +413,9 @@ fn received_target(target: &PurgeTarget) -> PurgeTarget {
 }
 
 /// Purges sent mail, and received mail if there is any.
-fn purge(
-    archive: &Archive,
-    received: Option<&Archive>,
-    args: &PurgeArgs,
-    ctx: &mut ProfileContext<'_>,
-) -> Result<(), CommandExit> {
+fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    let received = open_received(&ctx.settings)?;
     let (target, description) = purge_target(args, &ctx.settings, ctx.now())?;
     if let PurgeTarget::Matching(query) = &target
         && query.needs_bodies()
@@ -445,7 +436,7 @@ fn purge(
         would_remove += from_received;
     }
     if !args.dry_run {
-        check_writable(archive)?;
+        check_writable(&archive)?;
         if let Some((received, _)) = &received {
             check_writable(received)?;
         }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::args::AttachmentArgs;
 use super::output::{CommandExit, Output, OutputFormat};
 use super::show::find_id;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::wire::ListBody;
 use crate::api::{EmailApi as _, RetryPolicy};
 use crate::error::{Error, ErrorKind};
@@ -50,39 +50,35 @@ pub(super) fn run(args: &AttachmentArgs, ctx: &mut ProfileContext<'_>) -> Result
     drop(archive);
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
     let out = &mut *ctx.out;
-    block_on(async {
-        let mut signals = listen_for_signals()?;
-        let work = async {
-            let attachments = client.attachments(&id).await?;
-            let Some(to) = &args.to else {
-                return print_list(&attachments, out);
-            };
-            let attachment = choose(&attachments, args.attachment.as_deref())?;
-            out.show_progress(&format!("fetching {attachment}"));
-            if is_stream {
-                let mut sink = StdoutSink { out, exit: None };
-                let result = client.download_to(&id, attachment, &mut sink).await;
-                if let Some(exit) = sink.exit {
-                    return Err(exit);
-                }
-                result?;
-                return out.flush();
-            }
-            let path = attachment_path(to, attachment);
-            let bytes = save_attachment(&client, &id, attachment, &path).await?;
-            let name = attachment.label();
-            let report = SavedJson {
-                path: &path,
-                name,
-                bytes,
-            };
-            let size = format_bytes(bytes);
-            out.report(
-                &report,
-                format!("saved {name}, {size}, as {}", path.display()),
-            )
+    block_on_until_signal(async {
+        let attachments = client.attachments(&id).await?;
+        let Some(to) = &args.to else {
+            return print_list(&attachments, out);
         };
-        until_signal(&mut signals, work).await
+        let attachment = choose(&attachments, args.attachment.as_deref())?;
+        out.show_progress(&format!("fetching {attachment}"));
+        if is_stream {
+            let mut sink = StdoutSink { out, exit: None };
+            let result = client.download_to(&id, attachment, &mut sink).await;
+            if let Some(exit) = sink.exit {
+                return Err(exit);
+            }
+            result?;
+            return out.flush();
+        }
+        let path = attachment_path(to, attachment);
+        let bytes = save_attachment(&client, &id, attachment, &path).await?;
+        let name = attachment.label();
+        let report = SavedJson {
+            path: &path,
+            name,
+            bytes,
+        };
+        let size = format_bytes(bytes);
+        out.report(
+            &report,
+            format!("saved {name}, {size}, as {}", path.display()),
+        )
     })
 }
 

@@ -1,30 +1,29 @@
-//! Parses the command line, and makes the manual page from its definition.
+//! Parses the command line, finds what its words name, and makes the manual page from its definition.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use clap::error::{self, ContextKind, ContextValue};
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use clap_mangen::Man;
 
 use super::args::Args;
-use super::completion;
-use super::named_command::find_command;
 use super::notes::{ENVIRONMENT, EXIT_CODES, FILES, NOTES};
 use crate::error::{Error, ErrorKind};
 use crate::query::query_manual;
 use crate::text::format::suggest;
 use crate::text::sanitize;
 
+/// The first argument of a script of a shell that requests completions.
+pub(super) const COMPLETION_REQUEST: &str = "__complete";
+
 /// The result of parsing a command line.
 #[derive(Debug)]
 pub enum ParsedArgs {
     /// Run a command.
     Run(Box<Args>),
-    /// Print help or the version, which is a success.
-    Print(String),
-    /// Print a page, through the pager unless a flag forbids it.
-    Page { text: String, is_paged: bool },
+    /// Print help or the version, which is a success; a long page through the pager.
+    Print { text: String, is_paged: bool },
     /// Print the words with which the last one of these can go on, for a shell.
     Complete(Vec<String>),
     /// Report an error, as JSON if a flag says so.
@@ -34,7 +33,7 @@ pub enum ParsedArgs {
 /// Parses a command line, the program's name first.
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
-    if words.get(1).is_some_and(|word| word == completion::REQUEST) {
+    if words.get(1).is_some_and(|word| word == COMPLETION_REQUEST) {
         let typed = words.iter().skip(2);
         return ParsedArgs::Complete(typed.map(|word| word.to_string_lossy().into()).collect());
     }
@@ -46,7 +45,7 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let is_word = |word: &&OsString| !word.to_string_lossy().starts_with('-');
     if words.iter().skip(1).filter(is_word).eq(["help", "query"]) {
         let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
-        return ParsedArgs::Page {
+        return ParsedArgs::Print {
             text: query_manual(),
             is_paged: !words.iter().any(is_direct),
         };
@@ -62,7 +61,10 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
                 error::ErrorKind::DisplayHelp | error::ErrorKind::DisplayVersion
             ) =>
         {
-            ParsedArgs::Print(error.render().to_string())
+            ParsedArgs::Print {
+                text: error.render().to_string(),
+                is_paged: false,
+            }
         }
         Err(error) => ParsedArgs::Invalid {
             error: usage_error(&error, &words),
@@ -166,6 +168,39 @@ fn clap_suggestion(error: &clap::Error) -> Option<String> {
         };
         Some(format!("did you mean {word}?"))
     })
+}
+
+/// Returns the command that the words name, with its full name.
+pub(super) fn find_command<W: AsRef<OsStr>>(words: &[W]) -> (String, Command) {
+    let program = Args::command();
+    let mut found = ("sentbox".to_owned(), program.clone());
+    let words = words.iter().skip(1);
+    let mut words = words.filter_map(|word| word.as_ref().to_str());
+    while let Some(word) = words.next() {
+        if find_value_flag([&program, &found.1], word).is_some() {
+            words.next();
+        } else if let Some(command) = found.1.find_subcommand(word) {
+            found = (format!("{} {word}", found.0), command.clone());
+        }
+    }
+    found
+}
+
+/// Returns the flag of this name that takes a value.
+pub(super) fn find_value_flag<'a>(
+    commands: impl IntoIterator<Item = &'a Command>,
+    word: &str,
+) -> Option<&'a Arg> {
+    let is_named = |flag: &&Arg| match word.strip_prefix("--") {
+        Some(long) => flag.get_long() == Some(long),
+        None => flag
+            .get_short()
+            .is_some_and(|short| word == format!("-{short}")),
+    };
+    let arguments = commands.into_iter().flat_map(Command::get_arguments);
+    arguments
+        .filter(is_named)
+        .find(|flag| flag.get_action().takes_values())
 }
 
 /// Makes the manual page: the program, then each command as a section of its own.
@@ -332,7 +367,7 @@ mod tests {
     #[test]
     fn query_language_has_a_page_of_its_own() {
         let words = ["sentbox", "-q", "help", "query"].map(OsString::from);
-        let ParsedArgs::Page { text: page, .. } = parse_args(words) else {
+        let ParsedArgs::Print { text: page, .. } = parse_args(words) else {
             panic!("it is a page");
         };
         assert!(page.contains("seen-change:1d"), "{page}");
@@ -423,7 +458,7 @@ mod tests {
             assert!(
                 matches!(
                     parse_args(line.split(' ').map(OsString::from)),
-                    ParsedArgs::Print(_)
+                    ParsedArgs::Print { .. }
                 ),
                 "{line}"
             );

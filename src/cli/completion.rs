@@ -1,6 +1,6 @@
-//! Completions: the scripts of the shells, and the words of the user's own that they ask for.
+//! Completions: the scripts of the shells, and the words that they request from the program.
 //!
-//! The scripts that clap makes know commands, flags and fixed values. An addition to them asks the program
+//! The scripts that clap makes know commands, flags and fixed values. An addition to them runs the program
 //! for what depends on the position or on this machine: parts of a query, columns, profiles, recent ids.
 //! Clap's dynamic completion would replace both, but its interface is not stable yet.
 
@@ -8,13 +8,10 @@ use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::args::Args;
-use super::named_command::{find_command, find_value_flag};
+use super::command_line::{find_command, find_value_flag};
 use crate::archive::{Archive, ArchiveLocation, CancellationToken, find_stored_archive};
 use crate::config::{Env, Flags, Profiles, Prompting, Settings};
 use crate::query::{Query, SuggestionSource, complete};
-
-/// The first argument of a script that asks for words.
-pub(super) const REQUEST: &str = "__complete";
 
 /// How many of the newest emails are offered by id.
 const MAX_IDS: usize = 20;
@@ -179,6 +176,7 @@ fn is_plain(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command_line::COMPLETION_REQUEST;
 
     fn complete(line: &str) -> String {
         let words: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
@@ -218,7 +216,10 @@ mod tests {
     fn each_addition_asks_the_program() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = String::from_utf8(script(shell)).unwrap();
-            assert!(script.contains(&format!("sentbox {REQUEST} ")), "{shell}");
+            assert!(
+                script.contains(&format!("sentbox {COMPLETION_REQUEST} ")),
+                "{shell}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! `doctor`: checks configuration, key, service, archive and terminal, and reports each.
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -32,55 +32,69 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(1);
 /// Emails between two progress reports.
 const PROGRESS_INTERVAL: u64 = 1000;
 
-/// The state of what was checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum DoctorState {
-    Ok,
-    /// Worth knowing; no problem.
-    Note,
-    /// Not working, and needed.
-    Failed(Error),
+/// The result of a check as JSON.
+#[derive(Serialize)]
+struct CheckJson {
+    /// What was checked.
+    name: &'static str,
+    /// `ok`, `note` or `failed`.
+    state: &'static str,
+    /// Result of the check.
+    message: String,
+    /// What to do next; empty if nothing.
+    hint: String,
 }
 
-/// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct DoctorCheck {
-    name: &'static str,
-    state: DoctorState,
-    message: String,
+/// All results as one JSON document.
+#[derive(Serialize)]
+struct DoctorJson {
+    /// Whether no check failed.
+    ok: bool,
+    /// The checks, in order.
+    checks: Vec<CheckJson>,
 }
 
 /// All results so far.
 #[derive(Default)]
-struct Checks(Vec<DoctorCheck>);
+struct Checks {
+    results: Vec<CheckJson>,
+    /// The error of the first check that failed.
+    first_error: Option<Error>,
+}
 
 impl Checks {
-    fn add(&mut self, name: &'static str, state: DoctorState, message: impl Into<String>) {
-        let message = message.into();
-        self.0.push(DoctorCheck {
+    fn add(&mut self, name: &'static str, state: &'static str, message: String, hint: String) {
+        self.results.push(CheckJson {
             name,
             state,
             message,
+            hint,
         });
     }
 
     fn ok(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, DoctorState::Ok, message);
+        self.add(name, "ok", message.into(), String::new());
     }
 
+    /// Adds what is worth knowing, and no problem.
     fn note(&mut self, name: &'static str, message: impl Into<String>) {
-        self.add(name, DoctorState::Note, message);
+        self.add(name, "note", message.into(), String::new());
+    }
+
+    /// Adds what is needed, and does not work.
+    fn failed(&mut self, name: &'static str, error: Error) {
+        self.add_failure(name, error.message.clone(), error);
     }
 
     /// Adds a failed request, with the state that the terminal program would show.
     fn failed_in_state(&mut self, name: &'static str, error: Error) {
         let message = format!("{}: {}", error.kind.service_state(), error.message);
-        self.add(name, DoctorState::Failed(error), message);
+        self.add_failure(name, message, error);
     }
 
-    fn failed(&mut self, name: &'static str, error: Error) {
-        let message = error.message.clone();
-        self.add(name, DoctorState::Failed(error), message);
+    fn add_failure(&mut self, name: &'static str, message: String, error: Error) {
+        self.add(name, "failed", message, error.hint.clone());
+        self.first_error.get_or_insert(error);
     }
 }
 
@@ -115,10 +129,7 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             };
             if ctx.settings.credentials.key.is_ok() {
                 let client = ctx.client(RetryPolicy::TUI);
-                block_on(async {
-                    check_service(&client, &ctx.settings, env, &mut checks).await;
-                    Ok(())
-                })?;
+                block_on(check_service(&client, &ctx.settings, env, &mut checks))?;
             }
             check_archive(is_quick, &mut ctx, &mut checks);
             out.show_progress("");
@@ -128,12 +139,13 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
         Err(error) => checks.failed("profile", error),
     }
     check_terminal(env, terminal_size(), query_background, &mut checks);
-    write_report(&checks.0, out)?;
-    let failed = checks.0.into_iter().find_map(|check| match check.state {
-        DoctorState::Failed(error) => Some(error),
-        DoctorState::Ok | DoctorState::Note => None,
-    });
-    failed.map_or(Ok(()), |error| Err(error.into()))
+    let document = DoctorJson {
+        ok: checks.first_error.is_none(),
+        checks: checks.results,
+    };
+    let lines = document.checks.iter().map(format_check);
+    out.report_list(&document.checks, &document, lines)?;
+    checks.first_error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn check_config(env: &Env, checks: &mut Checks) -> Option<Profiles> {
@@ -262,7 +274,10 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     let settings = &ctx.settings;
     let path = match &settings.archive {
         ArchiveLocation::Disk(path) => path,
-        ArchiveLocation::Server(_) => return check_archive_on_server(ctx, checks),
+        ArchiveLocation::Server(_) => {
+            let location = settings.archive.clone();
+            return check_archive_at(&location, is_quick, ctx, checks);
+        }
         ArchiveLocation::Memory if settings.credentials.key.is_err() => return,
         ArchiveLocation::Memory => return checks.ok("archive", "in memory: nothing is kept"),
     };
@@ -276,62 +291,47 @@ fn check_archive(is_quick: bool, ctx: &mut ProfileContext<'_>, checks: &mut Chec
     }
     for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
         if path.exists() {
-            check_archive_file(&path, is_quick, ctx, checks);
+            check_archive_at(&ArchiveLocation::Disk(path), is_quick, ctx, checks);
         }
     }
 }
 
-fn check_archive_on_server(ctx: &ProfileContext<'_>, checks: &mut Checks) {
-    let settings = &ctx.settings;
-    let now = ctx.now();
-    let examined = Archive::open(&settings.archive).and_then(|archive| {
-        if let Some(error) = archive.read_only_reason() {
-            checks.note("archive", error.message);
-        }
-        if archive.is_audited() {
-            checks.note(
-                "archive",
-                "it is recorded there who opens which email".to_owned(),
-            );
-        }
-        let emails = plural(archive.query_count()?, "email");
-        let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
-        let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);
-        Ok(format!("{}: {emails}; {reach}", settings.archive))
-    });
-    match examined {
-        Ok(message) => checks.ok("archive", message),
-        Err(error) => checks.failed("archive", error),
-    }
-}
-
-fn check_archive_file(
-    path: &Path,
+/// Opens an archive and describes it; every email of a file is examined, unless `is_quick`.
+fn check_archive_at(
+    location: &ArchiveLocation,
     is_quick: bool,
     ctx: &mut ProfileContext<'_>,
     checks: &mut Checks,
 ) {
-    let name = path.display();
-    let settings = &ctx.settings;
-    let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let now = ctx.now();
-    let opened = Archive::open(&ArchiveLocation::Disk(path.to_owned()));
-    let examined = opened.and_then(|archive| {
+    let bytes = match location {
+        ArchiveLocation::Disk(path) => Some(path.metadata().map_or(0, |found| found.len())),
+        ArchiveLocation::Server(_) | ArchiveLocation::Memory => None,
+    };
+    let examined = Archive::open(location).and_then(|archive| {
         if let Some(error) = archive.read_only_reason() {
             checks.note("archive", error.message);
         }
-        examine_archive(&archive, is_quick, ctx.out)?;
-        let megabytes = bytes.div_ceil(1_000_000);
+        if archive.is_audited() {
+            checks.note("archive", "it is recorded there who opens which email");
+        }
+        if bytes.is_some() {
+            examine_archive(&archive, is_quick, ctx.out)?;
+        }
         let emails = plural(archive.query_count()?, "email");
         let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
-        let reach = describe_past_coverage(&coverage, refreshed, now, &settings.zone);
+        let reach = describe_past_coverage(&coverage, refreshed, now, &ctx.settings.zone);
+        let Some(bytes) = bytes else {
+            return Ok(format!("{location}: {emails}; {reach}"));
+        };
         let checked = if is_quick {
             "its pages fit together"
         } else {
             "whole"
         };
+        let megabytes = bytes.div_ceil(1_000_000);
         Ok(format!(
-            "{name}: {checked}, {emails}, {megabytes} MB; {reach}"
+            "{location}: {checked}, {emails}, {megabytes} MB; {reach}"
         ))
     });
     match examined {
@@ -351,63 +351,17 @@ fn examine_archive(archive: &Archive, is_quick: bool, out: &mut Output) -> Resul
     })
 }
 
-/// The result of a check as JSON.
-#[derive(Serialize)]
-struct CheckJson<'a> {
-    /// What was checked.
-    name: &'a str,
-    /// `ok`, `note` or `failed`.
-    state: &'a str,
-    /// Result of the check.
-    message: &'a str,
-    /// What to do next; empty if nothing.
-    hint: &'a str,
-}
-
-/// All results as one JSON document.
-#[derive(Serialize)]
-struct DoctorJson<'a> {
-    /// Whether no check failed.
-    ok: bool,
-    /// The checks, in order.
-    checks: Vec<CheckJson<'a>>,
-}
-
-impl<'a> From<&'a DoctorCheck> for CheckJson<'a> {
-    fn from(check: &'a DoctorCheck) -> Self {
-        let (state, hint) = match &check.state {
-            DoctorState::Ok => ("ok", ""),
-            DoctorState::Note => ("note", ""),
-            DoctorState::Failed(error) => ("failed", error.hint.as_str()),
-        };
-        Self {
-            name: check.name,
-            state,
-            message: &check.message,
-            hint,
-        }
-    }
-}
-
-fn write_report(checks: &[DoctorCheck], out: &mut Output) -> Result<(), CommandExit> {
-    let checks: Vec<CheckJson<'_>> = checks.iter().map(CheckJson::from).collect();
-    let ok = checks.iter().all(|check| check.state != "failed");
-    let document = DoctorJson { ok, checks };
-    let lines = document.checks.iter().map(format_check);
-    out.report_list(&document.checks, &document, lines)
-}
-
-fn format_check(check: &CheckJson<'_>) -> String {
+fn format_check(check: &CheckJson) -> String {
     let state = if check.state == "failed" {
         "FAILED"
     } else {
         check.state
     };
-    let message = sanitize::sanitize_line(check.message);
+    let message = sanitize::sanitize_line(&check.message);
     let mut line = format!("{state:6}  {:9} {message}", check.name);
     if !check.hint.is_empty() {
         line.push_str("\n                  ");
-        line.push_str(&sanitize::sanitize_line(check.hint));
+        line.push_str(&sanitize::sanitize_line(&check.hint));
     }
     line
 }
@@ -526,10 +480,10 @@ fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
 mod tests {
     use super::*;
 
-    fn clock_check(skew: SignedDuration) -> (DoctorState, String) {
+    fn clock_check(skew: SignedDuration) -> (&'static str, String) {
         let mut checks = Checks::default();
         check_clock(skew, &mut checks);
-        let check = checks.0.pop().unwrap();
+        let check = checks.results.pop().unwrap();
         (check.state, check.message)
     }
 
@@ -537,11 +491,11 @@ mod tests {
     fn skewed_clock_is_reported() {
         let agrees = "agrees with the service's within 3 s".to_owned();
         let skew = SignedDuration::from_secs(-2);
-        assert_eq!(clock_check(skew), (DoctorState::Ok, agrees));
+        assert_eq!(clock_check(skew), ("ok", agrees));
         let behind =
             "this machine's is 5 min behind the service's, so ages and dates look wrong".to_owned();
         let skew = SignedDuration::from_mins(5);
-        assert_eq!(clock_check(skew), (DoctorState::Note, behind));
+        assert_eq!(clock_check(skew), ("note", behind));
         let (_, message) = clock_check(SignedDuration::from_hours(-30));
         assert!(message.contains("30 h ahead of"));
     }
@@ -555,7 +509,11 @@ mod tests {
             || Some(Background::Light),
             &mut checks,
         );
-        let messages: Vec<String> = checks.0.into_iter().map(|check| check.message).collect();
+        let messages: Vec<String> = checks
+            .results
+            .into_iter()
+            .map(|check| check.message)
+            .collect();
         messages.join(" | ")
     }
 

@@ -21,10 +21,8 @@ const CHANGE_WIDTH: usize = 24;
 
 /// Prints what arrives and changes, from its start on.
 pub(super) struct EventLog {
-    /// Only emails that match; `None` for all.
+    /// Only emails that match; `None` for all, and a line for each page.
     query: Option<Query>,
-    /// Whether a line is printed for each page, too.
-    pub(super) shows_pages: bool,
     zone: TimeZone,
     reveal: bool,
     /// The newest email at the start of a refresh: what is newer has arrived since.
@@ -49,19 +47,18 @@ struct PageJson<'a> {
 }
 
 impl EventLog {
-    pub(super) const fn new(
-        query: Option<Query>,
-        shows_pages: bool,
-        zone: TimeZone,
-        reveal: bool,
-    ) -> Self {
+    pub(super) const fn new(query: Option<Query>, zone: TimeZone, reveal: bool) -> Self {
         Self {
             query,
-            shows_pages,
             zone,
             reveal,
             newest: None,
         }
+    }
+
+    /// Whether a line is printed for each page, too.
+    pub(super) const fn shows_pages(&self) -> bool {
+        self.query.is_none()
     }
 
     /// Takes all emails of the archive as known.
@@ -89,7 +86,7 @@ impl EventLog {
         now: Timestamp,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
-        if !self.shows_pages {
+        if !self.shows_pages() {
             return Ok(());
         }
         out.show_progress("");

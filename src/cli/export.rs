@@ -2,16 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::args::{ExportArgs, ExportForm};
-use super::format::format_remaining;
+use super::args::ExportArgs;
+use super::format::{estimate_remaining, format_request_time};
 use super::output::{CommandExit, Output};
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, EmailApi as _, InvalidResponses, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
@@ -21,10 +20,10 @@ use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
     NextStep, SetFormat, fetch_attachments, save_email,
 };
-use crate::mail::{EmailId, Mailbox};
+use crate::mail::{Email, EmailId, Mailbox};
 use crate::query::Query;
 use crate::sync::Engine;
-use crate::text::format::{format_pause, group_digits, plural};
+use crate::text::format::{group_digits, plural};
 
 /// Emails between two checkpoints, each of which waits for the disk.
 const CHECKPOINT_EMAILS: u64 = 5_000;
@@ -135,10 +134,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         out: &mut *ctx.out,
     };
     export.saved = export.progress.done;
-    let result = block_on(async {
-        let mut signals = listen_for_signals()?;
-        until_signal(&mut signals, export.write()).await
-    });
+    let result = block_on_until_signal(export.write());
     export.out.show_progress("");
     if let Err(exit) = result {
         return Err(export.interrupt(exit));
@@ -166,7 +162,7 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
     }
 }
 
-/// Says how many bodies are missing, and what it costs to fetch them and the attachments.
+/// Notes how many bodies are missing, and what it costs to fetch them and the attachments.
 fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
         emails,
@@ -189,12 +185,10 @@ fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>)
         group_digits(*without_body, ' '),
         plural(*emails, "email")
     );
-    let requests = f64::from(u32::try_from(*retrievable).unwrap_or(u32::MAX));
-    let time = Duration::from_secs_f64(requests / ctx.settings.rate.per_second);
     let cost = format!(
         "{}, about {}",
         plural(*retrievable, "request"),
-        format_pause(time)
+        format_request_time(*retrievable, ctx.settings.rate)
     );
     let text = match (args.bodies, *retrievable) {
         (_, 0) => format!("{missing}, and the service no longer has these emails"),
@@ -231,28 +225,15 @@ fn export_one(
     let id = &row.summary.id;
     archive.record_opened(id, None)?;
     let stored = archive.email(id)?;
-    let requests = u64::from(stored.is_none() && args.bodies);
-    let email = match stored {
-        Some(email) => email,
-        None if args.bodies => block_on(async { Ok(engine.fetch_email(id).await?) })?,
-        None => {
-            let message = "the body of this email is not stored";
-            let error = Error::new(ErrorKind::NoSuchPart, message);
-            return Err(error.with_hint("--bodies fetches it").into());
-        }
-    };
-    let files = if args.attachments {
-        block_on(async { Ok(fetch_attachments(engine.service(), id).await?) })?
-    } else {
-        Vec::new()
-    };
-    save_email(
-        path,
-        format,
-        &CompleteEmail { email, files },
-        &ctx.settings.zone,
-    )
-    .map_err(|message| Error::new(ErrorKind::Io, message))?;
+    if stored.is_none() && !args.bodies {
+        let message = "the body of this email is not stored";
+        let error = Error::new(ErrorKind::NoSuchPart, message);
+        return Err(error.with_hint("--bodies fetches it").into());
+    }
+    let requests = u64::from(stored.is_none());
+    let email = block_on(complete_email(engine, id, stored, args.attachments))??;
+    save_email(path, format, &email, &ctx.settings.zone)
+        .map_err(|message| Error::new(ErrorKind::Io, message))?;
     let report = ExportJson {
         path,
         emails: 1,
@@ -262,6 +243,25 @@ fn export_one(
     };
     ctx.out
         .report(&report, format!("exported 1 email to {}", path.display()))
+}
+
+/// Returns an email with its body, which is requested unless it is stored, and with its attachments if requested.
+async fn complete_email(
+    engine: &Engine<Client>,
+    id: &EmailId,
+    stored: Option<Email>,
+    attaches: bool,
+) -> Result<CompleteEmail, Error> {
+    let email = match stored {
+        Some(email) => email,
+        None => engine.fetch_email(id).await?,
+    };
+    let files = if attaches {
+        fetch_attachments(engine.service(), id).await?
+    } else {
+        Vec::new()
+    };
+    Ok(CompleteEmail { email, files })
 }
 
 /// An export that is being written.
@@ -323,7 +323,10 @@ impl RunningExport<'_> {
     }
 
     async fn retrieve(&mut self, archive: &Archive, row: &EmailRow) -> Result<(), CommandExit> {
-        let retrieved = self.fetch(archive, &row.summary.id).await;
+        let id = &row.summary.id;
+        // A damaged body is fetched again, too.
+        let stored = archive.email(id).ok().flatten();
+        let retrieved = complete_email(&self.engine, id, stored, self.job.attaches).await;
         if !self.invalid.record(&retrieved) {
             retrieved?;
             return Ok(());
@@ -333,19 +336,6 @@ impl RunningExport<'_> {
         self.job
             .write_retrieved(stream, archive, &mut self.progress, row, retrieved);
         self.print_stream(buffer)
-    }
-
-    async fn fetch(&self, archive: &Archive, id: &EmailId) -> Result<CompleteEmail, Error> {
-        let email = match archive.email(id) {
-            Ok(Some(email)) => email,
-            _ => self.engine.fetch_email(id).await?,
-        };
-        let files = if self.job.attaches {
-            fetch_attachments(self.engine.service(), id).await?
-        } else {
-            Vec::new()
-        };
-        Ok(CompleteEmail { email, files })
     }
 
     fn save(&mut self, archive: &Archive) -> Result<(), CommandExit> {
@@ -358,10 +348,9 @@ impl RunningExport<'_> {
 
     fn show_progress(&mut self, before: u64) {
         let ExportProgress { done, requests, .. } = self.progress;
-        let elapsed = (self.clock)().duration_since(self.started).as_millis();
-        let each = elapsed / i128::from((done - before).max(1));
-        let left =
-            format_remaining(each * i128::from(self.plan.emails.saturating_sub(done)) / 1000);
+        let elapsed = (self.clock)().duration_since(self.started);
+        let left = self.plan.emails.saturating_sub(done);
+        let left = estimate_remaining(elapsed, done - before, left);
         let requests = match requests {
             0 => String::new(),
             requests => format!(", {}", plural(requests, "request")),
@@ -373,7 +362,7 @@ impl RunningExport<'_> {
         ));
     }
 
-    /// Records how far the export has come, and adds the way to resume it.
+    /// Records how far the export has come, and adds a hint how to resume it.
     fn interrupt(&mut self, exit: CommandExit) -> CommandExit {
         let archive = self.engine.archive().clone();
         // After a failed write, the last checkpoint is the one to resume from.
@@ -447,12 +436,13 @@ impl RunningExport<'_> {
 }
 
 impl ExportArgs {
-    /// Returns the format, by default that of the name of the file.
     /// Whether stdout gets JSON: a report, or the emails themselves.
     pub(super) fn prints_json(&self) -> bool {
-        self.to != Path::new("-") || matches!(self.form, Some(ExportForm::Json | ExportForm::Jsonl))
+        self.to != Path::new("-")
+            || matches!(self.form, Some(SetFormat::Json | SetFormat::JsonLines))
     }
 
+    /// Returns the format, by default that of the name of the file.
     fn format(&self) -> Result<SetFormat, Error> {
         let by_name = || {
             let ending = self.to.extension()?.to_str()?.to_ascii_lowercase();
@@ -461,26 +451,9 @@ impl ExportArgs {
                 one => one.extension() == Some(&ending),
             })
         };
-        let form = match self.form {
-            Some(form) => Some(form.into()),
-            None => by_name(),
-        };
-        form.ok_or_else(|| {
+        self.form.or_else(by_name).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "which format to write is not known")
                 .with_hint("give --as eml, html, text, json, jsonl or csv")
         })
-    }
-}
-
-impl From<ExportForm> for SetFormat {
-    fn from(form: ExportForm) -> Self {
-        match form {
-            ExportForm::Eml => Self::Files(ExportFormat::Eml),
-            ExportForm::Html => Self::Files(ExportFormat::Html),
-            ExportForm::Text => Self::Files(ExportFormat::Text),
-            ExportForm::Json => Self::Json,
-            ExportForm::Jsonl => Self::JsonLines,
-            ExportForm::Csv => Self::Csv,
-        }
     }
 }

@@ -1,11 +1,14 @@
 //! Formats times, coverage and remaining time for several verbs.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::Coverage;
+use crate::config::Rate;
 use crate::mail::ApiTime;
-use crate::text::format::format_timestamp;
+use crate::text::format::{format_pause, format_timestamp};
 
 /// Formats a time for people, as `3 May 2026 09:14`.
 pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {
@@ -76,6 +79,18 @@ pub(super) fn describe_past_coverage(
         }
         Coverage::Unknown => "nothing is here yet".to_owned(),
     }
+}
+
+/// Estimates the time left by the time that the done part took, as [`format_remaining`].
+pub(super) fn estimate_remaining(elapsed: SignedDuration, done: u64, left: u64) -> String {
+    let each = elapsed.as_millis() / i128::from(done.max(1));
+    format_remaining(each * i128::from(left) / 1000)
+}
+
+/// Formats the time that requests take at a rate, as `5 min`.
+pub(super) fn format_request_time(requests: u64, rate: Rate) -> String {
+    let requests = f64::from(u32::try_from(requests).unwrap_or(u32::MAX));
+    format_pause(Duration::from_secs_f64(requests / rate.per_second))
 }
 
 /// Formats the time left, as `; about 3 min left`; empty for less than a second.

@@ -5,12 +5,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::args::SearchArgs;
 use super::format::format_time;
-use super::output::{CommandExit, Output};
+use super::output::CommandExit;
 use super::sync::stop_error;
-use super::{ProfileContext, listen_for_signals, until_signal};
-use crate::api::{EmailApi, MAX_LIMIT, RetryPolicy};
+use super::{ProfileContext, block_on_until_signal};
+use crate::api::{Client, MAX_LIMIT, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey, WindowAnchor};
-use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
@@ -117,39 +116,34 @@ pub(super) enum ConfirmResult {
 }
 
 /// Fetches new mail, then the statuses that may change what the query matches.
-pub(super) async fn confirm_statuses(
+pub(super) fn confirm_statuses(
     search: &SearchArgs,
     query: &Query,
     archive: &Archive,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<ConfirmResult, CommandExit> {
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    let mut signals = listen_for_signals()?;
     let mut refresh = StatusRefresh {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
         search,
         candidates: query.without_status(),
         started: ctx.now(),
-        clock: ctx.clock,
-        zone: &ctx.settings.zone,
-        out: &mut *ctx.out,
+        ctx: &mut *ctx,
     };
-    let result = until_signal(&mut signals, refresh.run(query)).await;
-    refresh.out.show_progress("");
+    let result = block_on_until_signal(refresh.run(query));
+    ctx.out.show_progress("");
     result
 }
 
 /// One run of the command.
-struct StatusRefresh<'a, S> {
-    engine: Engine<S>,
+struct StatusRefresh<'a, 'c> {
+    engine: Engine<Client>,
     search: &'a SearchArgs,
     /// The query for all candidates.
     candidates: Query,
     /// A status confirmed since this time needs no request.
     started: Timestamp,
-    clock: &'a Clock,
-    zone: &'a TimeZone,
-    out: &'a mut Output,
+    ctx: &'a mut ProfileContext<'c>,
 }
 
 /// The emails whose statuses are still to be confirmed.
@@ -161,7 +155,7 @@ struct PendingStatuses {
     requests: u32,
 }
 
-impl<S: EmailApi> StatusRefresh<'_, S> {
+impl StatusRefresh<'_, '_> {
     async fn run(&mut self, query: &Query) -> Result<ConfirmResult, CommandExit> {
         self.refresh().await?;
         let (count, limit) = (self.search.count, self.search.limit);
@@ -174,7 +168,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         let Some(message) = result? else {
             return Ok(ConfirmResult::Complete);
         };
-        self.out.note(&message);
+        self.ctx.out.note(&message);
         Ok(ConfirmResult::Partial)
     }
 
@@ -211,7 +205,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
             } else {
                 String::new()
             };
-            self.out.note(&format!(
+            self.ctx.out.note(&format!(
                 "confirming {}{} first, with {}{allowed}",
                 pending.more_than(),
                 plural(pending.emails, "status"),
@@ -232,7 +226,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
             requests += confirmed.requests;
             rows += confirmed.confirmed_rows;
             below = confirmed.confirmed_down_to.or(below);
-            self.out.show_progress(&format!(
+            self.ctx.out.show_progress(&format!(
                 "{} confirmed, {} of {}",
                 plural(rows.into(), "email"),
                 group_digits(requests.into(), ' '),
@@ -252,7 +246,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         let at = below.and_then(|key| Timestamp::from_microsecond(key.micros()).ok());
         let checked = match at {
             Some(at) => {
-                let at = format_time(at, (self.clock)(), self.zone);
+                let at = format_time(at, self.ctx.now(), &self.ctx.settings.zone);
                 format!("checked back to {at}")
             }
             None => "not checked".to_owned(),
@@ -275,7 +269,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         let mut reason = self.engine.refresh().await?.stop_reason;
         if reason == StopReason::OtherProcess {
             let refreshed = self.engine.archive().head_at()?;
-            if !refreshed.is_some_and(|at| is_fresh(at, (self.clock)())) {
+            if !refreshed.is_some_and(|at| is_fresh(at, self.ctx.now())) {
                 let depth = SyncDepth::Until(self.started);
                 reason = self.engine.full_sync(depth, |_| ()).await?.stop_reason;
             }
@@ -289,7 +283,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
 
     /// Whether a status may have changed and was not confirmed in this run.
     fn needs_request(&self, row: &EmailRow) -> bool {
-        let now = (self.clock)();
+        let now = self.ctx.now();
         let is_confirmed = |at| (self.started..=now).contains(&at);
         may_change(row, now) && !row.confirmed_at.is_some_and(is_confirmed)
     }

@@ -111,7 +111,7 @@ fn describe<E>(
     format!("character {at}: {text}")
 }
 
-/// Returns the place and the text of an error of syntax.
+/// Returns the wrong part and the text of an error of syntax.
 fn load_error<'a>(error: &'a load::Error<&str>) -> Option<(&'a str, String)> {
     let describe = |expected: &str, found: &str| match found.chars().next() {
         Some(first) => format!("expected {expected}, found {first}"),
@@ -137,7 +137,7 @@ fn load_error<'a>(error: &'a load::Error<&str>) -> Option<(&'a str, String)> {
     }
 }
 
-/// Returns the place and the text of an undefined name.
+/// Returns the wrong part and the text of an undefined name.
 fn compile_error<'a>(errors: &'a Vec<compile::Error<&str>>) -> Option<(&'a str, String)> {
     let (name, undefined) = errors.first()?;
     let arity = match undefined {

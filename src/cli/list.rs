@@ -15,7 +15,7 @@ use crate::text::sanitize;
 /// Runs `list`.
 ///
 /// If the service fails in between, a JSON document still ends, with `has_more` true.
-pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";
         let words = list.words.join(" ");
@@ -43,12 +43,7 @@ pub(super) fn run(list: &ListArgs, mut ctx: ProfileContext<'_>) -> Result<(), Co
             .into());
     }
     let client = ctx.client_with_notes(RetryPolicy::ONE_SHOT);
-    block_on(print_pages(
-        &client,
-        list,
-        columns,
-        RowPrinter::new(&mut ctx),
-    ))
+    block_on(print_pages(&client, list, columns, RowPrinter::new(ctx)))?
 }
 
 async fn print_pages(
@@ -60,7 +55,7 @@ async fn print_pages(
     if let Some(header) = list.table.header(columns) {
         printer.out.write_data(&header)?;
     }
-    // A service may give less than a page, or may not say whether there is more.
+    // A service may return less than a page, or leave out `has_more`.
     let is_walk = list.before.is_none();
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
@@ -117,7 +112,7 @@ async fn print_pages(
         }
         let continues = is_walk && has_more != Some(false) && left > 0;
         let Some(last) = items.last().filter(|_| continues) else {
-            // Where the service does not say so, only a page with nothing new shows that there is no more.
+            // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
             printer.end(has_more)?;
             if let (true, true, Some(last)) = (is_walk, has_more, items.last()) {
@@ -136,7 +131,7 @@ async fn print_pages(
     }
 }
 
-/// Says that the service refused the id that was typed, as for an id of an email.
+/// Names the id that was typed, if the service refused the request because of it.
 fn describe_cursor(error: Error, list: &ListArgs) -> Error {
     let is_refused = error.kind == ErrorKind::InvalidRequest;
     match list.after.as_ref().or(list.before.as_ref()) {

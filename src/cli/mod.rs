@@ -16,7 +16,6 @@ mod freshness;
 mod jq;
 mod list;
 mod lookup;
-mod named_command;
 mod notes;
 mod open_archive;
 mod output;
@@ -65,13 +64,6 @@ pub struct CommandContext<'a> {
 }
 
 impl<'a> CommandContext<'a> {
-    /// Resolves the settings and prints their warnings as notes.
-    pub fn resolve_settings(&mut self) -> Result<Settings, Error> {
-        let settings = Settings::resolve(&self.global.flags(), self.env)?;
-        self.out.notes(&settings.warnings);
-        Ok(settings)
-    }
-
     /// Reads the profiles and prints the warnings of their file as notes.
     fn load_profiles(&mut self) -> Result<Profiles, Error> {
         let profiles = Profiles::load(self.env)?;
@@ -79,9 +71,12 @@ impl<'a> CommandContext<'a> {
         Ok(profiles)
     }
 
-    fn with_profile(mut self) -> Result<ProfileContext<'a>, Error> {
+    /// Resolves the settings and prints their warnings as notes.
+    fn with_profile(self) -> Result<ProfileContext<'a>, Error> {
+        let settings = Settings::resolve(&self.global.flags(), self.env)?;
+        self.out.notes(&settings.warnings);
         Ok(ProfileContext {
-            settings: self.resolve_settings()?,
+            settings,
             mailbox: Mailbox::Sent,
             clock: self.clock,
             out: self.out,
@@ -146,21 +141,28 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
         context.out.note(note);
     }
     match command {
-        CliCommand::List(args) => list::run(args, context.with_mailbox(args.mailbox)?),
+        CliCommand::List(args) => list::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Search(args) => search::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Stats(args) => stats::run(args, &mut context.with_profile()?),
         CliCommand::Show(args) => show::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Attachment(args) => {
             attachment::run(args, &mut context.with_mailbox(args.mailbox)?)
         }
-        CliCommand::Sync(args) => sync::run(args, &mut context.with_mailbox(args.mailbox)?),
+        CliCommand::Sync(args) => {
+            let ctx = &mut context.with_mailbox(args.mailbox)?;
+            if args.dry_run {
+                sync_plan::run(args, ctx)
+            } else {
+                sync::run(args, ctx)
+            }
+        }
         CliCommand::Watch(args) => sync::watch(args, &mut context.with_profile()?),
         CliCommand::Wait(args) => wait::run(args, &mut context.with_profile()?),
         CliCommand::Archive { verb } => archive::run(verb, &mut context.with_profile()?),
         CliCommand::Import(args) => archive::import(args, &mut context.with_profile()?),
         CliCommand::Export(args) => export::run(args, &mut context.with_mailbox(args.mailbox)?),
         CliCommand::Render(args) => show::render(args, context.out),
-        CliCommand::Serve(args) => block_on(serve::run(args, context)),
+        CliCommand::Serve(args) => block_on(serve::run(args, context))?,
         CliCommand::Login => profile::log_in(context),
         CliCommand::Profile { verb } => profile::run(verb, context),
         CliCommand::Config { verb } => config::run(*verb, context),
@@ -216,15 +218,17 @@ fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
     out.flush()
 }
 
-/// Runs `work` until it ends or a signal arrives.
-async fn until_signal<T>(
-    signals: &mut Signals,
+/// Runs `work` as [`block_on`], until it ends or a signal arrives.
+fn block_on_until_signal<T>(
     work: impl Future<Output = Result<T, CommandExit>>,
 ) -> Result<T, CommandExit> {
-    tokio::select! {
-        result = work => result,
-        number = signals.recv() => Err(CommandExit::Signal(number)),
-    }
+    block_on(async {
+        let mut signals = listen_for_signals()?;
+        tokio::select! {
+            result = work => result,
+            number = signals.recv() => Err(CommandExit::Signal(number)),
+        }
+    })?
 }
 
 /// Listens for the signals that end a command.
@@ -234,13 +238,11 @@ fn listen_for_signals() -> Result<Signals, Error> {
 }
 
 /// Runs `work` on one thread: a verb does one step after another.
-fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, CommandExit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime
-        .map_err(|error| runtime_error(&error))?
-        .block_on(work)
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Error> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build();
+    let runtime = runtime.map_err(|error| runtime_error(&error))?;
+    Ok(runtime.block_on(work))
 }
 
 /// Converts the error of a system that refuses the event loop.

@@ -1,6 +1,6 @@
 //! Opens the archive of the settings, and counts its emails.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ProfileContext;
 use super::output::CommandExit;
@@ -16,18 +16,13 @@ const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
 /// Opens the archive on disk, for a command that needs one.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
-    if let (true, Some(path)) = (ctx.settings.is_named_archive, archive_path(ctx))
-        && !path.exists()
-    {
-        let message = format!("there is no archive {}", path.display());
-        return Err(Error::new(ErrorKind::Archive, message)
-            .with_hint("sync and import make one there")
-            .into());
-    }
-    // A schema that was misspelt has no mail, and must not say so.
     let location = ctx.settings.archive.for_mailbox(ctx.mailbox);
-    if let (ArchiveLocation::Server(url), false) = (&location, Archive::exists(&location)?) {
-        let message = format!("there is no archive at {url}");
+    // A file or a schema that was misspelt has no mail, and must not say so.
+    if ctx.settings.is_named_archive && !Archive::exists(&location)? {
+        let message = match location {
+            ArchiveLocation::Server(url) => format!("there is no archive at {url}"),
+            location => format!("there is no archive {location}"),
+        };
         return Err(Error::new(ErrorKind::Archive, message)
             .with_hint("sync and import make one there")
             .into());
@@ -74,11 +69,11 @@ pub(super) fn open_with_answer(
         ctx.out.note(&message);
         ctx.settings.archive = ArchiveLocation::Disk(path);
     }
-    if ctx.settings.archive == ArchiveLocation::Memory && ctx.settings.no_home {
-        let error = Error::new(ErrorKind::Archive, NO_HOME);
-        return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());
-    }
     if ctx.settings.archive == ArchiveLocation::Memory {
+        if ctx.settings.no_home {
+            let error = Error::new(ErrorKind::Archive, NO_HOME);
+            return Err(error.with_hint("set HOME or XDG_DATA_HOME").into());
+        }
         require_disk(&ctx.settings.archive)?;
     }
     match open(on_mismatch, ctx)? {
@@ -95,7 +90,7 @@ pub(super) fn open_with_answer(
 }
 
 /// Returns the path of an archive on disk.
-pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&std::path::Path, Error> {
+pub(super) fn require_disk(location: &ArchiveLocation) -> Result<&Path, Error> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path),
         ArchiveLocation::Server(_) => Err(Error::new(
@@ -136,7 +131,7 @@ pub(super) fn record_opened(
 ) -> Result<(), Error> {
     match archive {
         Some(archive) => archive.record_opened(id, None),
-        None if ctx.settings.server_options.is_audited => Err(Error::new(
+        None if ctx.settings.server_options.access.is_audited => Err(Error::new(
             ErrorKind::Archive,
             "the email is not shown, because it cannot be recorded who opens it",
         )),

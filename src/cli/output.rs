@@ -23,7 +23,7 @@ pub enum CommandExit {
     Failed(Error),
     /// The reader of stdout is gone, which is a success: `sentbox list | head -1`.
     OutputClosed,
-    /// The search found nothing, and the exit code shall say so.
+    /// The search found nothing, and a flag requests an exit code for that.
     NothingFound,
     /// The signal of this number arrived.
     Signal(u8),

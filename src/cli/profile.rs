@@ -77,13 +77,13 @@ pub(super) fn run(verb: &ProfileVerb, mut context: CommandContext<'_>) -> Result
 
 fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), CommandExit> {
     let entries = profiles.entries();
-    let rows = || entries.iter().map(ProfileJson::from);
+    let name_width = entries.iter().map(|entry| entry.name.len()).max();
+    let name_width = name_width.unwrap_or_default();
+    let url_width = entries.iter().map(|entry| entry.base_url.len()).max();
+    let url_width = url_width.unwrap_or_default();
     let document = ProfilesJson {
-        profiles: rows().collect(),
+        profiles: entries.iter().map(ProfileJson::from).collect(),
     };
-    let width = |text: fn(&ProfileJson<'_>) -> usize| rows().map(|row| text(&row)).max();
-    let name_width = width(|row| row.name.len()).unwrap_or_default();
-    let url_width = width(|row| row.base_url.len()).unwrap_or_default();
     let line = |row: &ProfileJson<'_>| {
         let mark = if row.default { '*' } else { ' ' };
         let key = sanitize::sanitize_line(row.key_from.unwrap_or("no key"));
@@ -133,7 +133,7 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
     } = context;
     let target = profiles.key_target(&global.flags(), env)?;
     let key = read_key(&target)?;
-    block_on(async { Ok(verify_key(&target, &key, clock).await?) })?;
+    block_on(verify_key(&target, &key, clock))??;
     profiles.store_key(&target, &key)?;
     let profile = &target.profile;
     let report = LoginJson {

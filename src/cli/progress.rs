@@ -1,7 +1,5 @@
 //! The totals of a `sync`, as a progress line and as the report at the end.
 
-use std::ops::Add;
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -16,8 +14,10 @@ use crate::text::format::{group_digits, plural};
 pub(super) struct SyncTotals {
     started: Timestamp,
     initial_coverage: Coverage,
-    finished_runs: RunCounts,
-    pub(super) current_run: RunCounts,
+    /// The counts of the finished runs.
+    finished: RunCounts,
+    /// The same with those of a run that goes on.
+    counts: RunCounts,
     pub(super) bodies: u64,
     pub(super) coverage: Coverage,
     /// Whether the service has answered at all.
@@ -25,34 +25,12 @@ pub(super) struct SyncTotals {
     pub(super) recheck: Option<RecheckTotals>,
 }
 
-/// The counts of one sync run.
+/// The counts of sync runs.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RunCounts {
-    pub(super) new: u64,
-    pub(super) changes: u64,
-    pub(super) pages: u64,
-}
-
-impl From<&SyncReport> for RunCounts {
-    fn from(report: &SyncReport) -> Self {
-        Self {
-            new: report.new,
-            changes: report.changes,
-            pages: report.pages,
-        }
-    }
-}
-
-impl Add for RunCounts {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            new: self.new + other.new,
-            changes: self.changes + other.changes,
-            pages: self.pages + other.pages,
-        }
-    }
+struct RunCounts {
+    new: u64,
+    changes: u64,
+    pages: u64,
 }
 
 /// The result of confirming statuses.
@@ -94,8 +72,8 @@ impl SyncTotals {
         Self {
             started,
             initial_coverage,
-            finished_runs: RunCounts::default(),
-            current_run: RunCounts::default(),
+            finished: RunCounts::default(),
+            counts: RunCounts::default(),
             bodies: 0,
             coverage: Coverage::Unknown,
             has_answer: false,
@@ -103,16 +81,26 @@ impl SyncTotals {
         }
     }
 
-    /// Adds a finished run.
-    pub(super) fn add_run(&mut self, report: &SyncReport) {
-        self.current_run = RunCounts::default();
-        self.finished_runs = self.finished_runs + report.into();
-        self.coverage = report.coverage.clone();
+    /// Counts what a run has done so far. Returns the new emails and the changes since the last call.
+    pub(super) fn count_run(&mut self, run: &SyncReport) -> (u64, u64) {
+        let (before, finished) = (self.counts, self.finished);
+        self.counts = RunCounts {
+            new: finished.new + run.new,
+            changes: finished.changes + run.changes,
+            pages: finished.pages + run.pages,
+        };
+        self.coverage = run.coverage.clone();
         self.has_answer = true;
+        (
+            self.counts.new.saturating_sub(before.new),
+            self.counts.changes.saturating_sub(before.changes),
+        )
     }
 
-    fn counts(&self) -> RunCounts {
-        self.finished_runs + self.current_run
+    /// Counts a finished run.
+    pub(super) fn add_run(&mut self, run: &SyncReport) {
+        self.count_run(run);
+        self.finished = self.counts;
     }
 
     /// Formats the totals on one line.
@@ -120,7 +108,7 @@ impl SyncTotals {
     /// As in `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May
     /// 2026 09:14 is here`.
     pub(super) fn summary(&self, bodies: bool, zone: &TimeZone) -> String {
-        let counts = self.counts();
+        let counts = self.counts;
         let noun = if self.bodies == 1 { "body" } else { "bodies" };
         let bodies = if bodies {
             format!(", {} {noun}", group_digits(self.bodies, ' '))
@@ -151,7 +139,7 @@ impl SyncTotals {
     pub(super) fn progress_line(&self, now: Timestamp, back: SyncDepth, zone: &TimeZone) -> String {
         let elapsed = now.duration_since(self.started).as_secs();
         let mut line = self.summary(false, zone);
-        let new = self.counts().new;
+        let new = self.counts.new;
         if elapsed > 0 && new > 0 {
             let rate = group_digits(new / elapsed.unsigned_abs(), ' ');
             line = format!("{line}; {rate} a second");
@@ -189,7 +177,7 @@ impl SyncTotals {
             new,
             changes,
             pages,
-        } = self.counts();
+        } = self.counts;
         let report = SyncJson {
             new,
             changes,
@@ -218,7 +206,7 @@ mod tests {
             pages,
         };
         let mut totals = SyncTotals::new(at("2026-11-20T12:00:00Z"), since("2026-11-19T12:00:00Z"));
-        totals.current_run = counts(600, 2, 6);
+        totals.counts = counts(600, 2, 6);
         totals.coverage = since("2026-11-18T12:00:00Z");
         let now = at("2026-11-20T12:01:00Z");
         let until = SyncDepth::Until(at("2026-11-15T12:00:00Z"));
@@ -226,13 +214,13 @@ mod tests {
             totals.progress_line(now, until, &TimeZone::UTC),
             "600 emails new, 2 changed; all mail since 18 Nov 2026 12:00 is here; 10 a second; about 3 min left"
         );
-        totals.current_run = counts(1, 0, 1);
+        totals.counts = counts(1, 0, 1);
         assert!(
             totals
                 .summary(true, &TimeZone::UTC)
                 .starts_with("1 email new, 0 changed, 0 bodies; ")
         );
-        totals.current_run = counts(600, 2, 6);
+        totals.counts = counts(600, 2, 6);
         let line = totals.progress_line(now, SyncDepth::All, &TimeZone::UTC);
         assert!(
             line.ends_with("10 a second"),

@@ -12,7 +12,7 @@ use super::freshness::{ConfirmResult, OldestConfirmation, confirm_statuses};
 use super::output::{CommandExit, OutputFormat};
 use super::table::RowPrinter;
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, open_archive, sync};
+use super::{ProfileContext, open_archive, sync};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow};
 use crate::error::Error;
 use crate::mail::Finality;
@@ -34,14 +34,14 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     let archive = open_archive::open_on_disk(ctx)?;
     let mut query = typed.check(&archive, ctx.out)?;
     if let Some(order) = search.sort {
-        query.sort = order.into();
+        query.sort = order;
     }
     if let Some(back) = search.back {
         open_archive::check_writable(&archive)?;
         sync::load_older(back, &archive, ctx)?;
     }
     let confirmed = if search.fresh {
-        Some(block_on(confirm_statuses(search, &query, &archive, ctx))?)
+        Some(confirm_statuses(search, &query, &archive, ctx)?)
     } else {
         None
     };
@@ -56,8 +56,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
     }
     // To count all emails takes longer than to find some.
     if !ctx.out.is_quiet() {
-        let started = (started, confirmed);
-        note_scope(&archive, &query, oldest, started, ctx)?;
+        note_scope(&archive, &query, oldest, started, confirmed, ctx)?;
     }
     if search.exit_status && found == 0 {
         return Err(CommandExit::NothingFound);
@@ -70,7 +69,8 @@ fn note_scope(
     archive: &Archive,
     query: &Query,
     mut oldest: OldestConfirmation,
-    (started, confirmed): (Timestamp, Option<ConfirmResult>),
+    started: Timestamp,
+    confirmed: Option<ConfirmResult>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     if query.depends_on_status() {

@@ -25,22 +25,9 @@ use crate::server::{self, ServerConfig};
 const RATE: u32 = 1000;
 
 /// Listens, prints the address, and serves.
-pub(super) async fn run(
-    args: &ServeArgs,
-    mut context: CommandContext<'_>,
-) -> Result<(), CommandExit> {
+pub(super) async fn run(args: &ServeArgs, context: CommandContext<'_>) -> Result<(), CommandExit> {
     match &args.key_file {
-        Some(key_file) => {
-            let settings = context.resolve_settings()?;
-            let CommandContext { clock, out, .. } = context;
-            let mut profile = ProfileContext {
-                settings,
-                mailbox: Mailbox::Sent,
-                clock,
-                out,
-            };
-            serve_mirror(args, key_file, &mut profile).await
-        }
+        Some(key_file) => serve_mirror(args, key_file, &mut context.with_profile()?).await,
         None if args.demo => serve_sample(args, context).await,
         None => {
             let error = Error::new(ErrorKind::Usage, "serve needs --key-file FILE, or --demo");

@@ -118,7 +118,7 @@ const fn concerns_one_email(kind: ErrorKind) -> bool {
     )
 }
 
-/// Returns the ids that were typed; `-` stands for those on standard input, one a line.
+/// Returns the ids that were typed; `-` means those on standard input, one a line.
 fn read_ids(typed: &[String]) -> Result<Vec<EmailId>, Error> {
     let mut ids = Vec::new();
     for word in typed.iter().map(|word| word.trim()) {
@@ -140,49 +140,53 @@ fn show_one(
     archive: Option<&Archive>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let show = printing.show;
     let id = match find_id(typed, archive, ctx.out) {
         // The service is asked all the same.
-        Err(CommandExit::Failed(error)) if !show.offline && error.kind == ErrorKind::Archive => {
+        Err(CommandExit::Failed(error))
+            if !printing.show.offline && error.kind == ErrorKind::Archive =>
+        {
             typed.clone()
         }
         found => found?,
     };
+    let shown = load_email(&id, printing, archive, ctx)?;
+    open_archive::record_opened(archive, &id, ctx)?;
+    print_email(&shown, printing, ctx)
+}
+
+/// Loads the email from the service, or else from the archive; notes how old its status is.
+fn load_email(
+    id: &EmailId,
+    Printing { show, form, .. }: Printing<'_>,
+    archive: Option<&Archive>,
+    ctx: &mut ProfileContext<'_>,
+) -> Result<ShownEmail, CommandExit> {
     let (now, zone) = (ctx.now(), ctx.settings.zone.clone());
-    let (zone, load_copy) = (&zone, |archive: &Archive| {
-        load_copy(archive, &id, now, &zone)
-    });
-    if let (true, Some(archive)) = (show.offline, archive) {
-        let Some(copy) = load_copy(archive)? else {
+    let load_copy = || archive.map_or(Ok(None), |archive| load_copy(archive, id, now, &zone));
+    if show.offline {
+        let copy = load_copy()?.ok_or_else(|| {
             let message = "the archive does not hold this email";
-            return Err(Error::new(ErrorKind::NotFound, message)
+            Error::new(ErrorKind::NotFound, message)
                 .with_hint("without --offline the service is asked")
-                .into());
-        };
-        if let Some(age) = describe_status_age(&copy, now, zone).filter(|_| !copy.is_final) {
+        })?;
+        if let Some(age) = describe_status_age(&copy, now, &zone).filter(|_| !copy.is_final) {
             ctx.out
                 .note(&format!("{age}; without --offline the service is asked"));
         }
-        open_archive::record_opened(Some(archive), &id, ctx)?;
-        return print_email(&copy, printing, zone, ctx);
+        return Ok(copy);
     }
-    let load_copy = || archive.map_or(Ok(None), load_copy);
     // A damaged body is fetched again, and replaced.
     let copy = load_copy().unwrap_or_else(|error| {
         ctx.out.note(&error.message);
         None
     });
     let has_copy = !show.fresh && copy.is_some();
-    let with_details = printing.form == ShowForm::Rendered;
-    let error = match retrieve(&id, archive, has_copy, with_details, ctx)? {
-        Ok(email) => {
-            open_archive::record_opened(archive, &id, ctx)?;
-            return print_email(&email, printing, zone, ctx);
-        }
+    let is_rendered = form == ShowForm::Rendered;
+    let error = match retrieve(id, archive, has_copy, is_rendered, ctx)? {
+        Ok(email) => return Ok(email),
         Err(error) => error,
     };
     // A copy without its body has no other form than text for people.
-    let is_rendered = printing.form == ShowForm::Rendered;
     let is_useful = |copy: &ShownEmail| {
         has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
     };
@@ -193,13 +197,12 @@ fn show_one(
     if is_deleted && copy.deletion_note.is_empty() {
         copy.deletion_note = format!("{}; kept here", error.message);
     }
-    let age = describe_status_age(&copy, ctx.now(), zone);
+    let age = describe_status_age(&copy, ctx.now(), &zone);
     if is_deleted || age.is_some() {
         let age = age.unwrap_or_else(|| "this is the copy kept here".to_owned());
         ctx.out.note(&format!("{}; {age}", error.message));
     }
-    open_archive::record_opened(archive, &id, ctx)?;
-    print_email(&copy, printing, zone, ctx)
+    Ok(copy)
 }
 
 /// Returns the id that was typed, or that of the one email in the archive whose id or message id begins
@@ -262,7 +265,7 @@ fn retrieve(
     } else {
         RetryPolicy::ONE_SHOT
     });
-    let retrieved = match block_on(async { Ok(client.retrieve(id).await) })? {
+    let retrieved = match block_on(client.retrieve(id))? {
         Ok(retrieved) if retrieved.email.summary.id == id.as_str() => retrieved,
         Ok(_) => {
             let message = "the response has another email than the requested one";
@@ -282,7 +285,7 @@ fn retrieve(
     let email = Email::from(retrieved);
     let found = if with_details {
         let zone = &ctx.settings.zone;
-        block_on(async { Ok(look_up(&client, &email.summary, zone).await) })?
+        block_on(look_up(&client, &email.summary, zone))?
     } else {
         LookedUp::default()
     };
@@ -360,10 +363,9 @@ fn effective_form(show: &ShowArgs, out: &Output) -> Result<ShowForm, Error> {
 fn print_email(
     shown: &ShownEmail,
     Printing { show, form, prefix }: Printing<'_>,
-    zone: &TimeZone,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let reveal = ctx.settings.reveal;
+    let (zone, reveal) = (&ctx.settings.zone, ctx.settings.reveal);
     let out = &mut *ctx.out;
     let email = &shown.email;
     let view = match form {

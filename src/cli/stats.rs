@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::args::{StatsArgs, StatsBy};
+use super::args::{StatsArgs, grouping_name};
 use super::format::covered_since;
 use super::freshness::OldestConfirmation;
 use super::output::{CommandExit, Output, OutputFormat};
@@ -133,7 +133,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
     let typed = TypedQuery::parse(&args.words, started, ctx)?;
     let archive = open_archive::open_on_disk(ctx)?;
     let query = typed.check(&archive, ctx.out)?;
-    let by = Grouping::from(args.by);
+    let by = args.by;
     let zone = ctx.settings.zone.clone();
     let mut builder = StatisticsBuilder::grouped_by(&[by], zone, started);
     let mut counted = 0;
@@ -183,7 +183,10 @@ fn print(
     let (ungrouped, unknown, left_out) = (groups.ungrouped, groups.unknown, groups.left_out);
     let mut rows: Vec<GroupJson> = groups.into_sorted().into_iter().map(Into::into).collect();
     let is_terminal = out.columns.is_some() && out.format == OutputFormat::Human && !args.csv;
-    let is_long = matches!(args.by, StatsBy::Domain | StatsBy::Subject | StatsBy::Tag);
+    let is_long = matches!(
+        args.by,
+        Grouping::Domain | Grouping::Subject | Grouping::Tag
+    );
     let default = if is_terminal && is_long {
         TERMINAL_GROUPS
     } else {
@@ -191,7 +194,7 @@ fn print(
     };
     let limit = args.limit.map_or(default, |limit| limit as usize);
     let more_groups = rows.len().saturating_sub(limit);
-    if matches!(args.by, StatsBy::Day | StatsBy::Hour) {
+    if matches!(args.by, Grouping::Day | Grouping::Hour) {
         // The latest times are of more use than the first.
         rows.drain(..more_groups);
     } else {
@@ -211,7 +214,7 @@ fn print(
     ];
     let summary = summary.join("; ");
     if args.csv {
-        let header = [args.by.name()]
+        let header = [grouping_name(args.by)]
             .into_iter()
             .chain(COLUMNS)
             .map(str::to_owned);
@@ -230,7 +233,7 @@ fn print(
             emails: statistics.total,
             bounce_rate: bounces.ratio(),
             complaint_rate: complaints.ratio(),
-            by: args.by.name(),
+            by: grouping_name(args.by),
             more_groups,
             ungrouped,
             unknown,
@@ -263,7 +266,7 @@ fn print(
 }
 
 /// Formats a line with a bar for each group, and its part that bounced; of a status its part of all.
-fn format_bars(rows: &[GroupJson], by: StatsBy, total: u64, out: &Output) -> String {
+fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> String {
     let width = usize::from(out.columns.unwrap_or(80));
     let longest = rows.iter().map(|row| row.value.width()).max().unwrap_or(0);
     let name_width = longest.clamp(1, width / 2);
@@ -279,7 +282,7 @@ fn format_bars(rows: &[GroupJson], by: StatsBy, total: u64, out: &Output) -> Str
             whole: total,
         };
         match (by, row.bounced) {
-            (StatsBy::Status, _) => of_all.percent(),
+            (Grouping::Status, _) => of_all.percent(),
             (_, 0) => String::new(),
             _ => format!("{} bounced", bounced.percent()),
         }
@@ -304,30 +307,4 @@ fn format_bars(rows: &[GroupJson], by: StatsBy, total: u64, out: &Output) -> Str
         text.push('\n');
     }
     text
-}
-
-impl StatsBy {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Hour => "hour",
-            Self::Status => "status",
-            Self::Domain => "domain",
-            Self::Subject => "subject",
-            Self::Tag => "tag",
-        }
-    }
-}
-
-impl From<StatsBy> for Grouping {
-    fn from(by: StatsBy) -> Self {
-        match by {
-            StatsBy::Day => Self::Day,
-            StatsBy::Hour => Self::Hour,
-            StatsBy::Status => Self::Status,
-            StatsBy::Domain => Self::Domain,
-            StatsBy::Subject => Self::Subject,
-            StatsBy::Tag => Self::Tag,
-        }
-    }
 }

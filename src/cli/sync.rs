@@ -7,13 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::args::{MailboxArgs, SyncArgs, WatchArgs};
+use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
-use super::format::{describe_coverage, format_remaining};
+use super::format::{describe_coverage, estimate_remaining};
 use super::output::{CommandExit, Output, OutputFormat};
-use super::progress::{RecheckTotals, RunCounts, SyncTotals};
+use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, sync_plan, until_signal};
+use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, ProcessLock};
 use crate::config::HistorySpan;
@@ -39,15 +39,12 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// an error is kept, and reported first.
 pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     ctx.settings.credentials.key.clone()?;
-    if args.dry_run {
-        return sync_plan::print(args, ctx);
-    }
     let archive = open_archive::open_for_writing(ctx)?;
     let is_quiet = ctx.out.is_quiet();
     let settings = &ctx.settings;
     let events = (args.watch && !is_quiet)
-        .then(|| EventLog::new(None, true, settings.zone.clone(), settings.reveal));
-    let (totals, result) = block_on(run_sync(args, &archive, events, ctx))?;
+        .then(|| EventLog::new(None, settings.zone.clone(), settings.reveal));
+    let (totals, result) = run_sync(args, &archive, events, ctx)?;
     if matches!(result, Err(CommandExit::Signal(_))) && !args.watch {
         let is_recheck = matches!(args.recheck, Some(HistorySpan::All | HistorySpan::Last(_)));
         ctx.out.note(if is_recheck {
@@ -76,16 +73,13 @@ pub(super) fn watch(args: &WatchArgs, ctx: &mut ProfileContext<'_>) -> Result<()
         ctx.out.note(message);
     }
     let settings = &ctx.settings;
-    let events = EventLog::new(Some(query), false, settings.zone.clone(), settings.reveal);
+    let events = EventLog::new(Some(query), settings.zone.clone(), settings.reveal);
     let sync = SyncArgs {
-        mailbox: MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
-        recheck: None,
-        bodies: false,
         watch: true,
-        dry_run: false,
+        ..SyncArgs::default()
     };
-    block_on(run_sync(&sync, &archive, Some(events), ctx))?.1
+    run_sync(&sync, &archive, Some(events), ctx)?.1
 }
 
 /// Fetches back to `back` without a report, for a command that needs those emails.
@@ -95,17 +89,15 @@ pub(super) fn load_older(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let args = SyncArgs {
-        mailbox: MailboxArgs::default(),
         back,
         recheck: Some(HistorySpan::Off),
-        bodies: false,
-        watch: false,
-        dry_run: false,
+        ..SyncArgs::default()
     };
-    block_on(run_sync(&args, archive, None, ctx))?.1
+    run_sync(&args, archive, None, ctx)?.1
 }
 
-async fn run_sync(
+/// Returns the totals, and what the run has ended with.
+fn run_sync(
     args: &SyncArgs,
     archive: &Archive,
     events: Option<EventLog>,
@@ -114,7 +106,6 @@ async fn run_sync(
     // No user waits at a screen, so the team's own sending goes first.
     let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
-    let mut signals = listen_for_signals()?;
     let now = ctx.now();
     let mut command = SyncCommand {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
@@ -124,7 +115,7 @@ async fn run_sync(
         },
         // `watch` looks at what is new.
         backfill: match &events {
-            Some(events) if !events.shows_pages => HistorySpan::Off,
+            Some(events) if !events.shows_pages() => HistorySpan::Off,
             _ => ctx.settings.backfill,
         },
         clock: ctx.clock.clone(),
@@ -135,7 +126,7 @@ async fn run_sync(
         closed: None,
         out: &mut *ctx.out,
     };
-    let result = until_signal(&mut signals, command.run(args)).await;
+    let result = block_on_until_signal(command.run(args));
     command.out.show_progress("");
     Ok((command.totals, result))
 }
@@ -246,11 +237,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let report = engine.full_sync(*back, |progress| {
             // Renewed with each page: a process that stops for long loses the lock.
             let _ = lock.try_acquire(clock());
-            totals.coverage = progress.coverage.clone();
-            let before = std::mem::replace(&mut totals.current_run, RunCounts::from(progress));
-            totals.has_answer = true;
+            let counts = totals.count_run(progress);
             if let Some(events) = events {
-                let counts = (progress.new - before.new, progress.changes - before.changes);
                 let printed = events.print_page(counts, &progress.coverage, clock(), out);
                 *closed = printed.err().or(closed.take());
             }
@@ -305,8 +293,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let left = due
                 .saturating_sub(u64::from(requests) * page)
                 .min(u64::from(max_requests - requests) * page);
-            let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
-            let time = format_remaining(each * i128::from(left.div_ceil(page)) / 1000);
+            let elapsed = (self.clock)().duration_since(begun);
+            let time = estimate_remaining(elapsed, requests.into(), left.div_ceil(page));
             self.out.show_progress(&format!(
                 "re-reading statuses: {} to go, {} changed{time}",
                 group_digits(left, ' '),
@@ -377,9 +365,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let before = totals.bodies;
         let done = engine.fetch_bodies(back, |done| {
             totals.bodies = before + done.stored;
-            let each = clock().duration_since(started).as_millis()
-                / i128::from((done.stored + done.missing + done.invalid).max(1));
-            let left = format_remaining(each * i128::from(done.remaining) / 1000);
+            let tried = done.stored + done.missing + done.invalid;
+            let elapsed = clock().duration_since(started);
+            let left = estimate_remaining(elapsed, tried, done.remaining);
             out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
                 group_digits(totals.bodies, ' '),

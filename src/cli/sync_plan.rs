@@ -1,13 +1,12 @@
-//! `sync --dry-run`: says what `sync` would fetch, by what the archive has, without a request.
-
-use std::time::Duration;
+//! `sync --dry-run`: reports what `sync` would fetch, by what the archive has, without a request.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::SyncArgs;
-use super::format::{covered_since, format_api_time, format_time};
+use super::format::{covered_since, format_api_time, format_request_time, format_time};
 use super::output::CommandExit;
+use super::sync::{MAX_DUE_REQUESTS, recheck_scope};
 use super::{ProfileContext, open_archive};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Archive, ArchiveLocation, Coverage};
@@ -15,7 +14,7 @@ use crate::config::HistorySpan;
 use crate::error::Error;
 use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
-use crate::text::format::{format_pause, format_timestamp, group_digits, plural};
+use crate::text::format::{format_timestamp, group_digits, plural};
 
 /// The plan as JSON.
 #[derive(Serialize)]
@@ -36,7 +35,8 @@ struct SyncPlanJson {
     requests: u64,
 }
 
-pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    ctx.settings.credentials.key.clone()?;
     let now = ctx.now();
     let exists = open_archive::archive_path(ctx).is_none_or(|path| path.exists());
     let archive = if exists {
@@ -100,31 +100,28 @@ pub(super) fn print(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
             group_digits(bodies, ' ')
         ));
     }
-    let seconds = f64::from(u32::try_from(requests).unwrap_or(u32::MAX));
-    let time = Duration::from_secs_f64(seconds / ctx.settings.rate.per_second);
     lines.push(match requests {
         0 => format!("requests: one for each {MAX_LIMIT} emails"),
         _ => format!(
             "requests: {}, which take about {}, and one for each {MAX_LIMIT} emails of new and older mail",
             group_digits(requests, ' '),
-            format_pause(time)
+            format_request_time(requests, ctx.settings.rate)
         ),
     });
     ctx.out.report(&plan, lines.join("\n"))
 }
 
 fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64, Error> {
-    let Some(scope) = super::sync::recheck_scope(args.recheck, now) else {
+    let Some(scope) = recheck_scope(args.recheck, now) else {
         return Ok(0);
     };
-    let due = find_due_runs(&archive.confirmed_runs()?, scope, now);
     let mut statuses = 0;
-    for due in due {
+    for due in find_due_runs(&archive.confirmed_runs()?, scope, now) {
         statuses += u64::from(archive.count_listed(due.run.top, due.run.bottom, u32::MAX)?);
     }
     Ok(match scope {
         RecheckScope::Due { .. } => {
-            statuses.min(u64::from(super::sync::MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))
+            statuses.min(u64::from(MAX_DUE_REQUESTS) * u64::from(MAX_LIMIT))
         }
         RecheckScope::All { .. } => statuses,
     })

@@ -129,12 +129,9 @@ async fn streams_of_watch(
         out: &mut out,
     };
     let sync = SyncArgs {
-        mailbox: crate::cli::args::MailboxArgs::default(),
         back: HistorySpan::Last(SignedDuration::ZERO),
-        recheck: None,
-        bodies: false,
         watch: true,
-        dry_run: false,
+        ..SyncArgs::default()
     };
     tokio::select! {
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
@@ -206,10 +203,10 @@ async fn watch_backfills_between_refreshes() {
 async fn watch_prints_pages_arrivals_and_changes_once() {
     let played = FakeService::default();
     played.0.lock().unwrap().emails = 3;
-    let log = |query: &str, shows_pages| {
+    let log = |query: &str| {
         let context = ParseContext::new(Timestamp::from_second(NOW).unwrap(), TimeZone::UTC);
         let query = Some(parse(query, &context).query).filter(|_| !query.is_empty());
-        Some(EventLog::new(query, shows_pages, TimeZone::UTC, false))
+        Some(EventLog::new(query, TimeZone::UTC, false))
     };
     let script = async |archive: &Archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
@@ -228,7 +225,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
         until(|| has(905)).await;
         sleep(Duration::from_mins(5)).await;
     };
-    let (stdout, stderr) = streams_of_watch(&played, HistorySpan::Off, log("", true), script).await;
+    let (stdout, stderr) = streams_of_watch(&played, HistorySpan::Off, log(""), script).await;
     assert_eq!(stderr, "");
     // Without the time.
     let lines: Vec<&str> = stdout
@@ -259,7 +256,7 @@ async fn watch_prints_pages_arrivals_and_changes_once() {
         emails: 3,
         ..FakeServiceState::default()
     };
-    let events = log("is:bounced", false);
+    let events = log("is:bounced");
     let (stdout, _) = streams_of_watch(&played, HistorySpan::Off, events, script).await;
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{stdout}");

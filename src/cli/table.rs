@@ -8,12 +8,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::args::NO_HELP;
 use super::format::format_utc;
 use super::output::{CommandExit, Output, OutputFormat};
-use crate::archive::EmailRow;
+use crate::archive::{EmailRow, Outcome};
 use crate::error::{Error, ErrorKind};
-use crate::export::csv_record;
+use crate::export::{csv_record, join_addresses};
 use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
 use crate::text::format::format_timestamp;
 use crate::text::secrets;
@@ -40,13 +39,7 @@ pub(super) struct RowPrinter<'a> {
 impl<'a> RowPrinter<'a> {
     pub(super) fn new(ctx: &'a mut ProfileContext<'_>) -> Self {
         Self {
-            layout: RowLayout {
-                columns: ctx.out.columns,
-                colour: ctx.out.colour,
-                reveal: ctx.settings.reveal,
-                zone: ctx.settings.zone.clone(),
-                now: ctx.now(),
-            },
+            layout: RowLayout::new(ctx),
             out: &mut *ctx.out,
             printed: 0,
         }
@@ -99,6 +92,16 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
+    pub(super) fn new(ctx: &ProfileContext<'_>) -> Self {
+        Self {
+            columns: ctx.out.columns,
+            colour: ctx.out.colour,
+            reveal: ctx.settings.reveal,
+            zone: ctx.settings.zone.clone(),
+            now: ctx.now(),
+        }
+    }
+
     /// Formats an email as one line, or as two on a narrow terminal.
     ///
     /// On a terminal, a mark shows that it is deleted upstream.
@@ -116,10 +119,11 @@ impl RowLayout {
         } else {
             std::slice::from_ref(&summary.from)
         };
+        let others: Vec<&str> = others.iter().map(|address| &*address.email).collect();
         [
             &*format_utc(&summary.created),
             &self.colour_status(summary.status.api_name().to_owned(), &summary.status),
-            &join(others, ",", |address| address.email.to_string()),
+            &others.join(","),
             &shown_subject(summary, self.reveal),
             &summary.id.to_safe_text(),
         ]
@@ -186,20 +190,10 @@ impl RowLayout {
         if !self.colour || text.is_empty() {
             return text;
         }
-        let code = match status {
-            Status::Bounced
-            | Status::Complained
-            | Status::Failed
-            | Status::Suppressed
-            | Status::DeliveryDelayed => "31",
-            Status::Delivered | Status::Opened | Status::Clicked => "32",
-            Status::Scheduled
-            | Status::Queued
-            | Status::Canceled
-            | Status::Sent
-            | Status::Received
-            | Status::Unknown
-            | Status::Other(_) => "33",
+        let code = match Outcome::of(status) {
+            _ if status.is_problem() => "31",
+            Outcome::Delivered => "32",
+            Outcome::InProgress | Outcome::Bounced | Outcome::Complained | Outcome::Other => "33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -216,11 +210,6 @@ pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
 
 fn fit_width(text: &str, width: usize) -> String {
     align_left(text, width, "…")
-}
-
-fn join(addresses: &[Address], separator: &str, format: fn(&Address) -> String) -> String {
-    let addresses: Vec<String> = addresses.iter().map(format).collect();
-    addresses.join(separator)
 }
 
 /// The columns of `--csv` without `--columns`.
@@ -305,59 +294,42 @@ impl TableArgs {
     }
 }
 
-/// A column of `--columns`.
+/// A column of `--columns`. A doc comment of a value would be help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Column {
-    /// Time of acceptance by the service, in UTC.
-    #[value(help = NO_HELP)]
+    // Time of acceptance by the service, in UTC.
     Created,
-    /// The status, by its name in the API.
-    #[value(help = NO_HELP)]
+    // The status, by its name in the API.
     Status,
-    /// Time at which the status was seen to change, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the status was seen to change, in UTC.
     Changed,
-    /// Time at which the service confirmed the status, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the service confirmed the status, in UTC.
     Checked,
-    /// Time at which the service was found to list it no more, in UTC.
-    #[value(help = NO_HELP)]
+    // Time at which the service was found to list it no more, in UTC.
     Gone,
-    /// Recipients.
-    #[value(help = NO_HELP)]
+    // Recipients.
     To,
-    /// Copy recipients.
-    #[value(help = NO_HELP)]
+    // Copy recipients.
     Cc,
-    /// Blind-copy recipients.
-    #[value(help = NO_HELP)]
+    // Blind-copy recipients.
     Bcc,
-    /// The sender.
-    #[value(help = NO_HELP)]
+    // The sender.
     From,
-    /// Addresses for replies.
-    #[value(help = NO_HELP)]
+    // Addresses for replies.
     ReplyTo,
-    /// Domains of the recipients.
-    #[value(help = NO_HELP)]
+    // Domains of the recipients.
     Domain,
-    /// The subject.
-    #[value(help = NO_HELP)]
+    // The subject.
     Subject,
-    /// Time of sending, in UTC.
-    #[value(help = NO_HELP)]
+    // Time of sending, in UTC.
     Scheduled,
-    /// Why the email bounced, if the service says so.
-    #[value(help = NO_HELP)]
+    // Why the email bounced, if the service says so.
     Reason,
-    /// Tags, as `name=value`; empty as long as the email was not retrieved.
-    #[value(help = NO_HELP)]
+    // Tags, as `name=value`; empty as long as the email was not retrieved.
     Tags,
-    /// The id.
-    #[value(help = NO_HELP)]
+    // The id.
     Id,
-    /// The message id.
-    #[value(help = NO_HELP)]
+    // The message id.
     MessageId,
 }
 
@@ -382,16 +354,15 @@ impl Column {
 
     /// Returns the value of an email as the service lists it; `None` if only the archive knows it.
     pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
-        let addresses = |list: &[Address]| join(list, ", ", ToString::to_string);
         Some(match self {
             Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
             Self::Created => format_utc(&mail.created),
             Self::Status => mail.status.api_name().to_owned(),
-            Self::To => addresses(&mail.to),
-            Self::Cc => addresses(&mail.cc),
-            Self::Bcc => addresses(&mail.bcc),
+            Self::To => join_addresses(&mail.to),
+            Self::Cc => join_addresses(&mail.cc),
+            Self::Bcc => join_addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
-            Self::ReplyTo => addresses(&mail.reply_to),
+            Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Domain => {
                 let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();
                 domains

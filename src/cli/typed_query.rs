@@ -14,7 +14,7 @@ use crate::query::{
 
 /// A query whose statuses are not compared with those of the archive yet.
 pub(super) struct TypedQuery {
-    pub(super) text: String,
+    text: String,
     parsed: ParsedQuery,
 }
 

@@ -9,9 +9,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::args::WaitArgs;
 use super::output::{CommandExit, Output, OutputFormat};
 use super::search::row_json;
-use super::table::RowPrinter;
+use super::table::RowLayout;
 use super::typed_query::TypedQuery;
-use super::{ProfileContext, block_on, listen_for_signals, open_archive, until_signal};
+use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{EmailApi, RetryPolicy};
 use crate::archive::{CancellationToken, EmailRow, WindowAnchor};
 use crate::config::clock::Clock;
@@ -57,37 +57,29 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let mut wait = Wait {
         engine: Engine::new(client, archive.clone(), ctx.clock.clone()),
         query,
-        until: args.until.as_deref().map(Status::parse),
+        until: args.until.clone(),
         clock: ctx.clock.clone(),
         started: ctx.now(),
         last_error: None,
         out: &mut *ctx.out,
     };
-    let (row, email) = block_on(async {
-        let mut signals = listen_for_signals()?;
-        let work = async {
-            let row = wait.run(args.timeout).await?;
-            let email = if args.link || args.code {
-                Some(wait.load_email(&row).await?)
-            } else {
-                None
-            };
-            Ok((row, email))
+    let (row, email) = block_on_until_signal(async {
+        let row = wait.run(args.timeout).await?;
+        let email = if args.link || args.code {
+            Some(wait.load_email(&row).await?)
+        } else {
+            None
         };
-        until_signal(&mut signals, work).await
+        Ok((row, email))
     })?;
     ctx.out.show_progress("");
     let Some(email) = email else {
-        if ctx.out.format != OutputFormat::Human {
-            ctx.out.write_data(&(row_json(&archive, &row)? + "\n"))?;
-            return ctx.out.flush();
-        }
-        let mut printer = RowPrinter::new(ctx);
-        printer.print(
-            |layout| layout.format(&row.summary, row.missing.is_some()),
-            || row_json(&archive, &row),
-        )?;
-        return printer.end(false);
+        let line = match ctx.out.format {
+            OutputFormat::Human => RowLayout::new(ctx).format(&row.summary, row.missing.is_some()),
+            OutputFormat::Json | OutputFormat::JsonLines => row_json(&archive, &row)?,
+        };
+        ctx.out.write_styled(&(line + "\n"))?;
+        return ctx.out.flush();
     };
     let found = if args.link {
         first_link(&email)
@@ -165,7 +157,7 @@ impl<S: EmailApi> Wait<'_, S> {
         }
     }
 
-    /// Asks the service once, and looks at the newest match.
+    /// Requests new mail once, and returns the state of the newest match.
     async fn poll(&self) -> Result<Progress, Error> {
         let asked = (self.clock)();
         let report = self.engine.refresh_now().await?;

@@ -1,7 +1,7 @@
-//! `ApiKey`: the secret, in a type that cannot be printed.
+//! `ApiKey`: the secret, in a type that cannot be printed; and the sources of keys and passwords.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -25,6 +25,35 @@ pub(crate) enum Prompting {
     Forbidden,
     /// The command is not run at all: a completion has no time for it.
     NotRun,
+}
+
+/// The source of a profile's key. The file never has the key itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeySource {
+    /// A shell command that prints it.
+    Command(String),
+    /// A file of mode 0600 that holds it.
+    File(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
+}
+
+impl fmt::Display for KeySource {
+    /// Names the source. Of a command only its first word: the rest may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => match command
+                .split_whitespace()
+                .next()
+                .filter(|word| !word.contains(['=', '$', '`']))
+            {
+                Some(word) => write!(f, "command {word} ..."),
+                None => f.write_str("a command"),
+            },
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Variable(name) => write!(f, "variable {name}"),
+        }
+    }
 }
 
 /// A key of the service: wiped when dropped, redacted when formatted.

@@ -1,11 +1,19 @@
 //! `BaseUrl`: where the service is, checked once, so that a key cannot go astray.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::net::IpAddr;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind};
+
+/// What a segment of a path does not have as it is: all but the unreserved characters (RFC 3986, section 2.3).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// The address that the operations' paths are appended to; its own path is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +70,7 @@ impl BaseUrl {
         for segment in segments {
             path.push('/');
             // The url crate's own segments lose tabs and line feeds, and an id is data.
-            for byte in segment.bytes() {
-                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-                    path.push(char::from(byte));
-                } else {
-                    write!(path, "%{byte:02X}").expect("a string takes what is written");
-                }
-            }
+            path.extend(utf8_percent_encode(segment, ENCODED));
         }
         let mut url = self.0.clone();
         url.set_path(&path);

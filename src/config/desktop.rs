@@ -135,15 +135,14 @@ impl ClipboardRoute {
     /// Chooses by the environment: the terminal over SSH, where a program would set the clipboard of the
     /// remote machine, and in tmux, which may run over SSH; else a program of the desktop, if there is one.
     fn detect(env: &Env) -> Self {
-        let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
-        let tmux = is_set(&["TMUX"]);
-        if tmux || is_set(&["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"]) {
+        let tmux = env.get("TMUX").is_some();
+        if tmux || is_over_ssh(env) {
             Self::Terminal { tmux }
         } else if cfg!(target_os = "macos") {
             Self::Program(&["pbcopy"])
-        } else if is_set(&["WAYLAND_DISPLAY"]) {
+        } else if env.get("WAYLAND_DISPLAY").is_some() {
             Self::Program(&["wl-copy"])
-        } else if is_set(&["DISPLAY"]) {
+        } else if env.get("DISPLAY").is_some() {
             Self::Program(&["xclip", "-selection", "clipboard"])
         } else {
             Self::Terminal { tmux }
@@ -154,17 +153,22 @@ impl ClipboardRoute {
 /// Returns the program that opens a URL: that of `BROWSER`, also over SSH; else that of the desktop. `None`
 /// without a desktop, and over SSH, where the page would open on the remote machine.
 pub(crate) fn find_browser(env: &Env) -> Option<String> {
-    let is_set = |names: &[&str]| names.iter().any(|name| env.get(name).is_some());
     if let Some(browser) = env.get("BROWSER") {
         return Some(browser.to_owned());
     }
-    if is_set(&["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"]) {
+    if is_over_ssh(env) {
         None
     } else if cfg!(target_os = "macos") {
         Some("open".to_owned())
     } else {
-        is_set(&["WAYLAND_DISPLAY", "DISPLAY"]).then(|| "xdg-open".to_owned())
+        let display = env.get("WAYLAND_DISPLAY").or_else(|| env.get("DISPLAY"));
+        display.map(|_| "xdg-open".to_owned())
     }
+}
+
+fn is_over_ssh(env: &Env) -> bool {
+    let variables = ["SSH_TTY", "SSH_CONNECTION", "SSH_CLIENT"];
+    variables.iter().any(|name| env.get(name).is_some())
 }
 
 #[cfg(test)]

@@ -166,8 +166,7 @@ impl FaultPoint {
 
 /// The flags that settings depend on.
 ///
-/// There is no flag that takes a key: everybody on the machine may read the command lines of
-/// all.
+/// No flag takes a key: every user of the machine may read the command lines of all processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// The profile to use; the environment's keys are then ignored.

@@ -10,17 +10,16 @@ use toml_edit::{Document, Item, Key, TableLike, TomlError};
 use toml_parser::Source;
 use toml_parser::parser::{EventKind, parse_document};
 
+use super::api_key::KeySource;
 use super::base_url::BaseUrl;
 use super::colours::{COLOUR_SYNTAX, Role, ThemeBase, ThemeConfig};
 use super::desktop::{ClipboardSetting, DesktopSettings, NotifySetting};
 use super::env::{Env, Flags, Paths};
-use super::key_source::KeySource;
 use super::private_fs::why_writable_by_others;
 use super::server_url::ServerUrl;
-use super::toml_item::{as_line, as_table, as_text, entries};
 use super::values::{
     DURATION_SYNTAX, HistorySpan, KeyBinding, ListColumn, Rate, SavedView, SavedViews,
-    VIEW_NUMBER_RULE, parse_duration,
+    VIEW_NUMBER_RULE, as_bool, as_line, as_table, as_text, entries, parse_duration,
 };
 use crate::error::{Error, ErrorKind};
 use crate::text::format::{did_you_mean, suggest};
@@ -276,12 +275,11 @@ impl ConfigReader<'_> {
                         self.check(item.span(), setting).unwrap_or_default();
                 }
                 "accessible" => {
-                    let value = item.as_bool().ok_or("accessible is true or false");
-                    self.file.accessible = self.check(item.span(), value).unwrap_or_default();
+                    let value = self.check(item.span(), as_bool(key, item));
+                    self.file.accessible = value.unwrap_or_default();
                 }
                 "hyperlinks" => {
-                    let value = item.as_bool().ok_or("hyperlinks is true or false");
-                    self.file.hyperlinks = self.check(item.span(), value);
+                    self.file.hyperlinks = self.check(item.span(), as_bool(key, item));
                 }
                 "columns" => self.read_columns(item),
                 "prose_width" => {
@@ -350,8 +348,7 @@ impl ConfigReader<'_> {
                     profile.server_password = self.check(span, source);
                 }
                 "audit" => {
-                    let audit = item.as_bool().ok_or("audit is true or false");
-                    profile.is_audited = self.check(span, audit).unwrap_or_default();
+                    profile.is_audited = self.check(span, as_bool(key, item)).unwrap_or_default();
                 }
                 "keep" => {
                     let age = as_text(item).and_then(|text| {
@@ -380,8 +377,7 @@ impl ConfigReader<'_> {
                     profile.ca_file = self.check(span, path);
                 }
                 "mask" => {
-                    let mask = item.as_bool().ok_or("mask is true or false");
-                    profile.reveal = !self.check(span, mask).unwrap_or(true);
+                    profile.reveal = !self.check(span, as_bool(key, item)).unwrap_or(true);
                 }
                 "api_key" => self.add_warning(
                     key.span(),
@@ -545,15 +541,20 @@ impl ConfigReader<'_> {
     }
 
     fn add_error(&mut self, span: Option<Range<usize>>, message: &str) {
-        let span = span.unwrap_or_default();
-        let message = format!("{}: {message}", self.file_and_line(&span));
-        self.errors.push((span.start, message));
+        let located = self.locate(span, message);
+        self.errors.push(located);
     }
 
     fn add_warning(&mut self, span: Option<Range<usize>>, message: &str) {
+        let located = self.locate(span, message);
+        self.warnings.push(located);
+    }
+
+    /// Returns a message with its position, and with its line in the text.
+    fn locate(&self, span: Option<Range<usize>>, message: &str) -> (usize, String) {
         let span = span.unwrap_or_default();
         let message = format!("{}: {message}", self.file_and_line(&span));
-        self.warnings.push((span.start, message));
+        (span.start, message)
     }
 
     fn file_and_line(&self, span: &Range<usize>) -> String {

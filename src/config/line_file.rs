@@ -1,11 +1,10 @@
 //! Private files of lines that several processes append to.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::private_fs::replace_file;
+use super::private_fs::{open_private_append, replace_file};
 
 /// The file of typed filters, beside an archive.
 pub(crate) const HISTORY_FILE: &str = "history";
@@ -35,12 +34,7 @@ impl LineFile {
     /// Appends a line, and creates the file if there is none.
     pub(crate) fn append(&self, line: &str) -> io::Result<()> {
         let _lock = self.lock();
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&self.0)?
-            .write_all(format!("{line}\n").as_bytes())
+        open_private_append(&self.0)?.write_all(format!("{line}\n").as_bytes())
     }
 
     /// Replaces the lines if `change` returns others. No line that another process appends is lost.

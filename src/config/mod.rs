@@ -7,14 +7,12 @@ mod colours;
 mod desktop;
 mod env;
 mod file;
-mod key_source;
 mod line_file;
 mod private_fs;
 mod profiles;
 mod rotating_file;
 mod server_url;
 mod settings;
-mod toml_item;
 mod values;
 
 pub use api_key::ApiKey;
@@ -28,7 +26,9 @@ pub(crate) use desktop::{ClipboardSetting, NotifyRoute, NotifySequence, find_bro
 pub(crate) use env::{Env, FaultPoint, Flags, Paths};
 pub(crate) use file::{ConfigFile, check_config};
 pub(crate) use line_file::{HISTORY_FILE, LineFile};
-pub(crate) use private_fs::{create_private_dir, create_secret};
+pub(crate) use private_fs::{
+    create_private_dir, create_private_file, create_secret, create_temp_file, open_private_append,
+};
 pub(crate) use profiles::{KeyTarget, ProfileEntry, Profiles, ViewStore};
 pub(crate) use rotating_file::RotatingFile;
 pub(crate) use server_url::ServerAccess;

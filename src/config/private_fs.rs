@@ -1,6 +1,6 @@
 //! Writes files atomically, readable by their owner only.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -21,13 +21,21 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
+/// Creates an empty file that only its owner may read; fails if there is one.
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Opens a file to append to it; if there is none, creates one that only its owner may read.
+pub(crate) fn open_private_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)
+}
+
 /// Creates a file with a secret that only its owner may read; fails if there is one. Its folder stays as it is.
 pub(crate) fn create_secret(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = create_private_file(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -41,28 +49,43 @@ pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let name = path
-        .file_name()
-        .ok_or(io::ErrorKind::InvalidInput)?
-        .to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&beside)?;
-        // The lock keeps `remove_temp_files` of another process from this file.
-        file.lock()?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
+    let (mut file, beside) = create_temp_file(path, mode)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // It may not exist.
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// Creates the file `.NAME.PROCESS` beside `path`, to be renamed when it is complete; returns it with its path.
+///
+/// It is locked, so that [`remove_temp_files`] of another process does not remove it. One that a killed
+/// process of the same number has left is replaced: in a container, many have the same.
+pub(crate) fn create_temp_file(path: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let beside = path.with_file_name(format!(".{}.{}", name.display(), std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(mode);
+    let file = match options.open(&beside) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_unused(&beside) => {
+            fs::remove_file(&beside)?;
+            options.open(&beside)?
+        }
+        opened => opened?,
+    };
+    // Some network file systems have no locks: there a leftover stays.
+    let _ = file.lock();
+    Ok((file, beside))
+}
+
+/// Whether no process writes this temporary file.
+fn is_unused(path: &Path) -> bool {
+    // To open a pipe of another user could block.
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+        && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 /// Removes the temporary files of killed writes, and returns their paths.
@@ -78,7 +101,6 @@ pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -
                 && process.bytes().all(|byte| byte.is_ascii_digit())
         })
     };
-    let unused = |path: &PathBuf| fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
     let found = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -86,7 +108,7 @@ pub(super) fn remove_temp_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -
         .map(|entry| entry.path())
         .filter(is_leftover);
     found
-        .filter(|path| unused(path) && fs::remove_file(path).is_ok())
+        .filter(|path| is_unused(path) && fs::remove_file(path).is_ok())
         .collect()
 }
 
@@ -209,6 +231,23 @@ mod tests {
                 .contains("mode 0770"),
             "the folder behind a link counts"
         );
+    }
+
+    #[test]
+    fn leftover_of_same_process_number_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let leftover = dir
+            .path()
+            .join(format!(".config.toml.{}", std::process::id()));
+        fs::write(&leftover, "half").unwrap();
+        replace_file(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert!(!leftover.exists());
+        // One that is written now stays.
+        let (_file, _) = create_temp_file(&path, 0o600).unwrap();
+        let error = create_temp_file(&path, 0o600).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[test]

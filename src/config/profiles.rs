@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
+use super::api_key::KeySource;
 use super::file::{ConfigFile, ProfileConfig, is_profile_name, read_text};
-use super::key_source::KeySource;
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
 use super::values::{SavedView, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths};

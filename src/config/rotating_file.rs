@@ -1,11 +1,11 @@
 //! A private file of lines that does not grow without end: the log, and the access log of a mirror.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::private_fs::create_private_dir;
+use super::private_fs::{create_private_dir, open_private_append};
 
 /// A file that is renamed to `.1` when it is full, which replaces the older `.1`.
 ///
@@ -27,7 +27,7 @@ impl RotatingFile {
         }
         Ok(Self {
             path: path.to_owned(),
-            file: open_append(path)?,
+            file: open_private_append(path)?,
             max_size,
         })
     }
@@ -39,21 +39,11 @@ impl RotatingFile {
         }
         // If another process has rotated the file already, this one opens the new file.
         if fs::metadata(&self.path).is_ok_and(|named| named.ino() == current.ino()) {
-            let mut rotated = self.path.clone().into_os_string();
-            rotated.push(".1");
-            fs::rename(&self.path, rotated)?;
+            fs::rename(&self.path, self.path.with_added_extension("1"))?;
         }
-        self.file = open_append(&self.path)?;
+        self.file = open_private_append(&self.path)?;
         Ok(())
     }
-}
-
-fn open_append(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
 }
 
 impl Write for RotatingFile {

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::api_key::{read_secret_file, run_secret_command};
+use super::api_key::{KeySource, read_secret_file, run_secret_command};
 use super::env::Flags;
 use super::file::{ConfigFile, ProfileConfig};
-use super::key_source::KeySource;
 use super::{
     ApiKey, BaseUrl, Env, HistorySpan, Paths, Prompting, Rate, SavedViews, ServerAccess, ServerUrl,
     built_in_views,
@@ -54,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) archives_folder: Option<PathBuf>,
     /// Whether a flag names its file, so that it need not belong to the profile.
     pub(crate) is_named_archive: bool,
-    /// Whether it is in memory because flag or profile say so.
+    /// Whether it is in memory because of a flag or the profile.
     pub(crate) in_memory: bool,
     /// The age at which mail is removed from it; `None` is never.
     pub(crate) retention: Option<SignedDuration>,
@@ -97,9 +96,12 @@ impl Settings {
             source: profile.server_password.clone(),
             server: profile.server.clone(),
             prompting: flags.prompting,
-            ca_file: ca_file.clone(),
-            user: env.user(),
-            is_audited: profile.is_audited,
+            access: ServerAccess {
+                password: None,
+                ca_file: ca_file.clone(),
+                user: env.user(),
+                is_audited: profile.is_audited,
+            },
         };
         let archive = match (&credentials.key, &archives_folder) {
             _ if let Some(place) = &flags.archive => options.locate(place)?,
@@ -138,6 +140,18 @@ impl Settings {
             warnings: file.warnings.clone(),
         })
     }
+
+    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
+    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
+        match &self.archive {
+            ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
+            ArchiveLocation::Server(url) => {
+                let folder = self.archives_folder.as_ref()?;
+                Some(folder.join(url.directory_name()))
+            }
+            ArchiveLocation::Memory => None,
+        }
+    }
 }
 
 /// What a profile says of its archives on a server, with the source of their password.
@@ -147,9 +161,8 @@ pub(crate) struct ServerOptions {
     /// The server of the profile.
     server: Option<ServerUrl>,
     prompting: Prompting,
-    ca_file: Option<PathBuf>,
-    user: String,
-    pub(crate) is_audited: bool,
+    /// Without the password, which is read when an archive on a server is named.
+    pub(crate) access: ServerAccess,
 }
 
 impl ServerOptions {
@@ -181,28 +194,11 @@ impl ServerOptions {
             _ => None,
         };
         let password = password.map(|text| text.trim_end_matches(['\n', '\r']).into());
-        Ok(ArchiveLocation::Server(url.clone().with_access(
-            ServerAccess {
-                password,
-                ca_file: self.ca_file.clone(),
-                user: self.user.clone(),
-                is_audited: self.is_audited,
-            },
-        )))
-    }
-}
-
-impl Settings {
-    /// The folder of what belongs to this user and the archive: what was typed, and how fast requests are sent.
-    pub(crate) fn state_folder(&self) -> Option<PathBuf> {
-        match &self.archive {
-            ArchiveLocation::Disk(path) => path.parent().map(Path::to_owned),
-            ArchiveLocation::Server(url) => {
-                let folder = self.archives_folder.as_ref()?;
-                Some(folder.join(url.directory_name()))
-            }
-            ArchiveLocation::Memory => None,
-        }
+        let access = ServerAccess {
+            password,
+            ..self.access.clone()
+        };
+        Ok(ArchiveLocation::Server(url.clone().with_access(access)))
     }
 }
 

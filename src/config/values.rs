@@ -1,9 +1,12 @@
 //! Types of values in the configuration file: rates, durations, key bindings, saved views.
+//!
+//! At the end are the functions that convert items of TOML; their errors are messages for the user.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use toml_edit::{Item, Key, TableLike};
 
 /// Requests a second.
 ///
@@ -226,6 +229,34 @@ pub(crate) fn built_in_views() -> SavedViews {
 
 /// The allowed numbers of views, for messages.
 pub(super) const VIEW_NUMBER_RULE: &str = "a view has a number from 1 to 9";
+
+/// Returns the entries of a table of TOML, with their keys.
+pub(super) fn entries(table: &dyn TableLike) -> Vec<(&Key, &Item)> {
+    let names = table.iter().map(|(name, _)| name);
+    names.filter_map(|name| table.get_key_value(name)).collect()
+}
+
+pub(super) fn as_text(item: &Item) -> Result<&str, String> {
+    item.as_str().ok_or("expected a text in quotes".to_owned())
+}
+
+/// Returns a trimmed text that is not empty, on one line.
+pub(super) fn as_line(item: &Item) -> Result<String, String> {
+    let text = as_text(item)?.trim();
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err("a text on one line belongs here".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn as_table(item: &Item) -> Result<&dyn TableLike, &'static str> {
+    item.as_table_like().ok_or("expected a table")
+}
+
+pub(super) fn as_bool(key: &Key, item: &Item) -> Result<bool, String> {
+    item.as_bool()
+        .ok_or_else(|| format!("{} is true or false", key.get()))
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{create_new_file, resume, slug};
+use super::{resume, slug};
 use crate::api::EmailApi;
+use crate::config::create_temp_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Attachment, EmailId};
 
@@ -65,7 +66,7 @@ pub(crate) async fn save_attachment<S: EmailApi>(
     Ok(length)
 }
 
-/// A new file that is written beside its place, and removed unless it is committed.
+/// A new file that has a temporary name, and is removed unless it is committed.
 #[derive(Debug)]
 pub(super) struct NewFile {
     file: File,
@@ -83,11 +84,9 @@ impl NewFile {
             // A folder was meant, and it does not exist.
             return Err(io::ErrorKind::NotFound.into());
         }
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let name = format!(".{}.{}", name.display(), std::process::id());
-        let beside = path.with_file_name(name);
+        let (file, beside) = create_temp_file(path, 0o600)?;
         Ok(Self {
-            file: create_new_file(&beside)?,
+            file,
             beside,
             path: path.to_owned(),
         })

@@ -26,10 +26,6 @@ pub(super) fn csv_header() -> String {
 
 /// Returns the line of an email, with statuses and names of columns as in the API, times in UTC.
 pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
-    let list = |list: &[Address]| {
-        let list: Vec<String> = list.iter().map(ToString::to_string).collect();
-        list.join(", ")
-    };
     let time = |time: &ApiTime| {
         time.parsed
             .map_or_else(|| time.raw.to_string(), format_timestamp)
@@ -43,16 +39,22 @@ pub(super) fn csv_line(summary: &Summary, masks_codes: bool) -> String {
         summary.id.to_safe_text().to_string(),
         time(&summary.created),
         summary.status.api_name().to_owned(),
-        list(&summary.to),
-        list(&summary.cc),
-        list(&summary.bcc),
+        join_addresses(&summary.to),
+        join_addresses(&summary.cc),
+        join_addresses(&summary.bcc),
         summary.from.to_string(),
-        list(&summary.reply_to),
+        join_addresses(&summary.reply_to),
         subject,
         summary.scheduled.as_ref().map(time).unwrap_or_default(),
         summary.message_id.to_string(),
     ];
     csv_record(cells) + "\n"
+}
+
+/// Formats addresses with their names, separated by commas.
+pub(crate) fn join_addresses(list: &[Address]) -> String {
+    let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+    list.join(", ")
 }
 
 /// Formats a record of a CSV file.

@@ -1,11 +1,13 @@
-//! What an export is about: its emails, format and place, and how far it has come.
+//! What the export of several emails is about: emails, format and path, and how far it has come.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
-use super::set_format::SetFormat;
+use super::ExportFormat;
+use super::csv::csv_header;
 use crate::api::InvalidResponses;
 use crate::archive::{EmailRow, SortKey};
 use crate::mail::EmailId;
@@ -18,6 +20,71 @@ pub(crate) enum ExportScope {
     Emails(Arc<[EmailId]>),
     /// The matches of a query, in its order.
     Query(Arc<Query>),
+}
+
+/// The form of an exported set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SetFormat {
+    /// One file for each email in a new folder.
+    Files(ExportFormat),
+    /// One JSON document, in the envelope of the service's list.
+    Json,
+    /// One JSON object a line, as `sentbox import` reads it.
+    JsonLines,
+    /// One record a line, with masked codes and without bodies.
+    Csv,
+}
+
+impl SetFormat {
+    /// All formats; the first is the default.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Files(ExportFormat::Eml),
+        Self::Files(ExportFormat::Html),
+        Self::Files(ExportFormat::Text),
+        Self::Json,
+        Self::JsonLines,
+        Self::Csv,
+    ];
+
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Files(ExportFormat::Eml) => "eml",
+            Self::Files(ExportFormat::Html) => "html",
+            Self::Files(ExportFormat::Text) => "text",
+            Self::Files(ExportFormat::Json) | Self::Json => "JSON",
+            Self::JsonLines => "JSON lines",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// Returns the name as it is typed: `jsonl`.
+    pub(crate) fn name(self) -> &'static str {
+        self.extension().unwrap_or(self.label())
+    }
+
+    /// Returns the ending of the file, without the dot; a folder has none.
+    pub(crate) const fn extension(self) -> Option<&'static str> {
+        match self {
+            Self::Files(_) => None,
+            Self::Json => Some("json"),
+            Self::JsonLines => Some("jsonl"),
+            Self::Csv => Some("csv"),
+        }
+    }
+
+    /// Returns what a file begins with.
+    pub(super) fn start(self) -> String {
+        match self {
+            Self::Files(_) | Self::JsonLines => String::new(),
+            Self::Json => "{\"object\":\"list\",\"data\":[".to_owned(),
+            Self::Csv => csv_header(),
+        }
+    }
+
+    /// Whether the bodies are exported.
+    pub(crate) fn has_bodies(self) -> bool {
+        self != Self::Csv
+    }
 }
 
 /// An export of several emails.
@@ -60,8 +127,8 @@ impl ExportPlan {
     }
 }
 
-/// How far an export has come.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// How far an export has come. A checkpoint on disk has what is not skipped.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct ExportProgress {
     /// Whether the file or the folder was created.
     pub(super) has_started: bool,
@@ -77,13 +144,17 @@ pub(crate) struct ExportProgress {
     /// Emails requested from the service.
     pub(crate) requests: u64,
     /// Its invalid responses.
+    #[serde(skip)]
     pub(super) invalid: InvalidResponses,
     /// The position of the last email, if the scope is a query.
+    #[serde(skip)]
     pub(super) last: Option<SortKey>,
     pub(crate) is_done: bool,
     /// Why the service is not asked for any further body.
+    #[serde(skip)]
     pub(super) service_error: Option<String>,
     /// Why the export has ended early.
+    #[serde(skip)]
     pub(crate) error: Option<String>,
 }
 

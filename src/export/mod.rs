@@ -8,11 +8,10 @@ mod eml;
 mod job;
 pub(crate) mod resume;
 mod set;
-mod set_format;
 mod target;
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -22,13 +21,12 @@ use ring::digest;
 
 use attachment::NewFile;
 pub(crate) use attachment::{attachment_file_name, attachment_path, save_attachment};
-pub(crate) use csv::csv_record;
+pub(crate) use csv::{csv_record, join_addresses};
 pub(crate) use eml::{CompleteEmail, fetch_attachments, to_eml};
-pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep};
-pub(crate) use set_format::SetFormat;
+pub(crate) use job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep, SetFormat};
 pub(crate) use target::NOT_EXPORTED;
 
-use crate::mail::{Address, Email, Summary};
+use crate::mail::{Email, Summary};
 use crate::render::{self, BodyView, LayoutOptions};
 use crate::text::json::escape_line;
 use crate::text::secrets;
@@ -182,13 +180,7 @@ fn describe_write_error(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Creates an empty file that only its owner can read.
-fn create_new_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Writes a new file that only its owner can read, beside its place first.
+/// Writes a new file that only its owner can read, under a temporary name first.
 ///
 /// # Errors
 ///
@@ -212,10 +204,6 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
 
 fn to_text(email: &Email, zone: &TimeZone) -> String {
     let summary = &email.summary;
-    let join = |list: &[Address]| {
-        let list: Vec<String> = list.iter().map(ToString::to_string).collect();
-        list.join(", ")
-    };
     let date = match summary.created.parsed {
         Some(at) => at
             .to_zoned(zone.clone())
@@ -225,10 +213,10 @@ fn to_text(email: &Email, zone: &TimeZone) -> String {
     };
     let lines = [
         ("From", summary.from.to_string()),
-        ("To", join(&summary.to)),
-        ("Cc", join(&summary.cc)),
-        ("Bcc", join(&summary.bcc)),
-        ("Reply-To", join(&summary.reply_to)),
+        ("To", join_addresses(&summary.to)),
+        ("Cc", join_addresses(&summary.cc)),
+        ("Bcc", join_addresses(&summary.bcc)),
+        ("Reply-To", join_addresses(&summary.reply_to)),
         ("Date", date),
         ("Subject", summary.subject.to_string()),
         ("Status", summary.status.label().to_owned()),

@@ -4,7 +4,6 @@
 //! far is in `NAME.part-state`: a resumed export cuts off what came later and writes that again, so that
 //! the result is the same to the byte.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind as IoKind};
 use std::path::{Path, PathBuf};
@@ -31,16 +30,10 @@ pub(crate) struct ExportRequest {
 }
 
 /// What is written of the part.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Checkpoint {
-    has_started: bool,
-    is_done: bool,
-    done: u64,
-    written: u64,
-    without_body: u64,
-    failed: u64,
-    first_failure: Option<String>,
-    requests: u64,
+    #[serde(flatten)]
+    progress: ExportProgress,
     /// Position and id of the last email. The position of an email may change, its id does not.
     last: Option<(i64, Option<String>)>,
     /// Bytes of the file, or of the list of a folder.
@@ -79,15 +72,14 @@ impl PartialExport {
         now: Timestamp,
         resume: bool,
     ) -> Result<Self, Error> {
-        let beside = |ending: &str| {
-            let mut name = target.file_name().unwrap_or(OsStr::new("")).to_owned();
-            name.push(ending);
-            target.with_file_name(name)
-        };
+        if target.file_name().is_none() {
+            let message = format!("{}: a file or folder needs a name", target.display());
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         let mut export = Self {
             target: target.to_owned(),
-            part: beside(".part"),
-            state_path: beside(".part-state"),
+            part: target.with_added_extension("part"),
+            state_path: target.with_added_extension("part-state"),
             state: SavedState {
                 request,
                 started: now.as_microsecond(),
@@ -95,10 +87,6 @@ impl PartialExport {
             },
             is_resumed: false,
         };
-        if target.file_name().is_none() {
-            let message = format!("{}: a file or folder needs a name", target.display());
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
         if resume && let Some(saved) = export.load_state()? {
             export.resume(saved)?;
             return Ok(export);
@@ -131,7 +119,8 @@ impl PartialExport {
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         }
         let has_part = self.part.symlink_metadata().is_ok();
-        if saved.checkpoint.has_started && !has_part && !saved.checkpoint.is_done {
+        let progress = &saved.checkpoint.progress;
+        if progress.has_started && !has_part && !progress.is_done {
             let message = format!(
                 "{} is missing, so nothing can be resumed",
                 self.part.display()
@@ -201,8 +190,9 @@ impl PartialExport {
             return Ok(ExportProgress::default());
         }
         let checkpoint = &self.state.checkpoint;
-        if !checkpoint.is_done {
-            let restored = if checkpoint.has_started {
+        let mut progress = checkpoint.progress.clone();
+        if !progress.is_done {
+            let restored = if progress.has_started {
                 cut_file(&written_file(job), checkpoint.length)
             } else {
                 remove_any(&self.part)
@@ -212,24 +202,11 @@ impl PartialExport {
                     .with_hint(self.removal_hint())
             })?;
         }
-        let mut last = None;
         if let Some((key, id)) = &checkpoint.last {
             let id = id.as_deref().map(EmailId::new);
             let row = id.map_or(Ok(None), |id| archive.row(&id))?;
-            last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
+            progress.last = Some(row.map_or(SortKey(*key), |row| row.sort_key));
         }
-        let progress = ExportProgress {
-            has_started: checkpoint.has_started,
-            is_done: checkpoint.is_done,
-            done: checkpoint.done,
-            written: checkpoint.written,
-            without_body: checkpoint.without_body,
-            failed: checkpoint.failed,
-            first_failure: checkpoint.first_failure.clone(),
-            requests: checkpoint.requests,
-            last,
-            ..ExportProgress::default()
-        };
         Ok(progress)
     }
 
@@ -256,14 +233,7 @@ impl PartialExport {
             last = Some((key.0, id.map(|id| id.as_str().to_owned())));
         }
         self.state.checkpoint = Checkpoint {
-            has_started: progress.has_started,
-            is_done: progress.is_done,
-            done: progress.done,
-            written: progress.written,
-            without_body: progress.without_body,
-            failed: progress.failed,
-            first_failure: progress.first_failure.clone(),
-            requests: progress.requests,
+            progress: progress.clone(),
             last,
             length,
         };
@@ -272,9 +242,8 @@ impl PartialExport {
 
     fn save_state(&self) -> Result<(), Error> {
         let text = serde_json::to_vec(&self.state).expect("texts and numbers are JSON");
-        let mut new = self.state_path.clone().into_os_string();
-        new.push(".new");
-        let saved = write_file(Path::new(&new), &text)
+        let new = self.state_path.with_added_extension("new");
+        let saved = write_file(&new, &text)
             .and_then(|()| File::open(&new)?.sync_all())
             .and_then(|()| fs::rename(&new, &self.state_path));
         saved.map_err(|error| {

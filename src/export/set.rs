@@ -6,8 +6,7 @@
 use std::cmp::Reverse;
 use std::io;
 
-use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep};
-use super::set_format::SetFormat;
+use super::job::{ExportJob, ExportPlan, ExportProgress, ExportScope, NextStep, SetFormat};
 use super::target::{NO_BODY, Target, gone_error};
 use super::{CompleteEmail, describe_write_error};
 use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, is_damage_error};
@@ -162,46 +161,38 @@ impl ExportJob {
                     continue;
                 }
             };
-            let stored = if self.format.has_bodies() {
-                let id = &row.summary.id;
-                archive
-                    .record_opened(id, None)
-                    .map_err(|error| error.message)?;
-                archive.email(id)
-            } else {
-                Ok(None)
+            if !self.format.has_bodies() {
+                target.write(archive, progress, &row, None)?;
+                continue;
+            }
+            let id = &row.summary.id;
+            archive
+                .record_opened(id, None)
+                .map_err(|error| error.message)?;
+            let stored = archive.email(id);
+            // A damaged body is retrieved again, too.
+            let is_requested = match stored {
+                Ok(Some(_)) => self.attaches,
+                Ok(None) | Err(_) => self.retrieves,
             };
-            match (stored, &progress.service_error) {
-                (Ok(None), _) if !self.format.has_bodies() => {
-                    target.write(archive, progress, &row, None)?;
-                }
-                (Ok(Some(_)), None) if self.attaches && row.missing.is_none() => {
-                    target.finish(progress)?;
-                    return Ok(NextStep::Retrieve(row));
-                }
-                (Ok(Some(_)), Some(reason)) if self.attaches => {
-                    let reason = reason.clone();
-                    target.fail_row(progress, &row, &reason)?;
-                }
-                (Ok(Some(_)), _) if self.attaches => {
-                    target.fail_row(progress, &row, NO_ATTACHMENTS)?;
-                }
-                (Ok(Some(email)), _) => {
+            let service_error = progress.service_error.clone();
+            if is_requested && service_error.is_none() && row.missing.is_none() {
+                target.finish(progress)?;
+                return Ok(NextStep::Retrieve(row));
+            }
+            match stored {
+                Ok(Some(email)) if !self.attaches => {
                     target.write(archive, progress, &row, Some(&email.into()))?;
                 }
-                // A damaged body is retrieved again, too.
-                (Ok(None) | Err(_), None) if self.retrieves && row.missing.is_none() => {
-                    target.finish(progress)?;
-                    return Ok(NextStep::Retrieve(row));
+                Ok(Some(_)) => {
+                    let reason = service_error.as_deref().unwrap_or(NO_ATTACHMENTS);
+                    target.fail_row(progress, &row, reason)?;
                 }
-                (Ok(None), None) => {
-                    target.write_without_body(archive, progress, &row, NO_BODY)?;
+                Ok(None) => {
+                    let reason = service_error.as_deref().unwrap_or(NO_BODY);
+                    target.write_without_body(archive, progress, &row, reason)?;
                 }
-                (Ok(None), Some(reason)) => {
-                    let reason = reason.clone();
-                    target.write_without_body(archive, progress, &row, &reason)?;
-                }
-                (Err(error), _) => {
+                Err(error) => {
                     target.write_without_body(archive, progress, &row, &error.message)?;
                 }
             }

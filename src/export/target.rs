@@ -1,17 +1,14 @@
 //! What a batch of an export is written to: a folder, a file or a stream.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 
 use super::csv::csv_line;
-use super::job::{ExportJob, ExportProgress};
-use super::set_format::SetFormat;
-use super::{
-    CompleteEmail, create_new_file, describe_write_error, export_email, unique_file_name,
-    write_file,
-};
+use super::job::{ExportJob, ExportProgress, SetFormat};
+use super::{CompleteEmail, describe_write_error, export_email, unique_file_name, write_file};
 use crate::archive::{Archive, EmailRow};
+use crate::config::{create_private_file, open_private_append};
 use crate::error::Error;
 use crate::text::json::escape_line;
 
@@ -31,18 +28,12 @@ pub(super) fn gone_error() -> String {
 /// What a batch is written to.
 pub(super) struct Target<'a> {
     job: &'a ExportJob,
-    sink: Sink<'a>,
+    /// The one file, or the list of what was not exported; `None` for a folder without such a list yet.
+    sink: Option<Box<dyn Write + 'a>>,
+    /// Whether what is written stays as it is.
+    is_stream: bool,
     /// Whether no email was written to the one file yet.
     is_first: bool,
-}
-
-/// The one file, or the list of what was not exported.
-enum Sink<'a> {
-    /// A folder without such a list yet.
-    None,
-    File(BufWriter<File>),
-    /// A stream: what is written stays.
-    Stream(&'a mut Vec<u8>),
 }
 
 impl<'a> Target<'a> {
@@ -52,19 +43,19 @@ impl<'a> Target<'a> {
         stream: Option<&'a mut Vec<u8>>,
         progress: &mut ExportProgress,
     ) -> Result<Self, String> {
-        let has_started = progress.has_started;
-        let open = || -> io::Result<Sink<'a>> {
+        let (has_started, is_stream) = (progress.has_started, stream.is_some());
+        let open = || -> io::Result<Option<Box<dyn Write + 'a>>> {
             if let Some(buffer) = stream {
                 if !has_started {
                     buffer.extend_from_slice(job.format.start().as_bytes());
                 }
-                return Ok(Sink::Stream(buffer));
+                return Ok(Some(Box::new(buffer)));
             }
             if let SetFormat::Files(_) = job.format {
                 if !has_started {
                     DirBuilder::new().mode(0o700).create(&job.path)?;
                 }
-                return Ok(Sink::None);
+                return Ok(None);
             }
             if has_started {
                 let mut file = OpenOptions::new().write(true).open(&job.path)?;
@@ -74,17 +65,18 @@ impl<'a> Target<'a> {
                     0
                 };
                 file.seek(SeekFrom::End(-i64::try_from(end).unwrap_or(0)))?;
-                return Ok(Sink::File(BufWriter::new(file)));
+                return Ok(Some(Box::new(BufWriter::new(file))));
             }
-            let mut file = BufWriter::new(create_new_file(&job.path)?);
+            let mut file = BufWriter::new(create_private_file(&job.path)?);
             file.write_all(job.format.start().as_bytes())?;
-            Ok(Sink::File(file))
+            Ok(Some(Box::new(file)))
         };
         let sink = open().map_err(|error| describe_write_error(&job.path, &error))?;
         progress.has_started = true;
         Ok(Self {
             job,
             sink,
+            is_stream,
             is_first: progress.written == 0,
         })
     }
@@ -203,15 +195,11 @@ impl<'a> Target<'a> {
     ) -> Result<(), String> {
         let line = format!("{name}: {reason}");
         if let SetFormat::Files(_) = self.job.format {
-            if let Sink::None = self.sink {
+            if self.sink.is_none() {
                 let path = self.job.path.join(NOT_EXPORTED);
-                let list = OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .mode(0o600)
-                    .open(&path);
-                let list = list.map_err(|error| describe_write_error(&path, &error))?;
-                self.sink = Sink::File(BufWriter::new(list));
+                let list = open_private_append(&path)
+                    .map_err(|error| describe_write_error(&path, &error))?;
+                self.sink = Some(Box::new(BufWriter::new(list)));
             }
             self.append(&format!("{line}\n"))?;
         }
@@ -221,30 +209,18 @@ impl<'a> Target<'a> {
     }
 
     fn append(&mut self, text: &str) -> Result<(), String> {
-        match &mut self.sink {
-            Sink::File(file) => file
-                .write_all(text.as_bytes())
-                .map_err(|error| describe_write_error(&self.job.path, &error)),
-            Sink::Stream(buffer) => {
-                buffer.extend_from_slice(text.as_bytes());
-                Ok(())
-            }
-            Sink::None => unreachable!("the file was opened"),
-        }
+        let sink = self.sink.as_mut().expect("the file was opened");
+        sink.write_all(text.as_bytes())
+            .map_err(|error| describe_write_error(&self.job.path, &error))
     }
 
     /// Completes the file of the batch. A stream is complete with the last batch only.
     pub(super) fn finish(mut self, progress: &ExportProgress) -> Result<(), String> {
-        let is_stream = matches!(self.sink, Sink::Stream(_));
-        if self.job.format == SetFormat::Json && (progress.is_done || !is_stream) {
+        if self.job.format == SetFormat::Json && (progress.is_done || !self.is_stream) {
             self.append(DOCUMENT_END)?;
         }
-        let path = &self.job.path;
-        match &mut self.sink {
-            Sink::File(file) => file
-                .flush()
-                .map_err(|error| describe_write_error(path, &error)),
-            Sink::None | Sink::Stream(_) => Ok(()),
-        }
+        self.sink
+            .map_or(Ok(()), |mut sink| sink.flush())
+            .map_err(|error| describe_write_error(&self.job.path, &error))
     }
 }

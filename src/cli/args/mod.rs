@@ -1,6 +1,5 @@
 //! The command line: verbs and flags, from which help, manual page and completions are made.
 
-mod archive;
 mod verbs;
 
 use std::path::PathBuf;
@@ -12,11 +11,10 @@ use jiff::tz::TimeZone;
 use super::jq::JqFilter;
 use super::notes::after_help;
 pub use super::table::{Column, TableArgs};
-pub use archive::{ArchiveVerb, CopyArgs, PurgeArgs};
 pub use verbs::{
-    AttachmentArgs, ConfigVerb, ExportArgs, ExportForm, ImportArgs, ListArgs, Listen, MailboxArgs,
-    ProfileVerb, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, ShowForm, StatsArgs,
-    StatsBy, SyncArgs, WaitArgs, WatchArgs,
+    ArchiveVerb, AttachmentArgs, ConfigVerb, CopyArgs, ExportArgs, ImportArgs, ListArgs, Listen,
+    MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,
+    ShowForm, StatsArgs, SyncArgs, WaitArgs, WatchArgs, grouping_name,
 };
 
 use crate::config::{Flags, Prompting, Rate};
@@ -102,20 +100,16 @@ pub struct Global {
     pub log: Option<PathBuf>,
 }
 
-/// No help: a value with help would make each help page a long one.
-pub(super) const NO_HELP: Option<&str> = None;
-
 /// Values of `--color`.
+///
+/// The comments of values are no doc comments: those would be help, and make each help page a long one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorMode {
-    /// On a terminal.
-    #[value(help = NO_HELP)]
+    // On a terminal.
     Auto,
-    /// Always.
-    #[value(help = NO_HELP)]
+    // Always.
     Always,
-    /// Never.
-    #[value(help = NO_HELP)]
+    // Never.
     Never,
 }
 

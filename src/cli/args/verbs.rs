@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{NonEmptyStringValueParser, PossibleValue};
 use clap::{Args as Group, Subcommand, ValueEnum};
+use jiff::SignedDuration;
 use url::Host;
 
-use super::{NO_HELP, TableArgs};
+use super::TableArgs;
 use crate::api::Cursor;
-use crate::config::{DURATION_SYNTAX, HistorySpan};
+use crate::archive::Grouping;
+use crate::config::{DURATION_SYNTAX, HistorySpan, parse_duration};
+use crate::export::SetFormat;
 use crate::mail::{EmailId, Mailbox, Status};
 use crate::query::SortOrder;
 use crate::text::format::suggest;
@@ -114,7 +118,7 @@ pub struct SearchArgs {
     pub limit: Option<u64>,
     /// Which come first
     #[arg(long, value_name = "ORDER")]
-    pub sort: Option<SortArg>,
+    pub sort: Option<SortOrder>,
     /// Print only how many there are
     #[arg(long, conflicts_with_all = ["csv", "columns"])]
     pub count: bool,
@@ -134,23 +138,13 @@ pub struct SearchArgs {
     pub max_requests: u32,
 }
 
-/// Which emails come first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SortArg {
-    /// The newest.
-    #[value(help = NO_HELP)]
-    Newest,
-    /// The oldest.
-    #[value(help = NO_HELP)]
-    Oldest,
-}
+impl ValueEnum for SortOrder {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
 
-impl From<SortArg> for SortOrder {
-    fn from(order: SortArg) -> Self {
-        match order {
-            SortArg::Newest => Self::Newest,
-            SortArg::Oldest => Self::Oldest,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.as_str()))
     }
 }
 
@@ -179,23 +173,17 @@ pub struct ShowArgs {
 /// How an email is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ShowForm {
-    /// As the recipient saw it.
-    #[value(help = NO_HELP)]
+    // As the recipient saw it.
     Rendered,
-    /// The plain-text part.
-    #[value(help = NO_HELP)]
+    // The plain-text part.
     Text,
-    /// The html part, as written.
-    #[value(help = NO_HELP)]
+    // The html part, as written.
     Html,
-    /// The html part, an element a line, in colour on a terminal.
-    #[value(help = NO_HELP)]
+    // The html part, an element a line, in colour on a terminal.
     Source,
-    /// The service's JSON.
-    #[value(help = NO_HELP)]
+    // The service's JSON.
     Json,
-    /// A message for mail programs.
-    #[value(help = NO_HELP)]
+    // A message for mail programs.
     Eml,
 }
 
@@ -237,7 +225,7 @@ pub struct RenderArgs {
 }
 
 /// `sync`.
-#[derive(Debug, Group)]
+#[derive(Debug, Default, Group)]
 pub struct SyncArgs {
     #[command(flatten)]
     pub mailbox: MailboxArgs,
@@ -275,7 +263,7 @@ pub struct WaitArgs {
     pub words: Vec<String>,
     /// Wait until the newest match has reached this status
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
-    pub until: Option<String>,
+    pub until: Option<Status>,
     /// How long to wait: a number of seconds (s), minutes (m) or hours (h)
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_timeout)]
     pub timeout: Duration,
@@ -288,11 +276,11 @@ pub struct WaitArgs {
 }
 
 /// Parses a known status, by its name in the API or in sentbox.
-fn parse_status(text: &str) -> Result<String, String> {
+fn parse_status(text: &str) -> Result<Status, String> {
     let known = |status: &&Status| text == status.label() || text == status.api_name();
     let names = || Status::KNOWN.iter().map(Status::api_name);
     match Status::KNOWN.iter().find(known) {
-        Some(status) => Ok(status.api_name().to_owned()),
+        Some(status) => Ok(status.clone()),
         None => Err(match suggest(text, names()) {
             Some(name) => format!("did you mean {name}?"),
             None => format!("expected one of {}", names().collect::<Vec<_>>().join(", ")),
@@ -319,7 +307,7 @@ pub struct StatsArgs {
     pub words: Vec<String>,
     /// What to group by
     #[arg(long, value_name = "WHAT", default_value = "status")]
-    pub by: StatsBy,
+    pub by: Grouping,
     /// At most so many groups
     #[arg(long, value_name = "N", value_parser = parse_positive::<u32>)]
     pub limit: Option<u32>,
@@ -328,27 +316,33 @@ pub struct StatsArgs {
     pub csv: bool,
 }
 
-/// Values of `stats --by`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StatsBy {
-    /// The day of the time zone.
-    #[value(help = NO_HELP)]
-    Day,
-    /// The hour of the day.
-    #[value(help = NO_HELP)]
-    Hour,
-    /// The status.
-    #[value(help = NO_HELP)]
-    Status,
-    /// The domains of the recipients.
-    #[value(help = NO_HELP)]
-    Domain,
-    /// The subject, without its numbers and codes.
-    #[value(help = NO_HELP)]
-    Subject,
-    /// The tags.
-    #[value(help = NO_HELP)]
-    Tag,
+impl ValueEnum for Grouping {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Day,
+            Self::Hour,
+            Self::Status,
+            Self::Domain,
+            Self::Subject,
+            Self::Tag,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(grouping_name(*self)))
+    }
+}
+
+/// Returns the name of a grouping in `stats --by`, and in its JSON.
+pub const fn grouping_name(by: Grouping) -> &'static str {
+    match by {
+        Grouping::Day => "day",
+        Grouping::Hour => "hour",
+        Grouping::Status => "status",
+        Grouping::Domain => "domain",
+        Grouping::Subject => "subject",
+        Grouping::Tag => "tag",
+    }
 }
 
 /// `export`.
@@ -364,7 +358,7 @@ pub struct ExportArgs {
     pub to: PathBuf,
     /// The format; by default that of the file's name
     #[arg(long = "as", value_name = "FORM")]
-    pub form: Option<ExportForm>,
+    pub form: Option<SetFormat>,
     /// Fetch the bodies that the archive lacks; that is a request for each of these emails
     #[arg(long)]
     pub bodies: bool,
@@ -376,27 +370,14 @@ pub struct ExportArgs {
     pub resume: bool,
 }
 
-/// Values of `export --as`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportForm {
-    /// A folder of messages for mail programs.
-    #[value(help = NO_HELP)]
-    Eml,
-    /// A folder of html parts.
-    #[value(help = NO_HELP)]
-    Html,
-    /// A folder of texts.
-    #[value(help = NO_HELP)]
-    Text,
-    /// One JSON document.
-    #[value(help = NO_HELP)]
-    Json,
-    /// One JSON object a line.
-    #[value(help = NO_HELP)]
-    Jsonl,
-    /// One record a line, without bodies.
-    #[value(help = NO_HELP)]
-    Csv,
+impl ValueEnum for SetFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 /// `import`.
@@ -421,6 +402,70 @@ fn parse_back(text: &str) -> Result<HistorySpan, String> {
 
 fn parse_recheck(text: &str) -> Result<HistorySpan, String> {
     HistorySpan::parse(text).ok_or_else(|| format!("expected all, off, or {DURATION_SYNTAX}"))
+}
+
+/// `archive`.
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub enum ArchiveVerb {
+    /// Say where it is, what it holds and how far back it is complete
+    Info(MailboxArgs),
+    /// Remove mail from it for good, sent and received; sync does not bring it back
+    #[command(after_help = super::ARCHIVE_HELP)]
+    Purge(PurgeArgs),
+    /// Rewrite the file without the space of removed mail
+    Vacuum,
+    /// Copy it, with received mail: from a file to PostgreSQL, or back
+    #[command(after_help = super::ARCHIVE_COPY_HELP)]
+    Copy(CopyArgs),
+    /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
+    #[command(
+        after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
+                            The damaged file stays beside the new one; remove it when nothing is missed."
+    )]
+    Repair(MailboxArgs),
+    /// Go on with the archive of the profile's former key: the new key is of the same team
+    Adopt,
+    /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
+    Begin,
+}
+
+/// `archive copy`.
+#[derive(Debug, Group)]
+#[command(group = clap::ArgGroup::new("places").required(true).multiple(true).args(["from", "to"]))]
+pub struct CopyArgs {
+    /// The archive to copy (file or postgres://...); without it, that of the profile
+    #[arg(long, value_name = "ARCHIVE")]
+    pub from: Option<PathBuf>,
+    /// Where it goes (file or postgres://...); without it, to the archive of the profile
+    #[arg(long, value_name = "ARCHIVE")]
+    pub to: Option<PathBuf>,
+}
+
+/// `archive purge`.
+#[derive(Debug, Group)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["words", "older", "to"]))]
+pub struct PurgeArgs {
+    /// What to remove; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// Mail older than this: a number of hours (h), days (d) or weeks (w)
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub older: Option<SignedDuration>,
+    /// Mail that went to this address, alone or with others, or was received from it; not what the archive
+    /// has yet to fetch
+    #[arg(long, value_name = "ADDRESS", value_parser = NonEmptyStringValueParser::new())]
+    pub to: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+    /// Only say how many emails it would remove
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+}
+
+fn parse_age(text: &str) -> Result<SignedDuration, String> {
+    parse_duration(text).ok_or_else(|| format!("expected {DURATION_SYNTAX}"))
 }
 
 /// `serve`.
@@ -512,8 +557,6 @@ pub struct SampleArgs {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
 
     #[test]
