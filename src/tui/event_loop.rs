@@ -16,7 +16,6 @@ use super::disputed_rows::DisputedRows;
 use super::effect_runner::EffectRunner;
 use super::input::Input;
 use super::session::{Environment, Session};
-use crate::api::EmailApi;
 use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, MouseInput, PipedCommand};
 use crate::archive::ProcessLock;
 use crate::config::{FaultPoint, NotifyRoute};
@@ -30,15 +29,15 @@ const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 const MIN_RESIZE_TIME: Duration = Duration::from_millis(50);
 
 /// The running program: a model, the runner of its effects, and the terminal.
-pub struct EventLoop<S: EmailApi, B: Backend, E> {
+pub struct EventLoop<B: Backend, E> {
     model: Model,
-    effects: EffectRunner<S>,
+    effects: EffectRunner,
     /// The effects of the first state, until they start.
     first_effects: Option<Vec<Effect>>,
     input: Input<E>,
     terminal: Terminal<B>,
     ctx: RenderCtx,
-    env: Arc<Environment<S>>,
+    env: Arc<Environment>,
     /// When the last frame without a key was drawn.
     last_background_frame: Option<Instant>,
     /// Whether the user still waits for the result of a key.
@@ -79,15 +78,14 @@ pub enum LoopExit {
     TerminalGone,
 }
 
-impl<S, B, E> EventLoop<S, B, E>
+impl<B, E> EventLoop<B, E>
 where
-    S: EmailApi,
     B: Backend,
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
     pub fn new(
-        mut session: Session<S>,
-        env: Environment<S>,
+        mut session: Session,
+        env: Environment,
         events: E,
         mut terminal: Terminal<B>,
         ctx: RenderCtx,
@@ -283,7 +281,7 @@ where
     /// The message after one with its time.
     fn timed(&mut self, message: Message) -> [Message; 2] {
         let clock = Message::Clock {
-            now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
+            now: (self.env.sessions.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.effects.budget(),
         };
         let messages = [clock, message];
@@ -370,9 +368,9 @@ where
 }
 
 /// Updates the model with the time and a message, and starts the effects; returns those of the loop.
-pub(super) fn update_model<S: EmailApi>(
+pub(super) fn update_model(
     model: &mut Model,
-    runner: &mut EffectRunner<S>,
+    runner: &mut EffectRunner,
     messages: [Message; 2],
 ) -> Vec<LoopEffect> {
     let mut of_loop = Vec::new();

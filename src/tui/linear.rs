@@ -14,7 +14,6 @@ use super::ProgramExit;
 use super::effect_runner::EffectRunner;
 use super::event_loop::update_model;
 use super::session::{Environment, Session};
-use crate::api::EmailApi;
 use crate::app::line_commands::Line;
 use crate::app::start::StartScreenKind;
 use crate::app::{
@@ -74,9 +73,9 @@ pub fn read_stdin() -> mpsc::Receiver<String> {
 }
 
 /// Runs the program until the user quits, the input ends, or a signal arrives.
-pub async fn run_linear<S: EmailApi, E: From<Error>>(
-    session: Session<S>,
-    env: Environment<S>,
+pub async fn run_linear<E: From<Error>>(
+    session: Session,
+    env: Environment,
     ctx: RenderCtx,
     io: LinearIo<impl FnMut(&str) -> Result<(), E>>,
 ) -> Result<ProgramExit, E> {
@@ -98,10 +97,10 @@ struct PrintedRow {
 }
 
 /// The running program.
-pub struct LinearLoop<S: EmailApi, W> {
+pub struct LinearLoop<W> {
     model: Model,
-    runner: EffectRunner<S>,
-    env: Arc<Environment<S>>,
+    runner: EffectRunner,
+    env: Arc<Environment>,
     ctx: RenderCtx,
     io: LinearIo<W>,
     /// The printed rows, as they were then; the first one has the number 1.
@@ -121,10 +120,10 @@ pub struct LinearLoop<S: EmailApi, W> {
     exit: Option<ExitReason>,
 }
 
-impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S, W> {
+impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     pub fn new(
-        mut session: Session<S>,
-        env: Environment<S>,
+        mut session: Session,
+        env: Environment,
         ctx: RenderCtx,
         mut io: LinearIo<W>,
     ) -> Self {
@@ -225,7 +224,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
 
     fn handle(&mut self, message: Message) -> Result<(), E> {
         let clock = Message::Clock {
-            now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
+            now: (self.env.sessions.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.runner.budget(),
         };
         for effect in update_model(&mut self.model, &mut self.runner, [clock, message]) {

@@ -34,7 +34,6 @@ pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::{Environment, Session, system_timer};
 pub use sessions::{Memory, SessionFactory};
 
-use crate::api::EmailApi;
 use crate::app::ExitReason;
 use crate::error::{Error, ErrorKind};
 use crate::signals::{self, InterruptsIgnored, Signals};
@@ -59,11 +58,7 @@ pub enum ProgramExit {
 }
 
 /// Runs the terminal program until the user quits or a signal ends it.
-pub async fn run<S: EmailApi>(
-    session: Session<S>,
-    env: Environment<S>,
-    ctx: RenderCtx,
-) -> Result<ProgramExit, Error> {
+pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<ProgramExit, Error> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Error::new(
             ErrorKind::Usage,
@@ -92,9 +87,9 @@ pub async fn run<S: EmailApi>(
     }
 }
 
-async fn run_in_terminal<S: EmailApi>(
-    session: Session<S>,
-    env: Environment<S>,
+async fn run_in_terminal(
+    session: Session,
+    env: Environment,
     ctx: RenderCtx,
     signals: &mut Signals,
 ) -> io::Result<Result<ProgramExit, Error>> {

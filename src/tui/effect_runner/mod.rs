@@ -14,7 +14,7 @@ use tokio_util::sync::DropGuard;
 
 use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
 use super::session::{Environment, OpenedSession, Session};
-use crate::api::{ChangeStream, EmailApi, Priority, RateBudget, RequestHandle};
+use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RateBudget, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
@@ -27,17 +27,17 @@ use crate::sync::Engine;
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
 /// A session that was opened, and the message about it.
-type Opened<S> = (
+type Opened = (
     fn(RequestId, Result<OpenOutcome, Error>) -> Message,
     RequestId,
-    Result<OpenedSession<S>, Error>,
+    Result<OpenedSession, Error>,
 );
 
 /// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
 /// that nothing is running, and a task that panics is noticed.
-pub struct EffectRunner<S: EmailApi> {
-    env: Arc<Environment<S>>,
-    session: Session<S>,
+pub struct EffectRunner {
+    env: Arc<Environment>,
+    session: Session,
     render_cache: Arc<Mutex<RenderCache>>,
     // Cancels a layout that has not begun.
     render_guard: Option<DropGuard>,
@@ -65,15 +65,15 @@ pub struct EffectRunner<S: EmailApi> {
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
     /// Waits for changes of a mirror, and stores them.
     follow: JoinSet<Option<ChangeStream>>,
-    opening: JoinSet<Opened<S>>,
+    opening: JoinSet<Opened>,
     /// The session that was opened last, until the model switches to it.
-    opened: Option<(RequestId, Box<Session<S>>)>,
+    opened: Option<(RequestId, Box<Session>)>,
     /// Requests to the service that can still be cancelled.
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
-impl<S: EmailApi> EffectRunner<S> {
-    pub(super) fn new(session: Session<S>, env: Arc<Environment<S>>) -> Self {
+impl EffectRunner {
+    pub(super) fn new(session: Session, env: Arc<Environment>) -> Self {
         let mut watch = JoinSet::new();
         if let Some(mut notices) = session.archive.watch_peers() {
             watch.spawn(async move {
@@ -124,7 +124,7 @@ impl<S: EmailApi> EffectRunner<S> {
         kind: RequestKind,
         request: RequestId,
         handle: impl Into<RequestHandle>,
-        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
+        send: impl FnOnce(Result<Engine<Client>, Error>) -> F + Send + 'static,
         message: fn(RequestId, Result<T, Error>) -> Message,
     ) where
         F: Future<Output = Result<T, Error>> + Send,
@@ -161,7 +161,7 @@ impl<S: EmailApi> EffectRunner<S> {
         kind: RequestKind,
         request: RequestId,
         handle: &RequestHandle,
-    ) -> Result<Engine<S>, Error> {
+    ) -> Result<Engine<Client>, Error> {
         self.requests.push((kind, request, handle.clone()));
         match &self.session.engine {
             Some(engine) => Ok(engine.with_priority(handle)),
@@ -216,7 +216,7 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Keeps an opened session until the model has decided about it, which gets its data.
-    fn keep_opened(&mut self, opened: Result<Opened<S>, JoinError>) -> Result<Message, JoinError> {
+    fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
         let (message, request, result) = opened?;
         let result = result.map(|opened| match opened {
             OpenedSession::Ready(mut session) => {
@@ -327,11 +327,11 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 }
 
-impl<S: EmailApi> Drop for EffectRunner<S> {
+impl Drop for EffectRunner {
     /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
     /// their sets, searches with their guards.
     fn drop(&mut self) {
-        let now = (self.env.clock)();
+        let now = (self.env.sessions.clock)();
         // Without it, the next session shows more changes than there are.
         let _ = self.session.state_files.append(&StateRecord::Seen(now));
         self.process_lock().release();

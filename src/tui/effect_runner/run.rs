@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::EffectRunner;
-use crate::api::{EmailApi, Priority, RequestHandle};
+use crate::api::{EmailApi as _, Priority, RequestHandle};
+use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
-use crate::mail::Email;
+use crate::mail::{Email, Mailbox};
 use crate::query::{Query, SortOrder, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
@@ -19,7 +20,7 @@ use crate::tui::queries::{
 };
 use crate::tui::state_files::not_kept_error;
 
-impl<S: EmailApi> EffectRunner<S> {
+impl EffectRunner {
     /// Returns the message of an effect that takes less time than a thread needs to start: to load
     /// rows without a search.
     pub fn run_at_once(&self, effect: &Effect) -> Option<Message> {
@@ -298,7 +299,7 @@ impl<S: EmailApi> EffectRunner<S> {
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
                 self.spawn_blocking(move || {
-                    Message::ProfilesLoaded(request, env.opener.list_profiles())
+                    Message::ProfilesLoaded(request, env.sessions.list_profiles())
                 });
             }
             Effect::VerifyKey {
@@ -306,9 +307,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 base_url,
                 key,
             } => {
-                let check = self.env.opener.verify_key(base_url, key);
-                self.interactive
-                    .spawn(async move { Message::KeyVerified(request, check.await) });
+                let env = self.env.clone();
+                self.interactive.spawn(async move {
+                    let verified = env.sessions.verify_key(&base_url, &key).await;
+                    Message::KeyVerified(request, verified)
+                });
             }
             Effect::OpenSession {
                 request,
@@ -317,7 +320,7 @@ impl<S: EmailApi> EffectRunner<S> {
             } => {
                 let env = self.env.clone();
                 self.opening.spawn_blocking(move || {
-                    let opened = env.opener.open(&target, answer);
+                    let opened = env.sessions.open(&target, Mailbox::Sent, answer);
                     (Message::SessionOpened, request, opened)
                 });
             }
@@ -328,7 +331,8 @@ impl<S: EmailApi> EffectRunner<S> {
             } => {
                 let env = self.env.clone();
                 self.opening.spawn(async move {
-                    let opened = off_loop(move || env.opener.open_mailbox(&target, mailbox)).await;
+                    let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
+                    let opened = off_loop(open).await;
                     let checked = match opened {
                         Ok(opened) => check_listing(opened).await,
                         Err(error) => Err(error),
