@@ -100,7 +100,6 @@ struct PrintedRow {
 pub struct LinearLoop<W> {
     model: Model,
     runner: EffectRunner,
-    env: Arc<Environment>,
     ctx: RenderCtx,
     io: LinearIo<W>,
     /// The printed rows, as they were then; the first one has the number 1.
@@ -133,15 +132,13 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         let size = Size::new(io.columns + 2 * MARGIN, SCREEN_HEIGHT);
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let (model, effects) = Model::start(info, size, now);
-        let env = Arc::new(env);
-        let mut runner = EffectRunner::new(session, env.clone());
+        let mut runner = EffectRunner::new(session, Arc::new(env));
         for effect in effects {
             runner.run(effect);
         }
         Self {
             model,
             runner,
-            env,
             ctx,
             io,
             printed: Vec::new(),
@@ -223,10 +220,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     }
 
     fn handle(&mut self, message: Message) -> Result<(), E> {
-        let clock = Message::Clock {
-            now: (self.env.sessions.clock)().to_zoned(self.ctx.zone.clone()),
-            budget: self.runner.budget(),
-        };
+        let clock = self.runner.clock_message(&self.ctx.zone);
         for effect in update_model(&mut self.model, &mut self.runner, [clock, message]) {
             match effect {
                 LoopEffect::SetClipboard { text, .. } => self.copied = Some(text),
@@ -366,7 +360,6 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             // The notice says that nothing is to be compared with.
             Command::ShowChanges if notice.is_some() => Ok(()),
             Command::Filter | Command::ShowChanges => self.print_first_page().await,
-            Command::Open => self.print_email(),
             Command::RecipientSummary if self.model.recipient_card.is_some() => {
                 self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
@@ -374,11 +367,12 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
             Command::LoadOlder => self.print_next_page().await,
             // The notice says that there is no other email.
             Command::NextEmail | Command::PreviousEmail if notice.is_some() => Ok(()),
-            Command::NextEmail | Command::PreviousEmail => self.print_email(),
+            Command::Open | Command::NextEmail | Command::PreviousEmail | Command::Reveal => {
+                self.print_email()
+            }
             Command::ShowRendered | Command::ShowText | Command::ShowSource | Command::ShowRaw => {
                 self.print_all(&format_body(&self.model))
             }
-            Command::Reveal => self.print_email(),
             _ => Ok(()),
         }
     }

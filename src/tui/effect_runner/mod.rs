@@ -8,13 +8,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
 use super::session::{Environment, OpenedSession, Session};
-use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RateBudget, RequestHandle};
+use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
@@ -39,18 +40,7 @@ pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
     render_cache: Arc<Mutex<RenderCache>>,
-    // Cancels a layout that has not begun.
-    render_guard: Option<DropGuard>,
-    // Guards of the running searches: a newer search, or the end of the session, cancels them.
-    window_guard: Option<DropGuard>,
-    count_guard: Option<DropGuard>,
-    recipient_guard: Option<DropGuard>,
-    change_guard: Option<DropGuard>,
-    statistics_guard: Option<(RequestId, DropGuard)>,
-    match_guard: Option<DropGuard>,
-    suggestion_guard: Option<DropGuard>,
-    mark_guard: Option<DropGuard>,
-    export_guard: Option<DropGuard>,
+    guards: SearchGuards,
     current_query: Arc<Query>,
     /// Work that the user waits for.
     interactive: JoinSet<Message>,
@@ -70,6 +60,22 @@ pub struct EffectRunner {
     opened: Option<(RequestId, Box<Session>)>,
     /// Requests to the service that can still be cancelled.
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
+}
+
+/// The guards of the running searches: a newer search, or the end of the session, cancels them.
+#[derive(Default)]
+struct SearchGuards {
+    /// Cancels a layout that has not begun.
+    render: Option<DropGuard>,
+    window: Option<DropGuard>,
+    count: Option<DropGuard>,
+    recipient: Option<DropGuard>,
+    change: Option<DropGuard>,
+    statistics: Option<(RequestId, DropGuard)>,
+    matches: Option<DropGuard>,
+    suggestion: Option<DropGuard>,
+    mark: Option<DropGuard>,
+    export: Option<DropGuard>,
 }
 
 impl EffectRunner {
@@ -93,16 +99,7 @@ impl EffectRunner {
             env,
             session,
             render_cache: Arc::default(),
-            render_guard: None,
-            window_guard: None,
-            count_guard: None,
-            recipient_guard: None,
-            change_guard: None,
-            statistics_guard: None,
-            match_guard: None,
-            suggestion_guard: None,
-            mark_guard: None,
-            export_guard: None,
+            guards: SearchGuards::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background,
@@ -180,19 +177,19 @@ impl EffectRunner {
                 self.follow_mirror(None);
             }
             let joined = tokio::select! {
-                Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
-                Some(opened) = self.opening.join_next(), if !self.opening.is_empty() => self.keep_opened(opened),
-                Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
-                Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
-                Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
-                Some(joined) = self.countdown.join_next(), if !self.countdown.is_empty() => joined,
-                Some(arrived) = self.watch.join_next(), if !self.watch.is_empty() => {
+                Some(joined) = self.interactive.join_next() => joined,
+                Some(opened) = self.opening.join_next() => self.keep_opened(opened),
+                Some(joined) = self.background.join_next() => joined,
+                Some(joined) = self.debounce.join_next() => joined,
+                Some(joined) = self.timers.join_next() => joined,
+                Some(joined) = self.countdown.join_next() => joined,
+                Some(arrived) = self.watch.join_next() => {
                     if let Ok((notices, arrived)) = arrived {
                         self.handle_notices(notices, &arrived);
                     }
                     continue;
                 }
-                Some(followed) = self.follow.join_next(), if !self.follow.is_empty() => {
+                Some(followed) = self.follow.join_next() => {
                     self.follow_mirror(followed.ok().flatten());
                     continue;
                 }
@@ -297,18 +294,22 @@ impl EffectRunner {
         self.interactive.is_empty() && self.opening.is_empty()
     }
 
-    /// The rate budget of the service at present.
-    pub fn budget(&self) -> Option<RateBudget> {
-        self.session.engine.as_ref().and_then(Engine::budget)
+    /// The time, and the rate budget of the service at present.
+    pub fn clock_message(&self, zone: &TimeZone) -> Message {
+        Message::Clock {
+            now: (self.env.sessions.clock)().to_zoned(zone.clone()),
+            budget: self.session.engine.as_ref().and_then(Engine::budget),
+        }
     }
 
-    /// Cancels obsolete statistics, the countdown if nothing is waited for, and requests that are not sent yet and obsolete, and closes a session that is not used.
+    /// Cancels obsolete statistics, the countdown if nothing is waited for, and obsolete requests that are not
+    /// sent yet, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
         let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
             !is_wanted(RequestKind::Statistics, *request)
         };
-        drop(self.statistics_guard.take_if(is_obsolete));
+        drop(self.guards.statistics.take_if(is_obsolete));
         let is_over = |request| !is_wanted(RequestKind::Countdown, request);
         if self
             .countdown_id

@@ -54,10 +54,10 @@ impl EffectRunner {
                 with_tags,
             } => {
                 if query != self.current_query {
-                    self.count_guard = None;
+                    self.guards.count = None;
                     self.current_query = query.clone();
                 }
-                let cancel = renew(&mut self.window_guard);
+                let cancel = renew(&mut self.guards.window);
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &cancel);
@@ -74,7 +74,7 @@ impl EffectRunner {
                 position,
                 most,
             } => {
-                let cancel = renew(&mut self.count_guard);
+                let cancel = renew(&mut self.guards.count);
                 self.spawn_blocking(move || {
                     let counts = load_counts(&archive, &query, position, most, &cancel);
                     Message::Counted(request, counts)
@@ -86,7 +86,7 @@ impl EffectRunner {
                 fresh_since,
                 now,
             } => {
-                let cancel = renew(&mut self.recipient_guard);
+                let cancel = renew(&mut self.guards.recipient);
                 self.spawn_blocking(move || {
                     let times = (fresh_since, now);
                     let summary = load_recipient_summary(&archive, &address, times, &cancel);
@@ -100,7 +100,7 @@ impl EffectRunner {
             } => {
                 let mut guard = None;
                 let cancel = renew(&mut guard);
-                self.statistics_guard = guard.map(|guard| (request, guard));
+                self.guards.statistics = guard.map(|guard| (request, guard));
                 self.spawn_blocking(move || {
                     let statistics = load_statistics(&archive, &query, &now, &cancel);
                     Message::StatisticsLoaded(request, statistics.map(Arc::new))
@@ -121,7 +121,7 @@ impl EffectRunner {
                 query,
                 since,
             } => {
-                let cancel = renew(&mut self.change_guard);
+                let cancel = renew(&mut self.guards.change);
                 self.background.spawn_blocking(move || {
                     let counts = count_changes(&archive, &query, since, &cancel);
                     Message::ChangesCounted(request, counts)
@@ -143,7 +143,7 @@ impl EffectRunner {
                 text,
                 cursor,
             } => {
-                let cancel = renew(&mut self.suggestion_guard);
+                let cancel = renew(&mut self.guards.suggestion);
                 self.spawn_blocking(move || {
                     let source = CancellableSource { archive, cancel };
                     Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
@@ -270,7 +270,7 @@ impl EffectRunner {
                 options,
                 masked,
             } => {
-                let cancel = renew(&mut self.render_guard);
+                let cancel = renew(&mut self.guards.render);
                 let cache = self.render_cache.clone();
                 self.interactive.spawn(async move {
                     // One layout at a time: each may take much memory.
@@ -290,7 +290,7 @@ impl EffectRunner {
                 body,
                 pattern,
             } => {
-                let cancel = renew(&mut self.match_guard);
+                let cancel = renew(&mut self.guards.matches);
                 self.spawn_blocking(move || {
                     let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
                     Message::MatchesFound(request, matches)
@@ -347,7 +347,8 @@ impl EffectRunner {
                 copied,
             } => {
                 self.interactive.spawn(async move {
-                    let result = desktop::set_clipboard(program, &copied.text).await;
+                    let (name, args) = (program[0], &program[1..]);
+                    let result = desktop::run_program(name, args, &copied.text).await;
                     Message::ClipboardSet {
                         request,
                         program,
@@ -362,7 +363,8 @@ impl EffectRunner {
                 url,
             } => {
                 self.interactive.spawn(async move {
-                    Message::UrlOpened(request, desktop::open_url(&program, &url).await)
+                    let opened = desktop::run_program(&program, &[&url], "").await;
+                    Message::UrlOpened(request, opened)
                 });
             }
             Effect::SaveEmail {
@@ -430,14 +432,14 @@ impl EffectRunner {
                 range,
                 limit,
             } => {
-                let cancel = renew(&mut self.mark_guard);
+                let cancel = renew(&mut self.guards.mark);
                 self.spawn_blocking(move || {
                     let collected = collect_ids(&archive, &query, range, limit, &cancel);
                     Message::IdsCollected(request, collected)
                 });
             }
             Effect::PlanExport(request, job) => {
-                let cancel = renew(&mut self.export_guard);
+                let cancel = renew(&mut self.guards.export);
                 self.spawn_blocking(move || {
                     let plan = job.plan(&archive, &cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)
