@@ -30,7 +30,9 @@ use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
-use crate::server::{ErrorResponse, ListParams, bearer_key, check_host};
+use crate::server::{
+    ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
+};
 use crate::text::format::format_timestamp;
 
 /// The most requests that are open at once; a further one is refused, and may come again soon.
@@ -85,7 +87,6 @@ struct ReadIds(Vec<EmailId>);
 
 /// Creates the router of a mirror.
 pub(super) fn routes(state: Arc<MirrorState>) -> Router {
-    let look_up = get(look_up).head(method_not_allowed);
     let limit = middleware::from_fn_with_state(state.clone(), limit_open);
     // The signature is the key of an event.
     let webhooks = Router::new()
@@ -95,8 +96,8 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
     Router::new()
         .merge(listing(Mailbox::Sent))
         .merge(listing(Mailbox::Received))
-        .route("/emails/metrics", look_up.clone())
-        .route("/suppressions/{address}", look_up)
+        .route("/emails/metrics", get_only(look_up))
+        .route("/suppressions/{address}", get_only(look_up))
         .layer(limit)
         .route("/metrics", get(metrics))
         .route("/sentbox/events", get(events))
@@ -112,44 +113,21 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
 /// The operations of one listing.
 fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
     let path = format!("/{}", mailbox.path().join("/"));
-    let list = move |state: Shared, query: RawQuery, headers: HeaderMap| async move {
-        list(state, mailbox, query, headers).await
-    };
-    let retrieve = move |state: Shared, id: Id, query: RawQuery, key: Key, headers: HeaderMap| async move {
-        retrieve(state, mailbox, id, query, key, headers).await
-    };
-    let attachments = async move |state: Shared, id: Id, query: RawQuery, request: Request| {
-        let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
-        look_up_email(state, id, query, request).await
-    };
-    let attachment =
-        async move |state: Shared, ids: TwoIds, query: RawQuery, key: Key, request: Request| {
-            let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
-            let source = state.source(mailbox);
-            source
-                .record_opened(&EmailId::new(id.clone()), &key.0.0)
-                .await?;
-            look_up_email(state, id, query, request).await
-        };
+    let attachments = format!("{path}/{{id}}/attachments");
     Router::new()
-        .route(&path, get(list).head(method_not_allowed))
+        .route(&path, get_only(list))
+        .route(&format!("{path}/{{id}}"), get_only(retrieve))
+        .route(&attachments, get_only(list_attachments))
         .route(
-            &format!("{path}/{{id}}"),
-            get(retrieve).head(method_not_allowed),
+            &format!("{attachments}/{{attachment}}"),
+            get_only(retrieve_attachment),
         )
-        .route(
-            &format!("{path}/{{id}}/attachments"),
-            get(attachments).head(method_not_allowed),
-        )
-        .route(
-            &format!("{path}/{{id}}/attachments/{{attachment}}"),
-            get(attachment).head(method_not_allowed),
-        )
+        .layer(Extension(mailbox))
 }
 
 async fn list(
     State(state): Shared,
-    mailbox: Mailbox,
+    Extension(mailbox): Extension<Mailbox>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
@@ -167,7 +145,7 @@ async fn list(
 
 async fn retrieve(
     State(state): Shared,
-    mailbox: Mailbox,
+    Extension(mailbox): Extension<Mailbox>,
     id: Id,
     RawQuery(query): RawQuery,
     Extension(KeyName(key)): Key,
@@ -183,6 +161,32 @@ async fn retrieve(
     let MirrorEmail { json, checked_at } = source.email(id.clone()).await?;
     source.record_opened(&id, &key).await?;
     Ok(respond((*json).into(), checked_at, vec![id], &headers))
+}
+
+async fn list_attachments(
+    state: Shared,
+    id: Id,
+    query: RawQuery,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
+    look_up_email(state, id, query, request).await
+}
+
+async fn retrieve_attachment(
+    state: Shared,
+    Extension(mailbox): Extension<Mailbox>,
+    ids: TwoIds,
+    query: RawQuery,
+    Extension(KeyName(key)): Key,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
+    let source = state.source(mailbox);
+    source
+        .record_opened(&EmailId::new(id.clone()), &key)
+        .await?;
+    look_up_email(state, id, query, request).await
 }
 
 /// Passes on an operation about an email.
@@ -247,7 +251,7 @@ fn respond(
     let text = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     let headers = response.headers_mut();
     headers.insert(header::ETAG, text(etag));
-    // Mail is personal: no cache but the client's own, which asks each time.
+    // Mail is personal: no cache but the client's own, which is validated each time.
     headers.insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, no-cache"),
@@ -266,10 +270,6 @@ fn etag(body: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, body);
     let half = digest.as_ref().first_chunk().expect("a SHA-256 is longer");
     format!("\"{:032x}\"", u128::from_be_bytes(*half))
-}
-
-async fn method_not_allowed() -> ErrorResponse {
-    ErrorResponse::MethodNotAllowed
 }
 
 /// Refuses a request beyond those that may be open.
@@ -335,20 +335,15 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
 /// Says whether the mirror is kept current.
 async fn health(State(state): Shared) -> impl IntoResponse {
     let error = lock(&state.stopped).clone();
-    let status = match error {
-        None => StatusCode::OK,
-        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    let (status, poller) = match error {
+        None => (StatusCode::OK, "running"),
+        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "stopped"),
     };
-    let answered = state.upstream.answered_at().map(format_timestamp);
-    let poller = if error.is_none() {
-        "running"
-    } else {
-        "stopped"
-    };
+    let answered = state.upstream.answered_at();
     let body = json!({
         "poller": poller,
         "error": error,
-        "service_answered_at": answered,
+        "service_answered_at": answered.map(format_timestamp),
         "service_paused_seconds": state.sent.paused_for().as_secs(),
     });
     (status, Json(body))
