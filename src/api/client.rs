@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::changes::{ChangeStream, MirrorChange, no_changes_error};
+use super::changes::{ChangeStream, MirrorChange};
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email, unsupported_error};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
@@ -306,7 +306,7 @@ impl Client {
     async fn open_changes(&self) -> Result<ChangeStream> {
         let config = &self.inner.config;
         if config.mailbox != Mailbox::Sent {
-            return Err(no_changes_error());
+            return Err(unsupported_error(Endpoint::Changes));
         }
         let authorization = authorization_header(config.key.as_ref().map_err(Clone::clone)?)?;
         let ca_file = config.ca_file.clone();
@@ -491,11 +491,10 @@ impl Inner {
                 .header(ACCEPT, "application/json")
                 .header(ACCEPT_ENCODING, "gzip");
             // The newest page is requested every half minute, and often has not changed.
-            let kept = match endpoint {
-                Endpoint::FirstPage | Endpoint::FirstReceivedPage => lock(&self.first_page).clone(),
-                _ => None,
-            };
-            let kept = kept.filter(|kept| kept.url == url);
+            let kept = lock(&self.first_page)
+                .as_ref()
+                .filter(|kept| kept.url == url)
+                .cloned();
             if let Some(kept) = &kept {
                 request = request.header(IF_NONE_MATCH, &kept.etag);
             }
