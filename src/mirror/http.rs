@@ -23,7 +23,6 @@ use super::events::stream_changes;
 use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
-use super::upstream::UpstreamStats;
 use super::webhooks::SigningSecrets;
 use crate::api::{CHECKED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
@@ -36,7 +35,7 @@ use crate::server::{
 use crate::text::format::format_timestamp;
 
 /// The most requests that are open at once; a further one is refused, and may come again soon.
-const MAX_OPEN_REQUESTS: usize = 512;
+pub(super) const MAX_OPEN_REQUESTS: usize = 512;
 
 /// Where the service posts its events.
 const WEBHOOK_PATH: &str = "/webhooks";
@@ -48,7 +47,6 @@ pub(super) struct MirrorState {
     pub(super) keys: KeyFile,
     pub(super) hosts: Vec<Host>,
     pub(super) clock: Clock,
-    pub(super) upstream: Arc<UpstreamStats>,
     pub(super) access_log: Option<AccessLog>,
     pub(super) webhooks: Option<SigningSecrets>,
     /// Why the poller has stopped.
@@ -60,8 +58,9 @@ pub(super) struct MirrorState {
 }
 
 impl MirrorState {
-    pub(super) fn open_requests() -> Semaphore {
-        Semaphore::new(MAX_OPEN_REQUESTS)
+    /// Returns the number of requests to the service, retries included.
+    pub(super) fn upstream_requests(&self) -> u64 {
+        self.sent.client().request_count() + self.received.client().request_count()
     }
 
     const fn source(&self, mailbox: Mailbox) -> &MirrorSource {
@@ -339,7 +338,8 @@ async fn health(State(state): Shared) -> impl IntoResponse {
         None => (StatusCode::OK, "running"),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "stopped"),
     };
-    let answered = state.upstream.answered_at();
+    let (sent, received) = (state.sent.client(), state.received.client());
+    let answered = sent.answered_at().max(received.answered_at());
     let body = json!({
         "poller": poller,
         "error": error,
@@ -383,7 +383,7 @@ async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorRespons
     let text = write_metrics(
         &state.statistics,
         &Sample {
-            upstream_requests: state.upstream.requests(),
+            upstream_requests: state.upstream_requests(),
             emails,
             check_age: checked_at.map(|at| (state.clock)().duration_since(at)),
         },
