@@ -121,7 +121,9 @@ pub(super) struct Inner {
     longest_reported: Mutex<Duration>,
     /// The number of requests that were sent, retries included.
     requests: AtomicU64,
-    /// When the service last responded as its API says, in microseconds since 1970; 0 before the first response.
+    /// When the service last responded as its API says.
+    ///
+    /// Microseconds since 1970; 0 before the first response.
     answered_at: AtomicI64,
     /// When the requests without a response were sent.
     unanswered: Mutex<Vec<Instant>>,

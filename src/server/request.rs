@@ -113,9 +113,9 @@ impl ListParams {
     }
 }
 
-/// Returns the indexes of a page of `count` items, newest first, and whether more exist in its direction.
+/// Returns the range of a page of `count` items, and whether there are more.
 ///
-/// `find` returns the index of a cursor.
+/// The items are newest first, and `find` returns the index of a cursor in them.
 pub(super) fn page_range<E>(
     cursor: &Cursor,
     limit: u8,

@@ -542,7 +542,9 @@ impl SessionFactory {
         verify_key(&target, &key, &self.clock).await
     }
 
-    /// Opens a list of a profile or of the sample mailbox; a new key opens sent mail. Blocks, and needs a runtime.
+    /// Opens a list of a profile or of the sample mailbox.
+    ///
+    /// A new key opens sent mail. Blocks, and needs a runtime.
     pub(super) fn open(
         &self,
         target: &SessionTarget,

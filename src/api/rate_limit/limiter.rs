@@ -188,8 +188,9 @@ impl RateLimiter {
         let _ = self.with_shared(SharedBucket::lift_pause).await;
     }
 
-    /// Uses the shared bucket at the present time, on a blocking thread: a disk may be slow. `None` without a
-    /// usable file.
+    /// Uses the shared bucket at the present time; `None` without a usable file.
+    ///
+    /// On a blocking thread: a disk may be slow.
     async fn with_shared<T: Send + 'static>(
         &self,
         apply: impl FnOnce(&SharedBucket, Timestamp) -> Option<T> + Send + 'static,
