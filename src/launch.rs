@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use crate::api::Client;
 use crate::app::Keymap;
 use crate::cli::args::SampleArgs;
 use crate::cli::{self, CommandContext, CommandExit};
@@ -106,7 +105,7 @@ fn run_tui(
     sessions: &SessionFactory,
     file: ConfigFile,
     context: &mut CommandContext<'_>,
-    open: impl FnOnce() -> Result<Session<Client>, Error>,
+    open: impl FnOnce() -> Result<Session, Error>,
 ) -> Result<(), CommandExit> {
     let env = context.env;
     let is_linear = is_linear(&file, context);
@@ -116,7 +115,6 @@ fn run_tui(
         open()?
     };
     session.info.theme_errors = file.theme_errors;
-    let clock = sessions.clock.clone();
     let depth = context.out.colour.then(|| ColourDepth::from_env(env));
     let zone = sessions.flags.zone.clone();
     let ctx = RenderCtx {
@@ -127,13 +125,12 @@ fn run_tui(
             false => Glyphs::UNICODE,
         },
         hyperlinks: file.hyperlinks.unwrap_or(true) && reads_osc(env),
-        now: clock(),
+        now: (sessions.clock)(),
         zone: zone.unwrap_or_else(|| env.time_zone()),
     };
     let environment = Environment {
-        opener: Arc::new(sessions.clone()),
+        sessions: sessions.clone(),
         timer: tui::system_timer(),
-        clock,
         panic_at: FaultPoint::from_env(env),
     };
     let result = if is_linear {

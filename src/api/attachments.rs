@@ -3,7 +3,6 @@
 //! The content is behind a signed link to another host. The API key is never sent there. The link
 //! gives the file to anyone, so it is only in the service's own JSON, not in text, errors or logs.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use reqwest::header::ACCEPT_ENCODING;
@@ -104,13 +103,12 @@ impl Client {
         }
         let now = (self.inner.clock)();
         let is_over = attachment.expires_at.is_some_and(|end| end <= now);
-        let mut current = Cow::Borrowed(attachment);
-        let mut may_renew = true;
+        let mut renewed = None;
         if attachment.download_url.is_none() || is_over {
-            may_renew = false;
-            current = Cow::Owned(self.retrieve_attachment(email, &attachment.id).await?);
+            renewed = Some(self.retrieve_attachment(email, &attachment.id).await?);
         }
         loop {
+            let current = renewed.as_ref().unwrap_or(attachment);
             let link = current.download_url.as_deref().ok_or_else(|| {
                 Error::new(
                     ErrorKind::NoSuchPart,
@@ -122,11 +120,10 @@ impl Client {
                     let size = current.size.or(attachment.size);
                     return receive(response, &host, size, sink).await;
                 }
-                Err(LinkError::Stale(_)) if may_renew => {
-                    may_renew = false;
-                    current = Cow::Owned(self.retrieve_attachment(email, &attachment.id).await?);
+                Err(failed) if failed.is_stale && renewed.is_none() => {
+                    renewed = Some(self.retrieve_attachment(email, &attachment.id).await?);
                 }
-                Err(LinkError::Stale(error) | LinkError::Other(error)) => return Err(error),
+                Err(failed) => return Err(failed.error),
             }
         }
     }
@@ -134,18 +131,14 @@ impl Client {
     /// Requests a link and follows its redirects; returns the response and the host that it is from.
     async fn open_link(&self, link: &str) -> Result<(Response, String), LinkError> {
         let base = &self.inner.config.base_url;
-        let mut url = Url::parse(link).map_err(|_| LinkError::Other(link_error("is no URL")))?;
+        let mut url = Url::parse(link).map_err(|_| link_error("is no URL"))?;
         for _ in 0..=MAX_REDIRECTS {
-            check_link(&url, base).map_err(LinkError::Other)?;
+            check_link(&url, base)?;
             let host = display_origin(&url);
-            let http = self.http_client_for(&url).await.map_err(LinkError::Other)?;
-            let sent = http
-                .get(url.clone())
-                .header(ACCEPT_ENCODING, "identity")
-                .send();
-            let response = sent
-                .await
-                .map_err(|error| LinkError::Other(transport_error(&error, &host)))?;
+            let http = self.http_client_for(&url).await?;
+            let request = http.get(url.clone()).header(ACCEPT_ENCODING, "identity");
+            let sent = request.send().await;
+            let response = sent.map_err(|error| transport_error(&error, &host))?;
             if let Some(target) = redirect_target(&response, &url) {
                 url = target;
                 continue;
@@ -161,13 +154,9 @@ impl Client {
             let error = RequestError::Http(error)
                 .into_error(Endpoint::Download, &host)
                 .with_hint(TRY_AGAIN);
-            return Err(if is_stale {
-                LinkError::Stale(error)
-            } else {
-                LinkError::Other(error)
-            });
+            return Err(LinkError { error, is_stale });
         }
-        Err(LinkError::Other(link_error("redirects too often")))
+        Err(link_error("redirects too often").into())
     }
 
     /// Returns a client without the API key; the shared one has none either, since each request adds it.
@@ -192,10 +181,17 @@ impl Attachment {
 }
 
 /// Why a link could not be opened.
-enum LinkError {
-    /// It may have ended; a new one may work.
-    Stale(Error),
-    Other(Error),
+struct LinkError {
+    error: Error,
+    /// Whether the link may have ended; a new one may work.
+    is_stale: bool,
+}
+
+impl From<Error> for LinkError {
+    fn from(error: Error) -> Self {
+        let is_stale = false;
+        Self { error, is_stale }
+    }
 }
 
 /// Returns the id, unless it would change the path of the request.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::connect::build_off_loop;
-use super::error::{Endpoint, RequestError};
+use super::error::{Endpoint, RequestError, unsupported_error};
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
@@ -92,7 +92,7 @@ impl ChangeStream {
                 response,
                 buffer: Vec::new(),
             }),
-            _ => Err(no_changes_error()),
+            _ => Err(unsupported_error(Endpoint::Changes)),
         }
     }
 
@@ -126,11 +126,6 @@ impl ChangeStream {
             }
         }
     }
-}
-
-/// The error of a service that is no mirror, or of a listing whose changes it does not send.
-pub(super) fn no_changes_error() -> Error {
-    Error::new(ErrorKind::Unsupported, "the service sends no changes")
 }
 
 fn to_error(error: &reqwest::Error, base_url: &BaseUrl) -> Error {

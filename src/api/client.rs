@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::changes::{ChangeStream, MirrorChange, no_changes_error};
+use super::changes::{ChangeStream, MirrorChange};
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email, unsupported_error};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
@@ -119,6 +119,12 @@ pub(super) struct Inner {
     clock_skew: Mutex<Option<SignedDuration>>,
     on_wait: OnceLock<WaitListener>,
     longest_reported: Mutex<Duration>,
+    /// The number of requests that were sent, retries included.
+    requests: AtomicU64,
+    /// When the service last responded as its API says.
+    ///
+    /// Microseconds since 1970; 0 before the first response.
+    answered_at: AtomicI64,
     /// When the requests without a response were sent.
     unanswered: Mutex<Vec<Instant>>,
     /// The latest newest page, if the service gave it an entity tag.
@@ -172,6 +178,8 @@ impl Client {
                 clock_skew: Mutex::default(),
                 on_wait: OnceLock::new(),
                 longest_reported: Mutex::default(),
+                requests: AtomicU64::new(0),
+                answered_at: AtomicI64::new(0),
                 unanswered: Mutex::default(),
                 first_page: Mutex::default(),
                 is_mirror: AtomicBool::new(false),
@@ -210,6 +218,18 @@ impl Client {
     /// Returns how far the service's clock is ahead of ours, by its last response.
     pub(crate) fn clock_skew(&self) -> Option<SignedDuration> {
         *lock(&self.inner.clock_skew)
+    }
+
+    /// Returns the number of requests that were sent, retries included.
+    pub(crate) fn request_count(&self) -> u64 {
+        self.inner.requests.load(Ordering::Relaxed)
+    }
+
+    /// Returns when the service last responded as its API says.
+    pub(crate) fn answered_at(&self) -> Option<Timestamp> {
+        let micros = self.inner.answered_at.load(Ordering::Relaxed);
+        let at = Timestamp::from_microsecond(micros).ok();
+        at.filter(|_| micros != 0)
     }
 
     /// Sends the request until `parse` accepts a response or the retry policy ends.
@@ -256,6 +276,7 @@ impl Client {
                 hook().await;
             }
             details.attempts += 1;
+            self.inner.requests.fetch_add(1, Ordering::Relaxed);
             (details.status, details.request_id) = (None, None);
             let started = Instant::now();
             let unanswered = self.inner.record_unanswered(started);
@@ -278,7 +299,11 @@ impl Client {
             details.request_id.take_if(|id| id.contains(key.expose()));
             response::log_attempt(&details, duration, result.as_ref().err());
             let error = match result {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    let now = (self.inner.clock)().as_microsecond();
+                    self.inner.answered_at.store(now, Ordering::Relaxed);
+                    return Ok(value);
+                }
                 Err(error) => error,
             };
             let action = if self.request.ignores_pause() {
@@ -306,7 +331,7 @@ impl Client {
     async fn open_changes(&self) -> Result<ChangeStream> {
         let config = &self.inner.config;
         if config.mailbox != Mailbox::Sent {
-            return Err(no_changes_error());
+            return Err(unsupported_error(Endpoint::Changes));
         }
         let authorization = authorization_header(config.key.as_ref().map_err(Clone::clone)?)?;
         let ca_file = config.ca_file.clone();
@@ -491,11 +516,10 @@ impl Inner {
                 .header(ACCEPT, "application/json")
                 .header(ACCEPT_ENCODING, "gzip");
             // The newest page is requested every half minute, and often has not changed.
-            let kept = match endpoint {
-                Endpoint::FirstPage | Endpoint::FirstReceivedPage => lock(&self.first_page).clone(),
-                _ => None,
-            };
-            let kept = kept.filter(|kept| kept.url == url);
+            let kept = lock(&self.first_page)
+                .as_ref()
+                .filter(|kept| kept.url == url)
+                .cloned();
             if let Some(kept) = &kept {
                 request = request.header(IF_NONE_MATCH, &kept.etag);
             }

@@ -275,6 +275,8 @@ pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
         Endpoint::Suppression => "the service does not say which addresses it does not send to",
         Endpoint::Metrics => "the service does not count the opens and clicks of an email",
         Endpoint::FirstReceivedPage => "the service does not list received mail",
+        // It is no mirror, or the listing is one whose changes a mirror does not send.
+        Endpoint::Changes => "the service sends no changes",
         _ => "the service does not list attachments",
     };
     Error::new(ErrorKind::Unsupported, message)

@@ -18,7 +18,6 @@ mod changes;
 mod client;
 mod connect;
 mod error;
-mod invalid_responses;
 mod rate_limit;
 mod request;
 mod response;
@@ -28,9 +27,8 @@ pub use changes::{ChangeStream, MirrorChange};
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
 use error::Endpoint;
-pub use invalid_responses::InvalidResponses;
 pub(crate) use rate_limit::RateBudget;
-pub use request::{Priority, RequestHandle, RetryPolicy};
+pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
 /// The start of a page. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +198,7 @@ pub trait EmailApi: Clone + Send + Sync + 'static {
         &self,
         _stream: Option<ChangeStream>,
     ) -> impl Future<Output = Result<(ChangeStream, Vec<MirrorChange>)>> + Send {
-        std::future::ready(Err(changes::no_changes_error()))
+        std::future::ready(Err(error::unsupported_error(Endpoint::Changes)))
     }
 
     /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.

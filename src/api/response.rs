@@ -33,23 +33,32 @@ struct ListResponse<'a> {
     data: Vec<&'a RawValue>,
 }
 
+/// Decodes and parses a body; the error quotes its start.
+fn parse_body<T>(
+    body: &[u8],
+    parse: impl FnOnce(&str) -> Result<T, serde_json::Error>,
+) -> Result<T, RequestError> {
+    let text = decode_text(body);
+    parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))
+}
+
 /// Parses a page.
 pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, RequestError> {
-    let text = decode_text(body);
-    let ListResponse { has_more, data } = serde_json::from_str(&text)
-        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    let count = data.len();
-    let parse = |raw: &RawValue| {
-        let mut item = ListedEmail::parse_from(mailbox, raw.get()).ok()?;
-        item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
-        Some(item)
-    };
-    let items: Vec<_> = data.into_iter().filter_map(parse).collect();
-    Ok(EmailPage {
-        unreadable: count - items.len(),
-        items,
-        has_more: parse_has_more(has_more),
-        checked_at: None,
+    parse_body(body, |text| {
+        let ListResponse { has_more, data } = serde_json::from_str(text)?;
+        let count = data.len();
+        let parse = |raw: &RawValue| {
+            let mut item = ListedEmail::parse_from(mailbox, raw.get()).ok()?;
+            item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
+            Some(item)
+        };
+        let items: Vec<_> = data.into_iter().filter_map(parse).collect();
+        Ok(EmailPage {
+            unreadable: count - items.len(),
+            items,
+            has_more: parse_has_more(has_more),
+            checked_at: None,
+        })
     })
 }
 
@@ -57,37 +66,35 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
 pub(super) fn parse_attachments(
     body: &[u8],
 ) -> Result<(Vec<Attachment>, Option<bool>), RequestError> {
-    let text = decode_text(body);
-    let ListResponse { has_more, data } = serde_json::from_str(&text)
-        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    let items = data.into_iter().filter_map(|raw| {
-        let wire = wire::Attachment::parse(raw.get()).ok()?;
-        Some(Attachment::from((wire, raw.get().into())))
-    });
-    Ok((items.collect(), parse_has_more(has_more)))
+    parse_body(body, |text| {
+        let ListResponse { has_more, data } = serde_json::from_str(text)?;
+        let items = data
+            .into_iter()
+            .filter_map(|raw| to_attachment(raw.get()).ok());
+        Ok((items.collect(), parse_has_more(has_more)))
+    })
 }
 
 /// Parses one attachment.
 pub(super) fn parse_attachment(body: &[u8]) -> Result<Attachment, RequestError> {
-    let text = decode_text(body);
-    let wire = wire::Attachment::parse(&text)
-        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    Ok(Attachment::from((wire, text.trim().into())))
+    parse_body(body, |text| to_attachment(text.trim()))
+}
+
+fn to_attachment(json: &str) -> Result<Attachment, serde_json::Error> {
+    let wire = wire::Attachment::parse(json)?;
+    Ok(Attachment::from((wire, json.into())))
 }
 
 /// Parses an entry of the suppression list.
 pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError> {
-    let text = decode_text(body);
-    let wire = wire::Suppression::parse(&text)
-        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    Ok(wire.into())
+    parse_body(body, |text| Ok(wire::Suppression::parse(text)?.into()))
 }
 
 /// Parses the counts of one email.
 pub(super) fn parse_metrics(body: &[u8], email: &EmailId) -> Result<Metrics, RequestError> {
-    let text = decode_text(body);
-    let counts = wire::Metrics::parse_counts(&text, email.as_str())
-        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let counts = parse_body(body, |text| {
+        wire::Metrics::parse_counts(text, email.as_str())
+    })?;
     let count = |name: &str| counts.get(name).copied();
     Ok(Metrics {
         opened: count("opened"),
@@ -109,9 +116,8 @@ pub(super) fn parse_email(
     id: &EmailId,
     mailbox: Mailbox,
 ) -> Result<RetrievedEmail, RequestError> {
-    let text = decode_text(body);
-    let mut email =
-        wire::Email::parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let parse = |text: &str| Ok((wire::Email::parse(text)?, Arc::from(text.trim())));
+    let (mut email, json) = parse_body(body, parse)?;
     if !is_same_id(&email.summary.id, id.as_str()) {
         return Err(RequestError::WrongEmail);
     }
@@ -120,7 +126,7 @@ pub(super) fn parse_email(
     }
     Ok(RetrievedEmail {
         email,
-        json: Arc::from(text.trim()),
+        json,
         checked_at: None,
     })
 }

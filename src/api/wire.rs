@@ -4,9 +4,7 @@
 //! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
 //! others; none of that may cost an email.
 
-mod attachment;
-mod metrics;
-mod suppression;
+mod lookups;
 
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
@@ -19,9 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::mail::{BOUNCE_FIELD, RECEIVED_EVENT};
 
-pub(crate) use attachment::Attachment;
-pub(crate) use metrics::{Metrics, MetricsRow};
-pub(crate) use suppression::Suppression;
+pub(crate) use lookups::{Attachment, Metrics, MetricsRow, Suppression};
 
 /// An email as the list operation describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

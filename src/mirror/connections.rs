@@ -15,6 +15,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
@@ -23,6 +26,8 @@ use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
+
+use crate::error::{Error, ErrorKind, Result};
 
 /// How long a client may take for the head of a request, or for a TLS handshake; also how long an idle connection
 /// is kept.
@@ -79,6 +84,31 @@ impl Drop for UnixSocket {
         // Another process may have removed it.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Reads a chain of certificates and its private key, both PEM.
+pub(crate) fn load_tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor> {
+    let unusable = |path: &Path, why: &dyn std::fmt::Display| {
+        Error::cannot("used", ErrorKind::Config, path.display(), why)
+    };
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificates)
+        .and_then(Iterator::collect)
+        .map_err(|error| unusable(certificates, &error))?;
+    if chain.is_empty() {
+        return Err(unusable(certificates, &"it contains no certificate"));
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| {
+            builder
+                .with_no_client_auth()
+                .with_single_cert(chain, secret)
+        })
+        .map_err(|error| unusable(key, &error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// The address of a client.

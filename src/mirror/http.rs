@@ -23,18 +23,19 @@ use super::events::stream_changes;
 use super::keys::KeyFile;
 use super::source::{MirrorEmail, MirrorPage, MirrorSource};
 use super::statistics::{Operation, RequestStatistics, Sample, write_metrics};
-use super::upstream::UpstreamStats;
 use super::webhooks::SigningSecrets;
 use crate::api::{CHECKED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::ArchiveChange;
 use crate::config::clock::Clock;
 use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
-use crate::server::{ErrorResponse, ListParams, bearer_key, check_host};
+use crate::server::{
+    ErrorResponse, ListParams, bearer_key, check_host, get_only, method_not_allowed,
+};
 use crate::text::format::format_timestamp;
 
 /// The most requests that are open at once; a further one is refused, and may come again soon.
-const MAX_OPEN_REQUESTS: usize = 512;
+pub(super) const MAX_OPEN_REQUESTS: usize = 512;
 
 /// Where the service posts its events.
 const WEBHOOK_PATH: &str = "/webhooks";
@@ -46,7 +47,6 @@ pub(super) struct MirrorState {
     pub(super) keys: KeyFile,
     pub(super) hosts: Vec<Host>,
     pub(super) clock: Clock,
-    pub(super) upstream: Arc<UpstreamStats>,
     pub(super) access_log: Option<AccessLog>,
     pub(super) webhooks: Option<SigningSecrets>,
     /// Why the poller has stopped.
@@ -58,8 +58,9 @@ pub(super) struct MirrorState {
 }
 
 impl MirrorState {
-    pub(super) fn open_requests() -> Semaphore {
-        Semaphore::new(MAX_OPEN_REQUESTS)
+    /// Returns the number of requests to the service, retries included.
+    pub(super) fn upstream_requests(&self) -> u64 {
+        self.sent.client().request_count() + self.received.client().request_count()
     }
 
     const fn source(&self, mailbox: Mailbox) -> &MirrorSource {
@@ -85,7 +86,6 @@ struct ReadIds(Vec<EmailId>);
 
 /// Creates the router of a mirror.
 pub(super) fn routes(state: Arc<MirrorState>) -> Router {
-    let look_up = get(look_up).head(method_not_allowed);
     let limit = middleware::from_fn_with_state(state.clone(), limit_open);
     // The signature is the key of an event.
     let webhooks = Router::new()
@@ -95,8 +95,8 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
     Router::new()
         .merge(listing(Mailbox::Sent))
         .merge(listing(Mailbox::Received))
-        .route("/emails/metrics", look_up.clone())
-        .route("/suppressions/{address}", look_up)
+        .route("/emails/metrics", get_only(look_up))
+        .route("/suppressions/{address}", get_only(look_up))
         .layer(limit)
         .route("/metrics", get(metrics))
         .route("/sentbox/events", get(events))
@@ -112,44 +112,21 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
 /// The operations of one listing.
 fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
     let path = format!("/{}", mailbox.path().join("/"));
-    let list = move |state: Shared, query: RawQuery, headers: HeaderMap| async move {
-        list(state, mailbox, query, headers).await
-    };
-    let retrieve = move |state: Shared, id: Id, query: RawQuery, key: Key, headers: HeaderMap| async move {
-        retrieve(state, mailbox, id, query, key, headers).await
-    };
-    let attachments = async move |state: Shared, id: Id, query: RawQuery, request: Request| {
-        let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
-        look_up_email(state, id, query, request).await
-    };
-    let attachment =
-        async move |state: Shared, ids: TwoIds, query: RawQuery, key: Key, request: Request| {
-            let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
-            let source = state.source(mailbox);
-            source
-                .record_opened(&EmailId::new(id.clone()), &key.0.0)
-                .await?;
-            look_up_email(state, id, query, request).await
-        };
+    let attachments = format!("{path}/{{id}}/attachments");
     Router::new()
-        .route(&path, get(list).head(method_not_allowed))
+        .route(&path, get_only(list))
+        .route(&format!("{path}/{{id}}"), get_only(retrieve))
+        .route(&attachments, get_only(list_attachments))
         .route(
-            &format!("{path}/{{id}}"),
-            get(retrieve).head(method_not_allowed),
+            &format!("{attachments}/{{attachment}}"),
+            get_only(retrieve_attachment),
         )
-        .route(
-            &format!("{path}/{{id}}/attachments"),
-            get(attachments).head(method_not_allowed),
-        )
-        .route(
-            &format!("{path}/{{id}}/attachments/{{attachment}}"),
-            get(attachment).head(method_not_allowed),
-        )
+        .layer(Extension(mailbox))
 }
 
 async fn list(
     State(state): Shared,
-    mailbox: Mailbox,
+    Extension(mailbox): Extension<Mailbox>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
@@ -167,7 +144,7 @@ async fn list(
 
 async fn retrieve(
     State(state): Shared,
-    mailbox: Mailbox,
+    Extension(mailbox): Extension<Mailbox>,
     id: Id,
     RawQuery(query): RawQuery,
     Extension(KeyName(key)): Key,
@@ -183,6 +160,32 @@ async fn retrieve(
     let MirrorEmail { json, checked_at } = source.email(id.clone()).await?;
     source.record_opened(&id, &key).await?;
     Ok(respond((*json).into(), checked_at, vec![id], &headers))
+}
+
+async fn list_attachments(
+    state: Shared,
+    id: Id,
+    query: RawQuery,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
+    look_up_email(state, id, query, request).await
+}
+
+async fn retrieve_attachment(
+    state: Shared,
+    Extension(mailbox): Extension<Mailbox>,
+    ids: TwoIds,
+    query: RawQuery,
+    Extension(KeyName(key)): Key,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Path((id, _)) = ids.map_err(|_| ErrorResponse::MalformedId)?;
+    let source = state.source(mailbox);
+    source
+        .record_opened(&EmailId::new(id.clone()), &key)
+        .await?;
+    look_up_email(state, id, query, request).await
 }
 
 /// Passes on an operation about an email.
@@ -247,7 +250,7 @@ fn respond(
     let text = |text: String| HeaderValue::try_from(text).expect("it is ASCII");
     let headers = response.headers_mut();
     headers.insert(header::ETAG, text(etag));
-    // Mail is personal: no cache but the client's own, which asks each time.
+    // Mail is personal: no cache but the client's own, which is validated each time.
     headers.insert(
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, no-cache"),
@@ -266,10 +269,6 @@ fn etag(body: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, body);
     let half = digest.as_ref().first_chunk().expect("a SHA-256 is longer");
     format!("\"{:032x}\"", u128::from_be_bytes(*half))
-}
-
-async fn method_not_allowed() -> ErrorResponse {
-    ErrorResponse::MethodNotAllowed
 }
 
 /// Refuses a request beyond those that may be open.
@@ -335,20 +334,16 @@ async fn record(State(state): Shared, request: Request, next: Next) -> Response 
 /// Says whether the mirror is kept current.
 async fn health(State(state): Shared) -> impl IntoResponse {
     let error = lock(&state.stopped).clone();
-    let status = match error {
-        None => StatusCode::OK,
-        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    let (status, poller) = match error {
+        None => (StatusCode::OK, "running"),
+        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "stopped"),
     };
-    let answered = state.upstream.answered_at().map(format_timestamp);
-    let poller = if error.is_none() {
-        "running"
-    } else {
-        "stopped"
-    };
+    let (sent, received) = (state.sent.client(), state.received.client());
+    let answered = sent.answered_at().max(received.answered_at());
     let body = json!({
         "poller": poller,
         "error": error,
-        "service_answered_at": answered,
+        "service_answered_at": answered.map(format_timestamp),
         "service_paused_seconds": state.sent.paused_for().as_secs(),
     });
     (status, Json(body))
@@ -388,7 +383,7 @@ async fn metrics(State(state): Shared) -> Result<impl IntoResponse, ErrorRespons
     let text = write_metrics(
         &state.statistics,
         &Sample {
-            upstream_requests: state.upstream.requests(),
+            upstream_requests: state.upstream_requests(),
             emails,
             check_age: checked_at.map(|at| (state.clock)().duration_since(at)),
         },

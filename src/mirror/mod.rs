@@ -15,20 +15,17 @@ mod source;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod tls;
-mod upstream;
 mod webhooks;
 
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_rustls::TlsAcceptor;
 use url::Host;
 
 pub(crate) use access_log::AccessLog;
-pub(crate) use connections::{Listener, UnixSocket};
+pub(crate) use connections::{Listener, UnixSocket, load_tls};
 pub(crate) use keys::KeyFile;
-pub(crate) use tls::load_tls;
 pub(crate) use webhooks::SigningSecrets;
 
 use crate::api::Client;
@@ -40,7 +37,6 @@ use crate::sync::Engine;
 use http::MirrorState;
 use source::{MirrorSource, Slots};
 use statistics::RequestStatistics;
-use upstream::{Upstream, UpstreamStats};
 
 /// One listing of the service, and its archive.
 pub(crate) struct Listing {
@@ -66,7 +62,6 @@ pub(crate) struct MirrorConfig {
 /// A mirror that does not listen yet.
 pub(crate) struct Mirror {
     state: Arc<MirrorState>,
-    poller: Engine<Upstream>,
     backfill: HistorySpan,
 }
 
@@ -82,33 +77,26 @@ impl Mirror {
             backfill,
             clock,
         } = config;
-        let stats = Arc::<UpstreamStats>::default();
-        let engine = |listing: Listing| {
-            let upstream = Upstream::new(listing.client, clock.clone(), Arc::clone(&stats));
-            Engine::new(upstream, listing.archive, clock.clone())
-        };
-        let (sent, received) = (engine(sent), engine(received));
         let slots = Slots::default();
-        let source = |engine: &Engine<Upstream>| {
-            MirrorSource::new(engine.clone(), clock.clone(), slots.clone())
+        let source = |Listing { client, archive }| {
+            let engine = Engine::new(client, archive, clock.clone());
+            MirrorSource::new(engine, clock.clone(), slots.clone())
         };
         let state = MirrorState {
-            sent: source(&sent),
-            received: source(&received),
+            sent: source(sent),
+            received: source(received),
             keys,
             hosts,
             clock: clock.clone(),
-            upstream: stats,
             access_log,
             webhooks,
             stopped: Mutex::default(),
             statistics: RequestStatistics::default(),
-            open_requests: MirrorState::open_requests(),
+            open_requests: Semaphore::new(http::MAX_OPEN_REQUESTS),
             changes: broadcast::Sender::new(events::MAX_BEHIND),
         };
         Self {
             state: Arc::new(state),
-            poller: sent,
             backfill,
         }
     }
@@ -116,7 +104,7 @@ impl Mirror {
     /// Polls the service and serves clients until `shutdown` completes.
     ///
     /// If the archive fails, the poller stops, which `/healthz` says; what can be read is served. Received mail is
-    /// fetched when a client asks for it: its status never changes, and not every team has any.
+    /// fetched when a client requests it: its status never changes, and not every team has any.
     pub(crate) async fn run(
         self,
         listener: Listener,
@@ -124,14 +112,15 @@ impl Mirror {
         shutdown: impl Future<Output = ()>,
     ) {
         let (state, clock) = (Arc::clone(&self.state), self.state.clock.clone());
-        let archive = self.poller.archive().clone();
+        let engine = state.sent.engine();
+        let archive = engine.archive().clone();
         let watch = async {
             events::watch(archive, clock.clone(), state.changes.clone()).await;
             std::future::pending::<()>().await;
         };
-        let follow = poller::follow(self.poller.clone());
+        let follow = poller::follow(engine.clone());
         let poll = async {
-            let error = poller::poll(self.poller, self.backfill, clock.clone()).await;
+            let error = poller::poll(engine.clone(), self.backfill, clock.clone()).await;
             tracing::error!(%error, "the poller has stopped");
             *lock(&state.stopped) = Some(error.message);
             std::future::pending::<()>().await;

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::upstream::Upstream;
-use crate::api::{EmailApi as _, Priority, RequestHandle};
+use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, Result};
@@ -13,7 +12,7 @@ use crate::sync::{BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopRea
 /// Refreshes, rechecks and loads older mail until the archive fails, which it returns.
 ///
 /// While the service fails, it is asked less often.
-pub(super) async fn poll(engine: Engine<Upstream>, backfill: HistorySpan, clock: Clock) -> Error {
+pub(super) async fn poll(engine: Engine<Client>, backfill: HistorySpan, clock: Clock) -> Error {
     let mut failures = 0;
     loop {
         let result = poll_once(&engine).await;
@@ -46,7 +45,7 @@ pub(super) async fn poll(engine: Engine<Upstream>, backfill: HistorySpan, clock:
 }
 
 /// Stores the changes of a mirror behind this one as they come.
-pub(super) async fn follow(engine: Engine<Upstream>) {
+pub(super) async fn follow(engine: Engine<Client>) {
     let handle = RequestHandle::new(Priority::Refresh);
     let engine = engine.detached().with_priority(&handle);
     let mut stream = None;
@@ -60,7 +59,7 @@ pub(super) async fn follow(engine: Engine<Upstream>) {
 }
 
 /// Fetches new mail, and statuses that are due.
-async fn poll_once(engine: &Engine<Upstream>) -> Result<()> {
+async fn poll_once(engine: &Engine<Client>) -> Result<()> {
     let with = |priority| engine.with_priority(&RequestHandle::new(priority));
     if let StopReason::Failed(error) = with(Priority::Refresh).refresh().await?.stop_reason {
         return Err(error);
@@ -76,7 +75,7 @@ async fn poll_once(engine: &Engine<Upstream>) -> Result<()> {
 
 /// Loads older mail down to `start` until the next refresh.
 async fn load_older(
-    engine: &Engine<Upstream>,
+    engine: &Engine<Client>,
     start: Option<Timestamp>,
     until: Instant,
 ) -> Result<()> {

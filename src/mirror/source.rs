@@ -8,9 +8,8 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
-use super::upstream::Upstream;
 use super::webhooks::ServiceEvent;
-use crate::api::{Cursor, Priority, RequestHandle};
+use crate::api::{Client, Cursor, Priority, RequestHandle};
 use crate::archive::{
     Archive, ArchiveChange, ChangeSnapshot, EventOutcome, Gap, NextRows, StoredEmail, StoredPage,
 };
@@ -61,7 +60,7 @@ impl Default for Slots {
 
 /// One listing of a mirror.
 pub(super) struct MirrorSource {
-    engine: Engine<Upstream>,
+    engine: Engine<Client>,
     clock: Clock,
     slots: Slots,
     flights: SingleFlight<Request, ()>,
@@ -94,7 +93,7 @@ pub(super) struct MirrorEmail {
 }
 
 impl MirrorSource {
-    pub(super) fn new(engine: Engine<Upstream>, clock: Clock, slots: Slots) -> Self {
+    pub(super) fn new(engine: Engine<Client>, clock: Clock, slots: Slots) -> Self {
         Self {
             engine,
             clock,
@@ -166,15 +165,12 @@ impl MirrorSource {
     /// Returns an email, confirmed or fetched first if it can be.
     pub(super) async fn email(&self, id: EmailId) -> Result<MirrorEmail, ErrorResponse> {
         let stored = self.load(&id).await?;
-        if let Some(email) = stored.as_ref().and_then(|stored| self.fresh(stored)) {
-            return Ok(email);
-        }
+        let is_fresh = stored.as_ref().is_some_and(|stored| self.is_fresh(stored));
         let request = Request::Email(id.clone());
-        let result = if stored.and_then(servable).is_some() {
-            let patience = CONFIRM_TIMEOUT;
-            self.request_within(patience, request).await
-        } else {
-            self.request(request).await
+        let result = match stored.and_then(servable) {
+            Some(email) if is_fresh => return Ok(email),
+            Some(_) => self.request_within(CONFIRM_TIMEOUT, request).await,
+            None => self.request(request).await,
         };
         match result {
             Err(error) if error.kind == ErrorKind::NotFound => Err(error_response(&error)),
@@ -240,13 +236,22 @@ impl MirrorSource {
         let request = || async move {
             let _slot = slots.acquire_owned().await;
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-            service.fetch_raw(&segments, query.as_deref()).await
+            let body = service.fetch_raw(&segments, query.as_deref()).await?;
+            Ok(Arc::from(body))
         };
         let response = self.lookups.run(&key, request).await;
         response.map_err(|error| match error_response(&error) {
             ErrorResponse::UnknownId if is_suppression => ErrorResponse::UnknownSuppression,
             response => response,
         })
+    }
+
+    pub(super) const fn engine(&self) -> &Engine<Client> {
+        &self.engine
+    }
+
+    pub(super) const fn client(&self) -> &Client {
+        self.engine.service()
     }
 
     /// Returns how long requests still pause because the service asked for it.
@@ -323,7 +328,7 @@ impl MirrorSource {
         }
     }
 
-    fn with_priority(&self, priority: Priority) -> Engine<Upstream> {
+    fn with_priority(&self, priority: Priority) -> Engine<Client> {
         let handle = RequestHandle::new(priority);
         self.engine.with_priority(&handle)
     }
@@ -334,12 +339,9 @@ impl MirrorSource {
         Duration::try_from(age).unwrap_or(Duration::MAX)
     }
 
-    /// Returns an email that need not be confirmed.
-    fn fresh(&self, stored: &StoredEmail) -> Option<MirrorEmail> {
-        let is_confirmed = stored.checked_at.is_some_and(|at| self.age(at) < FRESH_FOR);
-        (is_confirmed || !stored.may_change)
-            .then(|| servable(stored.clone()))
-            .flatten()
+    /// Whether an email need not be confirmed.
+    fn is_fresh(&self, stored: &StoredEmail) -> bool {
+        !stored.may_change || stored.checked_at.is_some_and(|at| self.age(at) < FRESH_FOR)
     }
 
     /// Records that the holder of a key opens an email, if the archive is audited.

@@ -1,6 +1,5 @@
 //! The attachments over HTTP: their list, one of them, and its content behind a signed link without the key.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,12 +12,13 @@ use axum::{Extension, Json};
 use jiff::{SignedDuration, Timestamp};
 use ring::{hmac, rand};
 use serde::Deserialize;
+use subtle::ConstantTimeEq as _;
 
 use super::error::ErrorResponse;
-use super::request::{ListParams, Origin, method_not_allowed, run_blocking};
-use super::{EmailSource, SourceAttachment};
+use super::request::{ListParams, Origin, get_only, page_range, run_blocking};
+use super::{Source, SourceAttachment};
+use crate::api::wire;
 use crate::api::wire::ListBody;
-use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
 
@@ -61,11 +61,7 @@ impl Links {
             .unwrap_or(Timestamp::MAX);
         let expires = end.as_second();
         let id = &attachment.id;
-        let tag = hmac::sign(&self.key, signed_text(email, id, expires).as_bytes());
-        let mut signature = String::new();
-        for byte in tag.as_ref() {
-            let _ = write!(signature, "{byte:02x}");
-        }
+        let signature = self.sign(email, id, expires);
         let Origin(origin) = origin;
         wire::Attachment {
             object: None,
@@ -84,58 +80,47 @@ impl Links {
     }
 
     fn is_valid(&self, email: &str, id: &str, link: &Signature) -> bool {
-        let text = signed_text(email, id, link.expires);
-        let is_signed = decode_hex(&link.signature)
-            .is_some_and(|tag| hmac::verify(&self.key, text.as_bytes(), &tag).is_ok());
-        is_signed && (self.clock)().as_second() < link.expires
+        let expected = self.sign(email, id, link.expires);
+        // In constant time, so that no part of a signature can be guessed alone.
+        let is_signed = expected.as_bytes().ct_eq(link.signature.as_bytes());
+        bool::from(is_signed) && (self.clock)().as_second() < link.expires
+    }
+
+    /// Returns the signature of a link, in hexadecimal digits.
+    fn sign(&self, email: &str, id: &str, expires: i64) -> String {
+        let text = format!("{email}\n{id}\n{expires}");
+        let tag = hmac::sign(&self.key, text.as_bytes());
+        let digits = tag.as_ref().iter().map(|byte| format!("{byte:02x}"));
+        digits.collect()
     }
 }
 
-fn signed_text(email: &str, id: &str, expires: i64) -> String {
-    format!("{email}\n{id}\n{expires}")
-}
-
-/// Decodes bytes of two hexadecimal digits each.
-fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
-        return None;
-    };
-    let decoded = pairs
-        .iter()
-        .map(|[high, low]| u8::try_from(digit(high)? * 16 + digit(low)?).ok());
-    decoded.collect()
-}
-
-type Shared<S> = State<(Arc<S>, Arc<Links>)>;
+type Shared = State<(Source, Arc<Links>)>;
 type TwoIds = Result<Path<(String, String)>, PathRejection>;
 
 /// The operations that need the key, below the path of a listing; they read [`Origin`] from an extension.
-pub(super) fn routes<S: EmailSource>(source: Arc<S>, path: &str, links: Arc<Links>) -> Router {
+pub(super) fn routes(source: Source, path: &str, links: Arc<Links>) -> Router {
     Router::new()
-        .route(
-            &format!("{path}/{{id}}/attachments"),
-            get(list::<S>).head(method_not_allowed),
-        )
+        .route(&format!("{path}/{{id}}/attachments"), get_only(list))
         .route(
             &format!("{path}/{{id}}/attachments/{{attachment}}"),
-            get(retrieve::<S>).head(method_not_allowed),
+            get_only(retrieve),
         )
         .with_state((source, links))
 }
 
 /// The content of attachments, which needs a signed link and no key.
-pub(super) fn downloads<S: EmailSource>(source: Arc<S>, links: Arc<Links>) -> Router {
+pub(super) fn downloads(source: Source, links: Arc<Links>) -> Router {
     Router::new()
         .route(
             &format!("/{}/{{id}}/{{attachment}}", links.path),
-            get(download::<S>),
+            get(download),
         )
         .with_state((source, links))
 }
 
-async fn list<S: EmailSource>(
-    State((source, links)): Shared<S>,
+async fn list(
+    State((source, links)): Shared,
     Extension(origin): Extension<Origin>,
     id: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
@@ -143,24 +128,10 @@ async fn list<S: EmailSource>(
     let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
     let Path(email) = id.map_err(|_| ErrorResponse::MalformedId)?;
     let all = load(source, &email).await?;
-    let index = |id: &EmailId| {
+    let (range, has_more) = page_range(&cursor, limit, all.len(), |id| {
         let found = all.iter().position(|one| one.id == id.as_str());
         found.ok_or(ErrorResponse::UnknownCursor)
-    };
-    let limit = usize::from(limit);
-    let (range, has_more) = match cursor {
-        Cursor::Start => (0..all.len().min(limit), all.len() > limit),
-        Cursor::After(id) => {
-            let start = index(&id)? + 1;
-            let end = all.len().min(start + limit);
-            (start..end, end < all.len())
-        }
-        Cursor::Before(id) => {
-            let end = index(&id)?;
-            let start = end.saturating_sub(limit);
-            (start..end, start > 0)
-        }
-    };
+    })?;
     let data = all[range].iter();
     Ok(Json(ListBody {
         object: Some("list".to_owned()),
@@ -171,8 +142,8 @@ async fn list<S: EmailSource>(
     }))
 }
 
-async fn retrieve<S: EmailSource>(
-    State((source, links)): Shared<S>,
+async fn retrieve(
+    State((source, links)): Shared,
     Extension(origin): Extension<Origin>,
     ids: TwoIds,
 ) -> Result<Json<wire::Attachment>, ErrorResponse> {
@@ -184,8 +155,8 @@ async fn retrieve<S: EmailSource>(
     }))
 }
 
-async fn download<S: EmailSource>(
-    State((source, links)): Shared<S>,
+async fn download(
+    State((source, links)): Shared,
     ids: TwoIds,
     link: Result<Query<Signature>, QueryRejection>,
 ) -> Result<Response, ErrorResponse> {
@@ -203,21 +174,14 @@ async fn download<S: EmailSource>(
     Ok((headers, attachment.content).into_response())
 }
 
-async fn load<S: EmailSource>(
-    source: Arc<S>,
-    email: &str,
-) -> Result<Vec<SourceAttachment>, ErrorResponse> {
+async fn load(source: Source, email: &str) -> Result<Vec<SourceAttachment>, ErrorResponse> {
     let email = EmailId::new(email);
     run_blocking(move || source.attachments(&email))
         .await
         .map_err(ErrorResponse::from_email_error)
 }
 
-async fn find<S: EmailSource>(
-    source: Arc<S>,
-    email: &str,
-    id: &str,
-) -> Result<SourceAttachment, ErrorResponse> {
+async fn find(source: Source, email: &str, id: &str) -> Result<SourceAttachment, ErrorResponse> {
     let mut all = load(source, email).await?.into_iter();
     all.find(|one| one.id == id)
         .ok_or(ErrorResponse::UnknownAttachment)
@@ -228,10 +192,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signature_has_two_digits_a_byte() {
-        assert_eq!(decode_hex("00fF"), Some(vec![0, 255]));
-        for wrong in ["000", "0", "+f", "0g", "é"] {
-            assert_eq!(decode_hex(wrong), None, "{wrong}");
+    fn only_the_whole_signature_is_valid_until_it_expires() {
+        let links = Links::new(Arc::new(|| Timestamp::UNIX_EPOCH), "download");
+        let is_valid = |signature: &str, expires| {
+            let signature = signature.to_owned();
+            links.is_valid("1", "2", &Signature { expires, signature })
+        };
+        let signature = links.sign("1", "2", 60);
+        assert!(is_valid(&signature, 60));
+        assert!(!is_valid(&signature, 61), "of another time");
+        assert!(!is_valid(&links.sign("1", "2", 0), 0), "expired");
+        assert!(
+            !is_valid(&links.sign("1", "3", 60), 60),
+            "of another attachment"
+        );
+        let longer = format!("{signature}0");
+        for wrong in ["", &signature[1..], &signature[..63], &longer] {
+            assert!(!is_valid(wrong, 60), "{wrong}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Error responses: the service's flat JSON body with status, name and message.
 
-use std::borrow::Cow;
-
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -94,119 +92,49 @@ impl ErrorResponse {
     }
 
     /// Returns status, name and message in the words of the service.
-    fn to_parts(self) -> (StatusCode, &'static str, Cow<'static, str>) {
+    fn to_parts(self) -> (StatusCode, &'static str, String) {
         const INVALID: (StatusCode, &str) = (StatusCode::UNPROCESSABLE_ENTITY, "validation_error");
         const NOT_FOUND: (StatusCode, &str) = (StatusCode::NOT_FOUND, "not_found");
+        const LIMITED: (StatusCode, &str) = (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded");
+        const UNAVAILABLE: (StatusCode, &str) =
+            (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable");
+        #[rustfmt::skip] // one error a line
         let ((status, name), message) = match self {
-            Self::UnknownHost => (
-                (StatusCode::MISDIRECTED_REQUEST, "misdirected_request"),
-                "This server does not answer to this host name",
-            ),
-            Self::MissingKey => (
-                (StatusCode::UNAUTHORIZED, "missing_api_key"),
-                "Missing API Key",
-            ),
+            Self::UnknownHost => ((StatusCode::MISDIRECTED_REQUEST, "misdirected_request"), "This server does not answer to this host name"),
+            Self::MissingKey => ((StatusCode::UNAUTHORIZED, "missing_api_key"), "Missing API Key"),
             // The service answers a wrong key with 400, although 401 would say it better. The client
             // recognizes this 400 by the words "API key" (`api/error.rs`).
-            Self::InvalidKey => (
-                (StatusCode::BAD_REQUEST, "validation_error"),
-                "API key is invalid",
-            ),
-            Self::RateLimited { rate } => {
-                let message =
-                    format!("Too many requests. You can only make {rate} requests per second.");
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                return (status, "rate_limit_exceeded", message.into());
-            }
+            Self::InvalidKey => ((StatusCode::BAD_REQUEST, "validation_error"), "API key is invalid"),
+            Self::RateLimited { rate } => (LIMITED, &*format!("Too many requests. You can only make {rate} requests per second.")),
             Self::NoSuchPath => (NOT_FOUND, "The requested endpoint does not exist"),
-            Self::MethodNotAllowed => (
-                (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-                "This endpoint does not support this method",
-            ),
-            Self::InvalidLimit => (
-                INVALID,
-                "The pagination limit must be a number between 1 and 100.",
-            ),
-            Self::BothCursors => (
-                INVALID,
-                "You can only pass one of `before` or `after` for pagination.",
-            ),
-            Self::RepeatedParameter(name) => {
-                let message = format!("The `{name}` parameter can only be passed once.");
-                return (INVALID.0, INVALID.1, message.into());
-            }
-            Self::UnsupportedParameter(name) => {
-                let message = format!("This server does not support the `{name}` parameter.");
-                return (INVALID.0, INVALID.1, message.into());
-            }
-            Self::NotOneEmail => (
-                INVALID,
-                "This server has the metrics of one email: pass one id as `email_id`.",
-            ),
-            Self::InvalidDate(name) => {
-                let message = format!("The `{name}` must be an ISO 8601 date or datetime.");
-                return (INVALID.0, INVALID.1, message.into());
-            }
-            Self::InvalidDateRange => (
-                INVALID,
-                "The `start_date` must be on or before the `end_date`.",
-            ),
+            Self::MethodNotAllowed => ((StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"), "This endpoint does not support this method"),
+            Self::InvalidLimit => (INVALID, "The pagination limit must be a number between 1 and 100."),
+            Self::BothCursors => (INVALID, "You can only pass one of `before` or `after` for pagination."),
+            Self::RepeatedParameter(name) => (INVALID, &*format!("The `{name}` parameter can only be passed once.")),
+            Self::UnsupportedParameter(name) => (INVALID, &*format!("This server does not support the `{name}` parameter.")),
+            Self::NotOneEmail => (INVALID, "This server has the metrics of one email: pass one id as `email_id`."),
+            Self::InvalidDate(name) => (INVALID, &*format!("The `{name}` must be an ISO 8601 date or datetime.")),
+            Self::InvalidDateRange => (INVALID, "The `start_date` must be on or before the `end_date`."),
             Self::MalformedCursor => (INVALID, "The pagination cursor must be a valid UUID"),
-            Self::UnknownCursor => (
-                NOT_FOUND,
-                "The pagination cursor references an object that does not exist.",
-            ),
+            Self::UnknownCursor => (NOT_FOUND, "The pagination cursor references an object that does not exist."),
             Self::MalformedId => (INVALID, "The `id` must be a valid UUID"),
             Self::MalformedEmailId => (INVALID, "The `email_id` must be a valid UUID"),
             Self::UnknownId => (NOT_FOUND, "Email not found"),
             Self::UnknownAttachment => (NOT_FOUND, "Attachment not found"),
             Self::UnknownSuppression => (NOT_FOUND, "Suppression not found"),
-            Self::InvalidLink => (
-                (StatusCode::FORBIDDEN, "invalid_link"),
-                "This link is not valid, or not any more",
-            ),
-            Self::AboveQuota => (
-                (StatusCode::FORBIDDEN, "email_above_quota"),
-                "The content of this email is above the quota of your team",
-            ),
-            Self::InvalidSignature => (
-                (StatusCode::UNAUTHORIZED, "invalid_signature"),
-                "The signature is not of the service, or more than five minutes old",
-            ),
-            Self::InvalidEvent => (
-                (StatusCode::BAD_REQUEST, "invalid_event"),
-                "An event is a JSON object with a type",
-            ),
-            Self::EventTooLarge => (
-                (StatusCode::PAYLOAD_TOO_LARGE, "event_too_large"),
-                "An event has at most 256 KiB, and comes within ten seconds",
-            ),
-            Self::EventTooEarly => (
-                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
-                "The email of this event is not stored yet: send the event again",
-            ),
-            Self::Busy => (
-                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
-                "Too many requests are open",
-            ),
-            Self::UpstreamLimit { .. } => (
-                (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded"),
-                "The service behind this mirror limits requests; this is not stored here yet",
-            ),
-            Self::UpstreamUnreachable => (
-                (StatusCode::SERVICE_UNAVAILABLE, "service_unavailable"),
-                "The service behind this mirror cannot be reached, and this is not stored here",
-            ),
-            Self::UpstreamFailed => (
-                (StatusCode::BAD_GATEWAY, "bad_gateway"),
-                "The service behind this mirror failed, and this is not stored here",
-            ),
-            Self::Internal => (
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"),
-                "Something went wrong on our side",
-            ),
+            Self::InvalidLink => ((StatusCode::FORBIDDEN, "invalid_link"), "This link is not valid, or not any more"),
+            Self::AboveQuota => ((StatusCode::FORBIDDEN, "email_above_quota"), "The content of this email is above the quota of your team"),
+            Self::InvalidSignature => ((StatusCode::UNAUTHORIZED, "invalid_signature"), "The signature is not of the service, or more than five minutes old"),
+            Self::InvalidEvent => ((StatusCode::BAD_REQUEST, "invalid_event"), "An event is a JSON object with a type"),
+            Self::EventTooLarge => ((StatusCode::PAYLOAD_TOO_LARGE, "event_too_large"), "An event has at most 256 KiB, and comes within ten seconds"),
+            Self::EventTooEarly => (UNAVAILABLE, "The email of this event is not stored yet: send the event again"),
+            Self::Busy => (UNAVAILABLE, "Too many requests are open"),
+            Self::UpstreamLimit { .. } => (LIMITED, "The service behind this mirror limits requests; this is not stored here yet"),
+            Self::UpstreamUnreachable => (UNAVAILABLE, "The service behind this mirror cannot be reached, and this is not stored here"),
+            Self::UpstreamFailed => ((StatusCode::BAD_GATEWAY, "bad_gateway"), "The service behind this mirror failed, and this is not stored here"),
+            Self::Internal => ((StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error"), "Something went wrong on our side"),
         };
-        (status, name, message.into())
+        (status, name, message.to_owned())
     }
 }
 
@@ -215,7 +143,7 @@ impl IntoResponse for ErrorResponse {
         let (status, name, message) = self.to_parts();
         let body = ErrorBody {
             status_code: status.as_u16(),
-            message: message.into_owned(),
+            message,
             name: name.to_owned(),
         };
         let header = match self {

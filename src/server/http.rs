@@ -1,6 +1,6 @@
 //! The operations over HTTP: routes, access checks, query parameters and the rate limit.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
@@ -8,7 +8,6 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use axum::{Json, Router};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret;
@@ -20,15 +19,16 @@ use super::attachments::{self, Links};
 use super::error::ErrorResponse;
 use super::metrics;
 use super::request::{
-    ListParams, Origin, is_loopback, method_not_allowed, parse_host, run_blocking,
+    ListParams, Origin, get_only, is_loopback, method_not_allowed, parse_host, run_blocking,
 };
 use super::{
-    EmailSource, RATE_WINDOW_SECONDS, ServerConfig, SourceAttachment, SourceError, SourcePage,
-    SourceSuppression,
+    EmailSource, RATE_WINDOW_SECONDS, ServerConfig, Source, SourceAttachment, SourceError,
+    SourcePage,
 };
 use crate::api::Cursor;
-use crate::api::wire::{self, ListBody};
+use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
+use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
 
 /// The state of the access checks.
@@ -38,34 +38,19 @@ struct ServerState {
     clock: Clock,
 }
 
-impl ServerState {
-    /// Locks the rate window.
-    ///
-    /// A panic elsewhere cannot have left a counter half changed.
-    fn lock_rate_window(&self) -> MutexGuard<'_, RateWindow> {
-        self.rate_window
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Creates the router of a server.
-pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clock) -> Router {
+pub(super) fn routes(source: Source, config: ServerConfig, clock: Clock) -> Router {
     let state = Arc::new(ServerState {
         rate_window: Mutex::new(RateWindow::new(config.rate)),
         config,
         clock,
     });
-    let source = Arc::new(source);
-    let received = Arc::new(Received(source.clone()));
+    let received: Source = Arc::new(Received(source.clone()));
     // The links of one listing do not work for the other.
     let links = |path| Arc::new(Links::new(state.clock.clone(), path));
     let (sent_links, received_links) = (links("download"), links("download/receiving"));
     Router::new()
-        .route(
-            "/suppressions/{address}",
-            get(suppression::<S>).head(method_not_allowed),
-        )
+        .route("/suppressions/{address}", get_only(suppression))
         .with_state(source.clone())
         .merge(listing(source.clone(), Mailbox::Sent, &sent_links))
         .merge(listing(
@@ -85,28 +70,25 @@ pub(super) fn routes<S: EmailSource>(source: S, config: ServerConfig, clock: Clo
 }
 
 /// The operations of one listing.
-fn listing<S: EmailSource>(source: Arc<S>, mailbox: Mailbox, links: &Arc<Links>) -> Router {
+fn listing(source: Source, mailbox: Mailbox, links: &Arc<Links>) -> Router {
     let path = format!("/{}", mailbox.path().join("/"));
     Router::new()
-        .route(&path, get(list::<S>).head(method_not_allowed))
-        .route(
-            &format!("{path}/{{id}}"),
-            get(retrieve::<S>).head(method_not_allowed),
-        )
+        .route(&path, get_only(list))
+        .route(&format!("{path}/{{id}}"), get_only(retrieve))
         .with_state(source.clone())
         .merge(attachments::routes(source, &path, links.clone()))
 }
 
 /// The received mail of a source.
-struct Received<S>(Arc<S>);
+struct Received(Source);
 
-impl<S: EmailSource> Received<S> {
+impl Received {
     fn source(&self) -> Result<&dyn EmailSource, SourceError> {
         self.0.received().ok_or(SourceError::Unsupported)
     }
 }
 
-impl<S: EmailSource> EmailSource for Received<S> {
+impl EmailSource for Received {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         self.source()?.page(cursor, limit)
     }
@@ -120,8 +102,8 @@ impl<S: EmailSource> EmailSource for Received<S> {
     }
 }
 
-async fn list<S: EmailSource>(
-    State(source): State<Arc<S>>,
+async fn list(
+    State(source): State<Source>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<ListBody<Box<RawValue>>>, ErrorResponse> {
     let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
@@ -135,8 +117,8 @@ async fn list<S: EmailSource>(
     }))
 }
 
-async fn retrieve<S: EmailSource>(
-    State(source): State<Arc<S>>,
+async fn retrieve(
+    State(source): State<Source>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Box<RawValue>>, ErrorResponse> {
     let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
@@ -144,27 +126,15 @@ async fn retrieve<S: EmailSource>(
     email.map(Json).map_err(ErrorResponse::from_email_error)
 }
 
-async fn suppression<S: EmailSource>(
-    State(source): State<Arc<S>>,
+async fn suppression(
+    State(source): State<Source>,
     address: Result<Path<String>, PathRejection>,
-) -> Result<Json<wire::Suppression>, ErrorResponse> {
-    let Path(email) = address.map_err(|_| ErrorResponse::UnknownSuppression)?;
-    let address = email.clone();
+) -> Result<Json<Box<RawValue>>, ErrorResponse> {
+    let Path(address) = address.map_err(|_| ErrorResponse::UnknownSuppression)?;
     let found = run_blocking(move || source.suppression(&address)).await;
-    let SourceSuppression {
-        id,
-        origin,
-        source_id,
-        created_at,
-    } = found.map_err(ErrorResponse::from_suppression_error)?;
-    Ok(Json(wire::Suppression {
-        object: Some("suppression".to_owned()),
-        id: Some(id),
-        email: Some(email),
-        origin: Some(origin.to_owned()),
-        source_id: Some(source_id),
-        created_at: Some(created_at),
-    }))
+    found
+        .map(Json)
+        .map_err(ErrorResponse::from_suppression_error)
 }
 
 /// Checks host, key and rate limit, in this order, before any path is looked up.
@@ -181,7 +151,7 @@ async fn check_request(
     let check = check_host(&request, &config.hosts)
         .and_then(|()| check_key(request.headers(), config))
         .and_then(|()| {
-            if state.lock_rate_window().try_acquire(now) {
+            if lock(&state.rate_window).try_acquire(now) {
                 Ok(())
             } else {
                 Err(ErrorResponse::RateLimited { rate: config.rate })
@@ -198,7 +168,7 @@ async fn check_request(
     };
     response
         .headers_mut()
-        .extend(state.lock_rate_window().headers(now));
+        .extend(lock(&state.rate_window).headers(now));
     response
 }
 

@@ -1,18 +1,15 @@
 //! The metrics of one email over HTTP.
 
-use std::sync::Arc;
-
 use axum::extract::{RawQuery, State};
-use axum::routing::get;
 use axum::{Json, Router};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use url::form_urlencoded;
 
-use super::EmailSource;
+use super::Source;
 use super::error::ErrorResponse;
-use super::request::{method_not_allowed, run_blocking};
+use super::request::{get_only, run_blocking};
 use crate::api::wire::{self, MetricsRow};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
@@ -20,17 +17,14 @@ use crate::mail::EmailId;
 /// The length of a range without a start.
 const DEFAULT_RANGE: SignedDuration = SignedDuration::from_hours(6 * 24);
 
-pub(super) fn routes<S: EmailSource>(source: Arc<S>, clock: Clock) -> Router {
+pub(super) fn routes(source: Source, clock: Clock) -> Router {
     Router::new()
-        .route(
-            "/emails/metrics",
-            get(metrics::<S>).head(method_not_allowed),
-        )
+        .route("/emails/metrics", get_only(metrics))
         .with_state((source, clock))
 }
 
-async fn metrics<S: EmailSource>(
-    State((source, clock)): State<(Arc<S>, Clock)>,
+async fn metrics(
+    State((source, clock)): State<(Source, Clock)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<wire::Metrics>, ErrorResponse> {
     let params = Params::parse(&query.unwrap_or_default(), clock())?;

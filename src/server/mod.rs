@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::{Future, IntoFuture};
 use std::io;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -27,7 +28,7 @@ pub mod sample;
 
 pub(crate) use error::ErrorResponse;
 pub(crate) use http::{bearer_key, check_host};
-pub(crate) use request::ListParams;
+pub(crate) use request::{ListParams, get_only, method_not_allowed};
 
 /// The API key of a demonstration server.
 pub const DEMO_KEY: &str = "re_demo";
@@ -47,18 +48,16 @@ const RATE_WINDOW_SECONDS: i64 = 1;
 /// # Errors
 ///
 /// All methods fail if no email has the id or cursor, or if the source cannot be read.
+#[expect(clippy::missing_errors_doc, reason = "the text above says it")]
 pub trait EmailSource: Send + Sync + 'static {
     /// Returns at most `limit` summaries, newest first: those next to the cursor, older ones for `After` and
     /// newer ones for `Before`, or the newest of all for `Start`.
-    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 
     /// Returns one email with its bodies.
-    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError>;
 
     /// Returns the attachments of an email; by default, the server has no such operation.
-    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn attachments(&self, _email: &EmailId) -> Result<Vec<SourceAttachment>, SourceError> {
         Err(SourceError::Unsupported)
     }
@@ -68,15 +67,13 @@ pub trait EmailSource: Send + Sync + 'static {
         None
     }
 
-    /// Returns why nothing is sent to an address; by default, the server has no such operation.
-    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
-    fn suppression(&self, _address: &str) -> Result<SourceSuppression, SourceError> {
+    /// Returns the entry of the suppression list for an address; by default, the server has no such operation.
+    fn suppression(&self, _address: &str) -> Result<Box<RawValue>, SourceError> {
         Err(SourceError::Unsupported)
     }
 
     /// Returns the counts of an email's events in a range of time, by their names, all zero if no email has
     /// the id; by default, the server has no such operation.
-    #[expect(clippy::missing_errors_doc, reason = "the trait's page says it")]
     fn metrics(
         &self,
         _email: &EmailId,
@@ -86,18 +83,8 @@ pub trait EmailSource: Send + Sync + 'static {
     }
 }
 
-/// An entry of the suppression list of an [`EmailSource`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceSuppression {
-    /// Its id.
-    pub id: String,
-    /// `bounce`, `complaint` or `manual`.
-    pub origin: &'static str,
-    /// The email that caused it.
-    pub source_id: String,
-    /// When the address was added, in the form of the API.
-    pub created_at: String,
-}
+/// A source that the operations share.
+type Source = Arc<dyn EmailSource>;
 
 /// An attachment of an [`EmailSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +164,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let stop = CancellationToken::new();
-    let server = axum::serve(listener, http::routes(source, config, clock))
+    let server = axum::serve(listener, http::routes(Arc::new(source), config, clock))
         .with_graceful_shutdown(stop.clone().cancelled_owned());
     let mut server = std::pin::pin!(server.into_future());
     tokio::select! {

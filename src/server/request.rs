@@ -1,10 +1,13 @@
 //! What the operations read of a request: its host, and the query parameters of a list.
 
 use std::net::IpAddr;
+use std::ops::Range;
 
 use axum::extract::Request;
+use axum::handler::Handler;
 use axum::http::header;
 use axum::http::uri::Authority;
+use axum::routing::{MethodRouter, get};
 use url::{Host, form_urlencoded};
 
 use super::SourceError;
@@ -50,7 +53,17 @@ pub(super) fn is_loopback(host: &Host) -> bool {
     }
 }
 
-pub(super) async fn method_not_allowed() -> ErrorResponse {
+/// Routes GET to `handler`; unlike axum, refuses HEAD, as the service does.
+pub(crate) fn get_only<H, T, S>(handler: H) -> MethodRouter<S>
+where
+    H: Handler<T, S>,
+    T: 'static,
+    S: Clone + Send + Sync + 'static,
+{
+    get(handler).head(method_not_allowed)
+}
+
+pub(crate) async fn method_not_allowed() -> ErrorResponse {
     ErrorResponse::MethodNotAllowed
 }
 
@@ -98,6 +111,29 @@ impl ListParams {
         };
         Ok(Self { cursor, limit })
     }
+}
+
+/// Returns the range of a page of `count` items, and whether there are more.
+///
+/// The items are newest first, and `find` returns the index of a cursor in them.
+pub(super) fn page_range<E>(
+    cursor: &Cursor,
+    limit: u8,
+    count: usize,
+    find: impl Fn(&EmailId) -> Result<usize, E>,
+) -> Result<(Range<usize>, bool), E> {
+    let limit = usize::from(limit);
+    let start = match cursor {
+        Cursor::Start => 0,
+        Cursor::After(id) => find(id)? + 1,
+        Cursor::Before(id) => {
+            let end = find(id)?;
+            let start = end.saturating_sub(limit);
+            return Ok((start..end, start > 0));
+        }
+    };
+    let end = count.min(start + limit);
+    Ok((start..end, end < count))
 }
 
 /// Parses a limit of digits only: `str::parse` accepts a plus sign too.

@@ -62,17 +62,8 @@ pub(super) fn notification(route: NotifyRoute, text: &str) -> String {
     }
 }
 
-/// Gives `text` to a clipboard program; the error is a sentence.
-pub(super) async fn set_clipboard(program: &[&str], text: &str) -> Result<(), String> {
-    run_program(program[0], &program[1..], text).await
-}
-
-/// Opens `url` with a program; the error is a sentence.
-pub(super) async fn open_url(program: &str, url: &str) -> Result<(), String> {
-    run_program(program, &[url], "").await
-}
-
-async fn run_program(name: &str, args: &[&str], input: &str) -> Result<(), String> {
+/// Runs a program that sets the clipboard or opens a URL; the error is a sentence.
+pub(super) async fn run_program(name: &str, args: &[&str], input: &str) -> Result<(), String> {
     let run = async {
         let mut program = Command::new(name);
         program
@@ -130,7 +121,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clipboard");
         let script = format!("cat > '{}'", path.display());
-        set_clipboard(&["sh", "-c", &script], "ana@example.com")
+        run_program("sh", &["-c", &script], "ana@example.com")
             .await
             .unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "ana@example.com");
@@ -138,11 +129,9 @@ mod tests {
 
     #[tokio::test]
     async fn failing_program_is_reported() {
-        let failed = set_clipboard(&["sh", "-c", "exit 3"], "")
-            .await
-            .unwrap_err();
+        let failed = run_program("sh", &["-c", "exit 3"], "").await.unwrap_err();
         assert!(failed.starts_with("sh failed: exit status: 3"), "{failed}");
-        let missing = open_url("sentbox-no-such-program", "https://example.com/")
+        let missing = run_program("sentbox-no-such-program", &["https://example.com/"], "")
             .await
             .unwrap_err();
         assert!(missing.contains("cannot be run"), "{missing}");

@@ -16,10 +16,9 @@ use super::disputed_rows::DisputedRows;
 use super::effect_runner::EffectRunner;
 use super::input::Input;
 use super::session::{Environment, Session};
-use crate::api::EmailApi;
-use crate::app::{Effect, ExitReason, LoopEffect, Message, Model, MouseInput, PipedCommand};
+use crate::app::{Effect, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
-use crate::config::{FaultPoint, NotifyRoute};
+use crate::config::FaultPoint;
 use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
@@ -30,15 +29,15 @@ const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 const MIN_RESIZE_TIME: Duration = Duration::from_millis(50);
 
 /// The running program: a model, the runner of its effects, and the terminal.
-pub struct EventLoop<S: EmailApi, B: Backend, E> {
+pub struct EventLoop<B: Backend, E> {
     model: Model,
-    effects: EffectRunner<S>,
+    effects: EffectRunner,
     /// The effects of the first state, until they start.
     first_effects: Option<Vec<Effect>>,
     input: Input<E>,
     terminal: Terminal<B>,
     ctx: RenderCtx,
-    env: Arc<Environment<S>>,
+    panic_at: Option<FaultPoint>,
     /// When the last frame without a key was drawn.
     last_background_frame: Option<Instant>,
     /// Whether the user still waits for the result of a key.
@@ -51,8 +50,8 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     last_resize: Option<Instant>,
     /// When the next frame without a key is due.
     frame_due: Option<Instant>,
-    /// Why the loop returns after the next frame, one reason after the other.
-    pending_exits: VecDeque<LoopExit>,
+    /// What the owner of the terminal must do after the next frame, one effect after the other.
+    pending_exits: VecDeque<LoopEffect>,
     /// The first state and every message since, for replay.
     #[cfg(test)]
     pub recording: Box<(Model, Vec<Message>)>,
@@ -61,33 +60,20 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
 /// Why the loop returns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoopExit {
-    /// To suspend the process until the shell continues it.
-    Suspend,
-    /// To capture the mouse, or to stop that.
-    CaptureMouse(bool),
-    /// To set the terminal's clipboard; tmux must pass the sequence on.
-    SetClipboard {
-        text: String,
-        tmux: bool,
-    },
-    /// To give the terminal to a command.
-    RunCommand(PipedCommand),
-    /// To ring the bell, and show a notification.
-    Notify(NotifyRoute, String),
-    Ended(ExitReason),
+    /// The owner of the terminal must do this; never [`LoopEffect::Redraw`].
+    Effect(LoopEffect),
     /// The input has ended.
     TerminalGone,
 }
 
-impl<S, B, E> EventLoop<S, B, E>
+impl<B, E> EventLoop<B, E>
 where
-    S: EmailApi,
     B: Backend,
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
     pub fn new(
-        mut session: Session<S>,
-        env: Environment<S>,
+        mut session: Session,
+        env: Environment,
         events: E,
         mut terminal: Terminal<B>,
         ctx: RenderCtx,
@@ -95,8 +81,8 @@ where
         let size = terminal.get_frame().area().as_size();
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let (model, effects) = Model::start(std::mem::take(&mut session.info), size, now);
-        let env = Arc::new(env);
-        let runner = EffectRunner::new(session, env.clone());
+        let panic_at = env.panic_at;
+        let runner = EffectRunner::new(session, Arc::new(env));
         // The archive answers a search within a few milliseconds: the first frame waits for the list.
         let frame_due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
@@ -105,7 +91,7 @@ where
             input: Input::new(events),
             terminal,
             ctx,
-            env,
+            panic_at,
             last_background_frame: None,
             awaiting_response: true,
             has_drawn: false,
@@ -144,8 +130,8 @@ where
     /// Runs until the program ends, or the owner of the terminal must do something.
     pub async fn run(&mut self) -> Result<LoopExit, B::Error> {
         loop {
-            if let Some(turn) = self.step().await? {
-                return Ok(turn);
+            if let Some(exit) = self.step().await? {
+                return Ok(exit);
             }
         }
     }
@@ -159,8 +145,8 @@ where
         if let Some(effects) = self.first_effects.take() {
             self.start(effects)?;
         }
-        if let Some(exit) = self.pending_exits.pop_front() {
-            return Ok(Some(exit));
+        if let Some(effect) = self.pending_exits.pop_front() {
+            return Ok(Some(LoopExit::Effect(effect)));
         }
         let due = self.frame_due;
         let mut by_user = false;
@@ -183,11 +169,11 @@ where
         while let Some(message) = self.effects.try_next() {
             self.handle_message(message)?;
         }
-        if let Some(LoopExit::Ended(_)) = self.pending_exits.back() {
-            return Ok(self.pending_exits.pop_back());
+        if let Some(LoopEffect::Exit(_)) = self.pending_exits.back() {
+            return Ok(self.pending_exits.pop_back().map(LoopExit::Effect));
         }
         self.draw_when_due(by_user)?;
-        Ok(self.pending_exits.pop_front())
+        Ok(self.pending_exits.pop_front().map(LoopExit::Effect))
     }
 
     /// Draws the first rows if they need no search, and then starts the first effects: their threads
@@ -271,7 +257,7 @@ where
             message => message,
         };
         if let Message::KeyPressed(_) = message {
-            FaultPoint::panic_if_requested(self.env.panic_at, FaultPoint::Input);
+            FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input);
         }
         let messages = self.timed(message);
         for effect in update_model(&mut self.model, &mut self.effects, messages) {
@@ -282,29 +268,19 @@ where
 
     /// The message after one with its time.
     fn timed(&mut self, message: Message) -> [Message; 2] {
-        let clock = Message::Clock {
-            now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
-            budget: self.effects.budget(),
-        };
-        let messages = [clock, message];
+        let messages = [self.effects.clock_message(&self.ctx.zone), message];
         #[cfg(test)]
         self.recording.1.extend(messages.clone());
         messages
     }
 
     fn run_loop_effect(&mut self, effect: LoopEffect) -> Result<(), B::Error> {
-        let exit = match effect {
-            LoopEffect::Redraw => return self.terminal.clear(),
-            LoopEffect::Suspend => LoopExit::Suspend,
-            LoopEffect::CaptureMouse(capture) => LoopExit::CaptureMouse(capture),
-            LoopEffect::SetClipboard { text, tmux } => LoopExit::SetClipboard { text, tmux },
-            LoopEffect::RunCommand(piped) => LoopExit::RunCommand(piped),
-            LoopEffect::Notify(route, text) => LoopExit::Notify(route, text),
-            LoopEffect::Exit(reason) => LoopExit::Ended(reason),
-        };
+        if effect == LoopEffect::Redraw {
+            return self.terminal.clear();
+        }
         // The first reason to end the program is the one that is reported.
-        if !matches!(self.pending_exits.back(), Some(LoopExit::Ended(_))) {
-            self.pending_exits.push_back(exit);
+        if !matches!(self.pending_exits.back(), Some(LoopEffect::Exit(_))) {
+            self.pending_exits.push_back(effect);
         }
         Ok(())
     }
@@ -370,9 +346,9 @@ where
 }
 
 /// Updates the model with the time and a message, and starts the effects; returns those of the loop.
-pub(super) fn update_model<S: EmailApi>(
+pub(super) fn update_model(
     model: &mut Model,
-    runner: &mut EffectRunner<S>,
+    runner: &mut EffectRunner,
     messages: [Message; 2],
 ) -> Vec<LoopEffect> {
     let mut of_loop = Vec::new();

@@ -14,7 +14,6 @@ use super::ProgramExit;
 use super::effect_runner::EffectRunner;
 use super::event_loop::update_model;
 use super::session::{Environment, Session};
-use crate::api::EmailApi;
 use crate::app::line_commands::Line;
 use crate::app::start::StartScreenKind;
 use crate::app::{
@@ -74,9 +73,9 @@ pub fn read_stdin() -> mpsc::Receiver<String> {
 }
 
 /// Runs the program until the user quits, the input ends, or a signal arrives.
-pub async fn run_linear<S: EmailApi, E: From<Error>>(
-    session: Session<S>,
-    env: Environment<S>,
+pub async fn run_linear<E: From<Error>>(
+    session: Session,
+    env: Environment,
     ctx: RenderCtx,
     io: LinearIo<impl FnMut(&str) -> Result<(), E>>,
 ) -> Result<ProgramExit, E> {
@@ -98,10 +97,9 @@ struct PrintedRow {
 }
 
 /// The running program.
-pub struct LinearLoop<S: EmailApi, W> {
+pub struct LinearLoop<W> {
     model: Model,
-    runner: EffectRunner<S>,
-    env: Arc<Environment<S>>,
+    runner: EffectRunner,
     ctx: RenderCtx,
     io: LinearIo<W>,
     /// The printed rows, as they were then; the first one has the number 1.
@@ -121,10 +119,10 @@ pub struct LinearLoop<S: EmailApi, W> {
     exit: Option<ExitReason>,
 }
 
-impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S, W> {
+impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     pub fn new(
-        mut session: Session<S>,
-        env: Environment<S>,
+        mut session: Session,
+        env: Environment,
         ctx: RenderCtx,
         mut io: LinearIo<W>,
     ) -> Self {
@@ -134,15 +132,13 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
         let size = Size::new(io.columns + 2 * MARGIN, SCREEN_HEIGHT);
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let (model, effects) = Model::start(info, size, now);
-        let env = Arc::new(env);
-        let mut runner = EffectRunner::new(session, env.clone());
+        let mut runner = EffectRunner::new(session, Arc::new(env));
         for effect in effects {
             runner.run(effect);
         }
         Self {
             model,
             runner,
-            env,
             ctx,
             io,
             printed: Vec::new(),
@@ -224,10 +220,7 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
     }
 
     fn handle(&mut self, message: Message) -> Result<(), E> {
-        let clock = Message::Clock {
-            now: (self.env.clock)().to_zoned(self.ctx.zone.clone()),
-            budget: self.runner.budget(),
-        };
+        let clock = self.runner.clock_message(&self.ctx.zone);
         for effect in update_model(&mut self.model, &mut self.runner, [clock, message]) {
             match effect {
                 LoopEffect::SetClipboard { text, .. } => self.copied = Some(text),
@@ -367,7 +360,6 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             // The notice says that nothing is to be compared with.
             Command::ShowChanges if notice.is_some() => Ok(()),
             Command::Filter | Command::ShowChanges => self.print_first_page().await,
-            Command::Open => self.print_email(),
             Command::RecipientSummary if self.model.recipient_card.is_some() => {
                 self.print_all(&format_card(&self.model, &self.ctx))?;
                 self.print_first_page().await
@@ -375,11 +367,12 @@ impl<S: EmailApi, W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<S,
             Command::LoadOlder => self.print_next_page().await,
             // The notice says that there is no other email.
             Command::NextEmail | Command::PreviousEmail if notice.is_some() => Ok(()),
-            Command::NextEmail | Command::PreviousEmail => self.print_email(),
+            Command::Open | Command::NextEmail | Command::PreviousEmail | Command::Reveal => {
+                self.print_email()
+            }
             Command::ShowRendered | Command::ShowText | Command::ShowSource | Command::ShowRaw => {
                 self.print_all(&format_body(&self.model))
             }
-            Command::Reveal => self.print_email(),
             _ => Ok(()),
         }
     }

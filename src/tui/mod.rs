@@ -34,8 +34,7 @@ pub use linear::{LinearIo, read_stdin, run_linear};
 pub use session::{Environment, Session, system_timer};
 pub use sessions::{Memory, SessionFactory};
 
-use crate::api::EmailApi;
-use crate::app::ExitReason;
+use crate::app::{ExitReason, LoopEffect};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{self, InterruptsIgnored, Signals};
 use crate::view::RenderCtx;
@@ -59,11 +58,7 @@ pub enum ProgramExit {
 }
 
 /// Runs the terminal program until the user quits or a signal ends it.
-pub async fn run<S: EmailApi>(
-    session: Session<S>,
-    env: Environment<S>,
-    ctx: RenderCtx,
-) -> Result<ProgramExit, Error> {
+pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<ProgramExit, Error> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Error::new(
             ErrorKind::Usage,
@@ -92,9 +87,9 @@ pub async fn run<S: EmailApi>(
     }
 }
 
-async fn run_in_terminal<S: EmailApi>(
-    session: Session<S>,
-    env: Environment<S>,
+async fn run_in_terminal(
+    session: Session,
+    env: Environment,
     ctx: RenderCtx,
     signals: &mut Signals,
 ) -> io::Result<Result<ProgramExit, Error>> {
@@ -118,22 +113,22 @@ async fn run_in_terminal<S: EmailApi>(
             number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
             exit = program.run() => exit?,
         };
-        match exit {
-            LoopExit::CaptureMouse(capture) => {
+        let LoopExit::Effect(effect) = exit else {
+            return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));
+        };
+        match effect {
+            LoopEffect::Redraw => unreachable!("the event loop clears the screen itself"),
+            LoopEffect::CaptureMouse(capture) => {
                 mouse = capture;
                 terminal::set_mouse_capture(mouse)?;
             }
-            LoopExit::SetClipboard { text, tmux } => {
-                let mut terminal = TerminalWriter;
-                terminal.write_all(desktop::osc52(&text, tmux).as_bytes())?;
-                terminal.flush()?;
+            LoopEffect::SetClipboard { text, tmux } => {
+                TerminalWriter.write_all(desktop::osc52(&text, tmux).as_bytes())?;
             }
-            LoopExit::Notify(route, text) => {
-                let mut terminal = TerminalWriter;
-                terminal.write_all(desktop::notification(route, &text).as_bytes())?;
-                terminal.flush()?;
+            LoopEffect::Notify(route, text) => {
+                TerminalWriter.write_all(desktop::notification(route, &text).as_bytes())?;
             }
-            LoopExit::Suspend => {
+            LoopEffect::Suspend => {
                 drop(guard);
                 // A suspended process sends no requests; another process may.
                 program.process_lock().release();
@@ -142,7 +137,7 @@ async fn run_in_terminal<S: EmailApi>(
                 guard = TerminalGuard::acquire(mouse)?;
                 program.resume()?;
             }
-            LoopExit::RunCommand(piped) => {
+            LoopEffect::RunCommand(piped) => {
                 // Nothing here may read the keys of the command. A new stream waits until the old one
                 // has stopped reading, and reads nothing itself before it is polled.
                 program.replace_events(None);
@@ -170,16 +165,13 @@ async fn run_in_terminal<S: EmailApi>(
                 program.replace_events(Some(events));
                 program.resume_after(ended)?;
             }
-            LoopExit::Ended(ExitReason::Quit) => {
+            LoopEffect::Exit(ExitReason::Quit) => {
                 if query_sent.is_some_and(|sent| sent.elapsed() < LATE_REPORT) {
                     program.await_background(LAST_WAIT).await;
                 }
                 return Ok(Ok(ProgramExit::Quit));
             }
-            LoopExit::Ended(ExitReason::Fatal(error)) => return Ok(Err(error)),
-            LoopExit::TerminalGone => {
-                return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));
-            }
+            LoopEffect::Exit(ExitReason::Fatal(error)) => return Ok(Err(error)),
         }
     }
 }

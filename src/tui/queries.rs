@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
 use super::session::OpenedSession;
-use crate::api::{Cursor, EmailApi, InvalidResponses, Priority, RequestHandle};
+use crate::api::{Client, Cursor, EmailApi as _, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
     BackfillUpdate, BodyFetchStep, ChangeCounts, CollectedIds, ConfirmResult, ListCounts, Message,
     OpenedEmail, RecipientSummary, StatusCheckStep, SyncUpdate,
@@ -54,9 +54,7 @@ pub(super) fn cancelled_error() -> Error {
 }
 
 /// Returns a session unless it has never listed its emails, and the service does not list any.
-pub(super) async fn check_listing<S: EmailApi>(
-    opened: OpenedSession<S>,
-) -> Result<OpenedSession<S>, Error> {
+pub(super) async fn check_listing(opened: OpenedSession) -> Result<OpenedSession, Error> {
     /// How long the user waits for an answer; then the session shows what it has.
     const TIMEOUT: Duration = Duration::from_secs(5);
     if let OpenedSession::Ready(session) = &opened
@@ -206,10 +204,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Loads what other processes have stored.
-pub(super) async fn load_changes<S: EmailApi>(
-    archive: Archive,
-    engine: Option<Engine<S>>,
-) -> Message {
+pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>>) -> Message {
     let result = if let Some(engine) = engine {
         engine.poll_changes().await.map(to_sync_update)
     } else {
@@ -229,9 +224,9 @@ pub(super) async fn load_changes<S: EmailApi>(
 }
 
 /// Loads the email from the archive, or else from the service, and its observed statuses.
-pub(super) async fn load_email_and_history<S: EmailApi>(
+pub(super) async fn load_email_and_history(
     archive: Archive,
-    engine: Result<Engine<S>, Error>,
+    engine: Result<Engine<Client>, Error>,
     id: EmailId,
 ) -> Result<OpenedEmail, Error> {
     {
@@ -258,9 +253,9 @@ pub(super) fn load_stored_email(
 }
 
 /// Loads the email from the archive, or else from the service.
-pub(super) async fn load_email<S: EmailApi>(
+pub(super) async fn load_email(
     archive: &Archive,
-    engine: Result<Engine<S>, Error>,
+    engine: Result<Engine<Client>, Error>,
     id: &EmailId,
 ) -> Result<Email, Error> {
     let stored = {
@@ -302,8 +297,8 @@ pub(super) fn collect_ids(
 }
 
 /// Saves an attachment to a file, or in a folder, until it is cancelled; returns the file and its length.
-pub(super) async fn save_attachment<S: EmailApi>(
-    engine: Result<Engine<S>, Error>,
+pub(super) async fn save_attachment(
+    engine: Result<Engine<Client>, Error>,
     handle: RequestHandle,
     email: EmailId,
     attachment: Attachment,
@@ -320,9 +315,9 @@ pub(super) async fn save_attachment<S: EmailApi>(
 }
 
 /// Exports the next emails; requests the bodies of a few of them.
-pub(super) async fn export_batch<S: EmailApi>(
+pub(super) async fn export_batch(
     archive: Archive,
-    engine: Result<Engine<S>, Error>,
+    engine: Result<Engine<Client>, Error>,
     handle: &RequestHandle,
     job: Arc<ExportJob>,
     mut progress: ExportProgress,
@@ -391,8 +386,8 @@ pub(super) fn to_backfill_update(step: BackfillStep) -> BackfillUpdate {
 }
 
 /// Fetches new mail: at once for a user, else only if no other process does.
-pub(super) async fn refresh<S: EmailApi>(
-    engine: Result<Engine<S>, Error>,
+pub(super) async fn refresh(
+    engine: Result<Engine<Client>, Error>,
     priority: Priority,
 ) -> Result<SyncUpdate, Error> {
     let engine = engine?;
@@ -405,8 +400,8 @@ pub(super) async fn refresh<S: EmailApi>(
 }
 
 /// Confirms the statuses of emails with at most `max_requests`.
-pub(super) async fn confirm_statuses<S: EmailApi>(
-    engine: Result<Engine<S>, Error>,
+pub(super) async fn confirm_statuses(
+    engine: Result<Engine<Client>, Error>,
     ids: Vec<EmailId>,
     max_requests: u32,
 ) -> Result<ConfirmResult, Error> {
@@ -418,8 +413,8 @@ pub(super) async fn confirm_statuses<S: EmailApi>(
 }
 
 /// Fetches bodies of the query below row `below` with at most `max_requests`.
-pub(super) async fn fetch_bodies<S: EmailApi>(
-    engine: Result<Engine<S>, Error>,
+pub(super) async fn fetch_bodies(
+    engine: Result<Engine<Client>, Error>,
     query: Arc<Query>,
     below: Option<SortKey>,
     max_requests: u32,

@@ -5,35 +5,30 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-
+use super::sessions::SessionFactory;
 use super::state_files::StateFiles;
-use crate::api::EmailApi;
-use crate::app::session::{ConfirmAnswer, ConfirmDialog};
-use crate::app::{ProfileChoice, SessionInfo, SessionTarget, TimerKind};
+use crate::api::Client;
+use crate::app::session::ConfirmDialog;
+use crate::app::{SessionInfo, TimerKind};
 use crate::archive::Archive;
-use crate::config::clock::Clock;
-use crate::config::{FaultPoint, SecretInput, ViewStore};
+use crate::config::{FaultPoint, ViewStore};
 use crate::error::Error;
-use crate::mail::Mailbox;
 use crate::sync::Engine;
 
 /// An open profile.
-pub struct Session<S: EmailApi> {
+pub struct Session {
     /// What the screens show; taken out when the model gets it.
     pub info: SessionInfo,
     pub archive: Archive,
     /// Stores mail of the service in the archive; `None` without an API key.
-    pub engine: Option<Engine<S>>,
+    pub engine: Option<Engine<Client>>,
     pub state_files: StateFiles,
     pub view_store: ViewStore,
-    /// Tasks that end with the session: the embedded server of the sample mailbox.
-    pub _background_tasks: JoinSet<()>,
 }
 
-impl<S: EmailApi> Session<S> {
+impl Session {
     /// Opens an archive for the screens: adds to `info` what the archive knows.
-    pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<S>, Error>) -> Self {
+    pub fn new(info: SessionInfo, archive: Archive, engine: Result<Engine<Client>, Error>) -> Self {
         let (engine, service_error) = match engine {
             // A read-only archive cannot store new mail, so none is requested, except an opened email.
             Ok(engine) => (Some(engine), archive.read_only_reason()),
@@ -50,16 +45,14 @@ impl<S: EmailApi> Session<S> {
             engine,
             state_files: StateFiles::default(),
             view_store: ViewStore::default(),
-            _background_tasks: JoinSet::new(),
         }
     }
 }
 
 /// What the program uses of the outside, in every session.
-pub struct Environment<S: EmailApi> {
-    pub opener: Arc<dyn SessionOpener<S>>,
+pub struct Environment {
+    pub sessions: SessionFactory,
     pub timer: TimerFn,
-    pub clock: Clock,
     /// Where a debug build panics, for tests.
     pub panic_at: Option<FaultPoint>,
 }
@@ -86,32 +79,8 @@ pub fn system_timer() -> TimerFn {
     })
 }
 
-/// Opens sessions. Its methods block, except the check of a key.
-pub trait SessionOpener<S: EmailApi>: Send + Sync {
-    fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error>;
-
-    /// Asks the service whether it accepts this key.
-    fn verify_key(&self, base_url: String, key: SecretInput) -> KeyCheck;
-
-    fn open(
-        &self,
-        target: &SessionTarget,
-        answer: ConfirmAnswer,
-    ) -> Result<OpenedSession<S>, Error>;
-
-    /// Opens a list of a profile that is open.
-    fn open_mailbox(
-        &self,
-        target: &SessionTarget,
-        mailbox: Mailbox,
-    ) -> Result<OpenedSession<S>, Error>;
-}
-
-/// A running check of a key.
-pub type KeyCheck = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
-
 /// The result of opening a session.
-pub enum OpenedSession<S: EmailApi> {
-    Ready(Box<Session<S>>),
+pub enum OpenedSession {
+    Ready(Box<Session>),
     NeedsConfirm(ConfirmDialog),
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::session::{KeyCheck, OpenedSession, Session, SessionOpener};
+use super::session::{OpenedSession, Session};
 use super::state_files::StateFiles;
 use crate::api::{Client, ClientConfig, RetryPolicy, verify_key};
 use crate::app::session::{ConfirmAnswer, ConfirmDialog, FirstScreen, SetupInfo};
@@ -87,7 +87,7 @@ impl SessionFactory {
     /// Opens the first session: also one without a key, or with a question before the mail.
     ///
     /// Blocks, and needs a runtime.
-    pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Error> {
+    pub fn open_initial(&self, settings: &Settings) -> Result<Session, Error> {
         let target = SessionTarget::Default;
         if settings.credentials.is_unconfigured {
             let archive = Archive::open(&settings.archive);
@@ -117,7 +117,7 @@ impl SessionFactory {
         target: &SessionTarget,
         mailbox: Mailbox,
         on_mismatch: OnMismatch,
-    ) -> Result<OpenedSession<Client>, Error> {
+    ) -> Result<OpenedSession, Error> {
         let opened = match &settings.archive {
             ArchiveLocation::Disk(_) | ArchiveLocation::Server(_) => {
                 Archive::open_for(settings, mailbox, on_mismatch)
@@ -180,7 +180,7 @@ impl SessionFactory {
         target: SessionTarget,
         mailbox: Mailbox,
         archive: Result<Archive, Error>,
-    ) -> Result<Session<Client>, Error> {
+    ) -> Result<Session, Error> {
         let (archive, storage, notice) = self.open_storage(settings, mailbox, archive)?;
         let client = Client::new(
             ClientConfig::from(settings).with_mailbox(mailbox),
@@ -305,7 +305,7 @@ impl SessionFactory {
         target: &SessionTarget,
         mailbox: Mailbox,
         answer: ConfirmAnswer,
-    ) -> Result<OpenedSession<Client>, Error> {
+    ) -> Result<OpenedSession, Error> {
         let settings = self.resolve_settings(target)?;
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
         let on_mismatch = match answer {
@@ -317,7 +317,7 @@ impl SessionFactory {
     }
 
     /// Stores the key, and opens its profile.
-    fn log_in(&self, base_url: &str, key: &SecretInput) -> Result<OpenedSession<Client>, Error> {
+    fn log_in(&self, base_url: &str, key: &SecretInput) -> Result<OpenedSession, Error> {
         let key = parse_key(key)?;
         let mut profiles = Profiles::load(&self.env)?;
         let key_target = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
@@ -343,7 +343,7 @@ impl SessionFactory {
     }
 
     /// Opens the sample mailbox on an embedded server; nothing is stored.
-    pub fn open_demo(&self, mailbox: Mailbox) -> Result<Session<Client>, Error> {
+    pub fn open_demo(&self, mailbox: Mailbox) -> Result<Session, Error> {
         let address = self.serve_demo()?;
         let base_url = format!("http://{address}");
         let config = ClientConfig {
@@ -497,27 +497,8 @@ impl SessionFactory {
             .map(|home| format!("{}/", home.trim_end_matches('/')));
         home.map_or_else(|| text.to_string(), |home| text.replace(&home, "~/"))
     }
-}
 
-fn parse_key(key: &SecretInput) -> Result<ApiKey, Error> {
-    ApiKey::new(key.expose(), "the screen")
-}
-
-/// The bytes of all files in a folder and below, as far as they can be read.
-fn dir_size(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return 0;
-    };
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => dir_size(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
-}
-
-impl SessionOpener<Client> for SessionFactory {
-    fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error> {
+    pub(super) fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error> {
         let profiles = Profiles::load(&self.env)?;
         let mut choices = Vec::new();
         if let Some(variable) =
@@ -553,47 +534,49 @@ impl SessionOpener<Client> for SessionFactory {
         Ok(choices)
     }
 
-    fn verify_key(&self, base_url: String, key: SecretInput) -> KeyCheck {
-        let this = self.clone();
-        Box::pin(async move {
-            let key = parse_key(&key)?;
-            let flags = this.flags_with_base_url(&base_url);
-            let target = Profiles::load(&this.env)?.key_target(&flags, &this.env)?;
-            verify_key(&target, &key, &this.clock).await
-        })
+    /// Checks whether the service accepts this key.
+    pub(super) async fn verify_key(&self, base_url: &str, key: &SecretInput) -> Result<(), Error> {
+        let key = parse_key(key)?;
+        let flags = self.flags_with_base_url(base_url);
+        let target = Profiles::load(&self.env)?.key_target(&flags, &self.env)?;
+        verify_key(&target, &key, &self.clock).await
     }
 
-    fn open(
+    /// Opens a list of a profile or of the sample mailbox.
+    ///
+    /// A new key opens sent mail. Blocks, and needs a runtime.
+    pub(super) fn open(
         &self,
         target: &SessionTarget,
+        mailbox: Mailbox,
         answer: ConfirmAnswer,
-    ) -> Result<OpenedSession<Client>, Error> {
+    ) -> Result<OpenedSession, Error> {
         match target {
             SessionTarget::Default | SessionTarget::Profile(_) => {
-                self.open_target(target, Mailbox::Sent, answer)
+                self.open_target(target, mailbox, answer)
             }
             SessionTarget::Demo => {
-                let session = self.open_demo(Mailbox::Sent)?;
+                let session = self.open_demo(mailbox)?;
                 Ok(OpenedSession::Ready(Box::new(session)))
             }
             SessionTarget::NewKey { base_url, key } => self.log_in(base_url, key),
         }
     }
+}
 
-    fn open_mailbox(
-        &self,
-        target: &SessionTarget,
-        mailbox: Mailbox,
-    ) -> Result<OpenedSession<Client>, Error> {
-        match target {
-            SessionTarget::Demo => {
-                let session = self.open_demo(mailbox)?;
-                Ok(OpenedSession::Ready(Box::new(session)))
-            }
-            // No open session has such a target.
-            SessionTarget::NewKey { .. } | SessionTarget::Default | SessionTarget::Profile(_) => {
-                self.open_target(target, mailbox, ConfirmAnswer::None)
-            }
-        }
-    }
+fn parse_key(key: &SecretInput) -> Result<ApiKey, Error> {
+    ApiKey::new(key.expose(), "the screen")
+}
+
+/// The bytes of all files in a folder and below, as far as they can be read.
+fn dir_size(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => dir_size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
 }

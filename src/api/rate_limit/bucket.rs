@@ -161,14 +161,14 @@ impl SharedBucket {
         self.update(now, |state, now| state.try_take(now, demand))
     }
 
-    /// Pauses all processes. Blocks for up to 50 ms.
-    pub(super) fn pause(&self, now: Timestamp, wait: Duration) {
-        self.update(now, |state, now| state.pause(now, wait));
+    /// Pauses all processes; `None` if the file cannot be used. Blocks for up to 50 ms.
+    pub(super) fn pause(&self, now: Timestamp, wait: Duration) -> Option<()> {
+        self.update(now, |state, now| state.pause(now, wait))
     }
 
-    /// Ends the pause of all processes. Blocks for up to 50 ms.
-    pub(super) fn lift_pause(&self, now: Timestamp) {
-        self.update(now, |state, now| state.paused_until = now);
+    /// Ends the pause of all processes; `None` if the file cannot be used. Blocks for up to 50 ms.
+    pub(super) fn lift_pause(&self, now: Timestamp) -> Option<()> {
+        self.update(now, |state, now| state.paused_until = now)
     }
 
     /// Whether all processes pause; `None` if the file cannot be used. Blocks for up to 50 ms.

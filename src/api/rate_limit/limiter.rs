@@ -109,8 +109,11 @@ impl RateLimiter {
     /// Takes a token for the request from both buckets if both have one.
     async fn try_acquire(&self, position: QueuePosition, request: &RequestHandle) -> Decision {
         let decision = self.with_state(|state, now| state.check(now, position));
-        if matches!(decision, Decision::Paused(wait) if wait > LONG_PAUSE) {
-            self.follow_lifted_pause().await;
+        // Another process may have ended a long pause for all.
+        if matches!(decision, Decision::Paused(wait) if wait > LONG_PAUSE)
+            && self.with_shared(SharedBucket::is_paused).await == Some(false)
+        {
+            self.with_state(LimiterState::lift_pause);
         }
         let decision = self.with_state(|state, now| {
             let decision = match state.check(now, position) {
@@ -124,26 +127,20 @@ impl RateLimiter {
             }
             decision
         });
-        let Some((bucket, clock)) = self
-            .shared
-            .as_ref()
-            .filter(|_| decision == Decision::Allowed)
-        else {
+        if decision != Decision::Allowed || self.shared.is_none() {
             return decision;
-        };
-        let (bucket, at) = (bucket.clone(), clock());
+        }
         let demand = TokenDemand {
             ignores_pause: request.ignores_pause(),
             ..self.with_state(|state, _| state.token_demand(position.priority))
         };
-        // A disk may be slow.
-        let taken = tokio::task::spawn_blocking(move || bucket.try_take(at, demand)).await;
+        let take = move |bucket: &SharedBucket, at| Some((bucket.try_take(at, demand)?, at));
         // Without the file this process has only its own bucket.
-        let decision = taken
-            .ok()
-            .flatten()
-            .filter(|taken| *taken == Decision::Allowed || self.clock_advanced(at))
-            .unwrap_or(Decision::Allowed);
+        let decision = match self.with_shared(take).await {
+            Some((Decision::Allowed, _)) | None => Decision::Allowed,
+            Some((_, at)) if !self.clock_advanced(at) => Decision::Allowed,
+            Some((refused, _)) => refused,
+        };
         self.with_state(|state, now| match decision {
             Decision::Allowed => state.record_send(now, position, fastrand::f64()),
             Decision::Paused(wait) => state.pause(now, wait),
@@ -174,13 +171,11 @@ impl RateLimiter {
     /// Pauses all requests after a 429 for `wait`, if the service named it.
     pub(crate) async fn on_rate_limited(&self, wait: Option<Duration>) {
         // The file first: a process whose pause is not in the file takes it for ended.
-        if let Some((bucket, clock)) = self.shared.clone() {
-            // If the file cannot be written, this process still pauses.
-            let _ = tokio::task::spawn_blocking(move || {
-                bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE));
-            })
+        // If the file cannot be written, this process still pauses.
+        let pause = wait.unwrap_or(DEFAULT_PAUSE);
+        let _ = self
+            .with_shared(move |bucket, now| bucket.pause(now, pause))
             .await;
-        }
         self.with_state(|state, now| state.on_rate_limited(now, wait, fastrand::f64()));
         self.changed.notify_waiters();
     }
@@ -189,21 +184,20 @@ impl RateLimiter {
     pub(crate) async fn lift_pause(&self) {
         self.with_state(LimiterState::lift_pause);
         self.changed.notify_waiters();
-        if let Some((bucket, clock)) = self.shared.clone() {
-            // If the file cannot be written, the other processes still pause.
-            let _ = tokio::task::spawn_blocking(move || bucket.lift_pause(clock())).await;
-        }
+        // If the file cannot be written, the other processes still pause.
+        let _ = self.with_shared(SharedBucket::lift_pause).await;
     }
 
-    /// Ends the pause of this process if another one has ended it for all.
-    async fn follow_lifted_pause(&self) {
-        let Some((bucket, clock)) = self.shared.clone() else {
-            return;
-        };
-        let is_paused = tokio::task::spawn_blocking(move || bucket.is_paused(clock())).await;
-        if let Ok(Some(false)) = is_paused {
-            self.with_state(LimiterState::lift_pause);
-        }
+    /// Uses the shared bucket at the present time; `None` without a usable file.
+    ///
+    /// On a blocking thread: a disk may be slow.
+    async fn with_shared<T: Send + 'static>(
+        &self,
+        apply: impl FnOnce(&SharedBucket, Timestamp) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        let (bucket, clock) = self.shared.clone()?;
+        let outcome = tokio::task::spawn_blocking(move || apply(&bucket, clock())).await;
+        outcome.ok().flatten()
     }
 
     pub(crate) fn budget(&self) -> RateBudget {

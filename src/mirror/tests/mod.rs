@@ -220,7 +220,7 @@ impl TestMirror {
 
     /// How many requests it has sent.
     fn requests(&self) -> u64 {
-        self.state.upstream.requests()
+        self.state.upstream_requests()
     }
 
     fn access_log(&self) -> Vec<Value> {

@@ -1,6 +1,7 @@
 //! Converts the number of an email to its UUID and back, so that no table of ids is kept.
 
 use super::rng::{Rng, Stream, mix64};
+use crate::server::SourceError;
 
 /// Rounds of the Feistel network; the result looks random after four.
 const ROUNDS: usize = 4;
@@ -17,15 +18,6 @@ const HALF_MASK: u64 = (1 << HALF_BITS) - 1;
 pub(super) struct IdCodec {
     keys: [u64; ROUNDS],
     check_key: u64,
-}
-
-/// Why no email can have an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdError {
-    /// It is not a UUID.
-    Malformed,
-    /// It is a UUID that this mailbox never uses for an email.
-    Unknown,
 }
 
 impl IdCodec {
@@ -60,11 +52,11 @@ impl IdCodec {
     }
 
     /// Returns the number of the email with this id, in upper or lower case.
-    pub(super) fn decode(&self, id: &str) -> Result<u64, IdError> {
-        let (upper, lower) = parse_uuid(id).ok_or(IdError::Malformed)?;
+    pub(super) fn decode(&self, id: &str) -> Result<u64, SourceError> {
+        let (upper, lower) = parse_uuid(id).ok_or(SourceError::Malformed)?;
         let value = lower & !VARIANT_MASK;
         if (upper, lower) != with_version_bits(self.check_bits(value), value) {
-            return Err(IdError::Unknown);
+            return Err(SourceError::Unknown);
         }
         let (mut left, mut right) = (value >> HALF_BITS, value & HALF_MASK);
         for key in self.keys.iter().rev() {
@@ -144,19 +136,19 @@ mod tests {
             "+0000000-0000-4000-8000-000000000000",
             "é0000000-0000-4000-8000-0000000000000",
         ] {
-            assert_eq!(codec.decode(text), Err(IdError::Malformed), "{text}");
+            assert_eq!(codec.decode(text), Err(SourceError::Malformed), "{text}");
         }
         assert_eq!(
             codec.decode("00000000-0000-4000-8000-000000000000"),
-            Err(IdError::Unknown)
+            Err(SourceError::Unknown)
         );
         assert_eq!(
             codec.decode(&IdCodec::new(2).encode(7)),
-            Err(IdError::Unknown)
+            Err(SourceError::Unknown)
         );
         assert_eq!(
             codec.decode(&codec.encode_message_id(7)),
-            Err(IdError::Unknown)
+            Err(SourceError::Unknown)
         );
     }
 
@@ -176,7 +168,7 @@ mod tests {
             prop_assume!(id[index] != b'-');
             id[index] = if id[index] == b'0' { b'1' } else { b'0' };
             let id = String::from_utf8(id).unwrap();
-            prop_assert_eq!(codec.decode(&id), Err(IdError::Unknown));
+            prop_assert_eq!(codec.decode(&id), Err(SourceError::Unknown));
         }
     }
 }

@@ -7,12 +7,13 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{EmailSource, SourceAttachment, SourceError, SourcePage, SourceSuppression};
+use super::request::page_range;
+use super::{EmailSource, SourceAttachment, SourceError, SourcePage};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
 use customers::{Customer, Customers, Language};
-use id_codec::{IdCodec, IdError};
+use id_codec::IdCodec;
 use lifecycle::{BounceReason, Lifecycle};
 use received::{Answered, ReceivedMail};
 use rng::{Rng, Stream};
@@ -77,10 +78,7 @@ impl SampleMailbox {
     ///
     /// The oldest is 0.
     fn parse_id(&self, id: &EmailId, now: Timestamp) -> Result<u64, SourceError> {
-        let number = self.ids.decode(id.as_str()).map_err(|error| match error {
-            IdError::Malformed => SourceError::Malformed,
-            IdError::Unknown => SourceError::Unknown,
-        })?;
+        let number = self.ids.decode(id.as_str())?;
         if number < self.schedule.count_at(now) {
             Ok(number)
         } else {
@@ -207,19 +205,14 @@ impl EmailSource for SampleMailbox {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let now = (self.clock)();
         let count = self.schedule.count_at(now);
-        let limit = u64::from(limit);
-        let (numbers, has_more) = match cursor {
-            Cursor::Start => numbers_below(count, limit),
-            Cursor::After(id) => numbers_below(self.parse_id(id, now)?, limit),
-            Cursor::Before(id) => {
-                let low = self.parse_id(id, now)? + 1;
-                let high = count.min(low + limit);
-                (low..high, high < count)
-            }
-        };
-        let data = numbers
-            .rev()
-            .map(|number| to_json(&self.build_summary(&self.plan_email(number), now)));
+        // The newest email has the highest number.
+        let number_at = |index: usize| count - 1 - index as u64;
+        let index_of = |id: &EmailId| Ok((count - 1 - self.parse_id(id, now)?) as usize);
+        let (range, has_more) = page_range(cursor, limit, count as usize, index_of)?;
+        let data = range.map(|index| {
+            let plan = self.plan_email(number_at(index));
+            to_json(&self.build_summary(&plan, now))
+        });
         Ok(SourcePage {
             data: data.collect(),
             has_more,
@@ -244,9 +237,9 @@ impl EmailSource for SampleMailbox {
         Some(received)
     }
 
-    fn suppression(&self, address: &str) -> Result<SourceSuppression, SourceError> {
-        self.find_suppression(address, (self.clock)())
-            .ok_or(SourceError::Unknown)
+    fn suppression(&self, address: &str) -> Result<Box<RawValue>, SourceError> {
+        let found = self.find_suppression(address, (self.clock)());
+        found.as_ref().map(to_json).ok_or(SourceError::Unknown)
     }
 
     fn metrics(
@@ -300,7 +293,7 @@ impl SampleMailbox {
     }
 
     /// Finds the oldest email that has put an address on the suppression list, among the newest ones.
-    fn find_suppression(&self, address: &str, now: Timestamp) -> Option<SourceSuppression> {
+    fn find_suppression(&self, address: &str, now: Timestamp) -> Option<wire::Suppression> {
         /// More would take too long for one request.
         const MAX_SEARCHED: u64 = 10_000;
         let count = self.schedule.count_at(now);
@@ -318,20 +311,16 @@ impl SampleMailbox {
                 "suppressed" => "manual",
                 _ => return None,
             };
-            Some(SourceSuppression {
-                id: self.ids.encode_message_id(number),
-                origin,
-                source_id: summary.id,
-                created_at: format_time(plan.accepted_at),
+            Some(wire::Suppression {
+                object: Some("suppression".to_owned()),
+                id: Some(self.ids.encode_message_id(number)),
+                email: Some(address.to_owned()),
+                origin: Some(origin.to_owned()),
+                source_id: Some(summary.id),
+                created_at: Some(format_time(plan.accepted_at)),
             })
         })
     }
-}
-
-/// Returns the numbers right below one, and whether there are more.
-const fn numbers_below(number: u64, limit: u64) -> (std::ops::Range<u64>, bool) {
-    let low = number.saturating_sub(limit);
-    (low..number, low > 0)
 }
 
 /// A retrieved email, with the member that some services add to one that bounced.

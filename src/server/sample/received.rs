@@ -6,10 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::id_codec::{IdCodec, IdError};
+use super::id_codec::IdCodec;
 use super::to_json;
 use crate::api::{Cursor, wire};
 use crate::mail::EmailId;
+use crate::server::request::page_range;
 use crate::server::{EmailSource, SourceAttachment, SourceError, SourcePage};
 
 static DATA: LazyLock<LetterData> = LazyLock::new(|| {
@@ -115,13 +116,9 @@ impl ReceivedMail {
         }
     }
 
-    /// Returns the place of an email in the list.
+    /// Returns the index of an email in the list.
     fn find(&self, id: &EmailId) -> Result<usize, SourceError> {
-        let number = self.ids.decode(id.as_str()).map_err(|error| match error {
-            IdError::Malformed => SourceError::Malformed,
-            IdError::Unknown => SourceError::Unknown,
-        })?;
-        let index = usize::try_from(number).ok();
+        let index = usize::try_from(self.ids.decode(id.as_str())?).ok();
         let known = index.filter(|index| *index < self.letters.len());
         known.ok_or(SourceError::Unknown)
     }
@@ -181,20 +178,8 @@ impl ReceivedMail {
 
 impl EmailSource for ReceivedMail {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let (count, limit) = (self.letters.len(), usize::from(limit));
-        let (range, has_more) = match cursor {
-            Cursor::Start => (0..count.min(limit), count > limit),
-            Cursor::After(id) => {
-                let start = self.find(id)? + 1;
-                let end = count.min(start + limit);
-                (start..end, end < count)
-            }
-            Cursor::Before(id) => {
-                let end = self.find(id)?;
-                let start = end.saturating_sub(limit);
-                (start..end, start > 0)
-            }
-        };
+        let count = self.letters.len();
+        let (range, has_more) = page_range(cursor, limit, count, |id| self.find(id))?;
         let data = range.map(|index| to_json(&self.build_summary(index)));
         Ok(SourcePage {
             data: data.collect(),

@@ -48,7 +48,7 @@ pub(super) struct EmailTemplate {
     /// Also its `category` tag.
     pub(super) name: String,
     pub(super) from: String,
-    /// The only recipient, in place of a customer.
+    /// The only recipient, instead of a customer.
     pub(super) to: Option<String>,
     pub(super) reply_to: Option<String>,
     /// A template, as are `html` and `text`.

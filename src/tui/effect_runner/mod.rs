@@ -8,13 +8,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
 use super::session::{Environment, OpenedSession, Session};
-use crate::api::{ChangeStream, EmailApi, Priority, RateBudget, RequestHandle};
+use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
@@ -27,30 +28,19 @@ use crate::sync::Engine;
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
 /// A session that was opened, and the message about it.
-type Opened<S> = (
+type Opened = (
     fn(RequestId, Result<OpenOutcome, Error>) -> Message,
     RequestId,
-    Result<OpenedSession<S>, Error>,
+    Result<OpenedSession, Error>,
 );
 
 /// Runs effects. There is no channel: a task *returns* its message, so an empty set of tasks means
 /// that nothing is running, and a task that panics is noticed.
-pub struct EffectRunner<S: EmailApi> {
-    env: Arc<Environment<S>>,
-    session: Session<S>,
+pub struct EffectRunner {
+    env: Arc<Environment>,
+    session: Session,
     render_cache: Arc<Mutex<RenderCache>>,
-    // Cancels a layout that has not begun.
-    render_guard: Option<DropGuard>,
-    // Guards of the running searches: a newer search, or the end of the session, cancels them.
-    window_guard: Option<DropGuard>,
-    count_guard: Option<DropGuard>,
-    recipient_guard: Option<DropGuard>,
-    change_guard: Option<DropGuard>,
-    statistics_guard: Option<(RequestId, DropGuard)>,
-    match_guard: Option<DropGuard>,
-    suggestion_guard: Option<DropGuard>,
-    mark_guard: Option<DropGuard>,
-    export_guard: Option<DropGuard>,
+    guards: SearchGuards,
     current_query: Arc<Query>,
     /// Work that the user waits for.
     interactive: JoinSet<Message>,
@@ -65,15 +55,31 @@ pub struct EffectRunner<S: EmailApi> {
     watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
     /// Waits for changes of a mirror, and stores them.
     follow: JoinSet<Option<ChangeStream>>,
-    opening: JoinSet<Opened<S>>,
+    opening: JoinSet<Opened>,
     /// The session that was opened last, until the model switches to it.
-    opened: Option<(RequestId, Box<Session<S>>)>,
+    opened: Option<(RequestId, Box<Session>)>,
     /// Requests to the service that can still be cancelled.
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
-impl<S: EmailApi> EffectRunner<S> {
-    pub(super) fn new(session: Session<S>, env: Arc<Environment<S>>) -> Self {
+/// The guards of the running searches: a newer search, or the end of the session, cancels them.
+#[derive(Default)]
+struct SearchGuards {
+    /// Cancels a layout that has not begun.
+    render: Option<DropGuard>,
+    window: Option<DropGuard>,
+    count: Option<DropGuard>,
+    recipient: Option<DropGuard>,
+    change: Option<DropGuard>,
+    statistics: Option<(RequestId, DropGuard)>,
+    matches: Option<DropGuard>,
+    suggestion: Option<DropGuard>,
+    mark: Option<DropGuard>,
+    export: Option<DropGuard>,
+}
+
+impl EffectRunner {
+    pub(super) fn new(session: Session, env: Arc<Environment>) -> Self {
         let mut watch = JoinSet::new();
         if let Some(mut notices) = session.archive.watch_peers() {
             watch.spawn(async move {
@@ -93,16 +99,7 @@ impl<S: EmailApi> EffectRunner<S> {
             env,
             session,
             render_cache: Arc::default(),
-            render_guard: None,
-            window_guard: None,
-            count_guard: None,
-            recipient_guard: None,
-            change_guard: None,
-            statistics_guard: None,
-            match_guard: None,
-            suggestion_guard: None,
-            mark_guard: None,
-            export_guard: None,
+            guards: SearchGuards::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background,
@@ -124,7 +121,7 @@ impl<S: EmailApi> EffectRunner<S> {
         kind: RequestKind,
         request: RequestId,
         handle: impl Into<RequestHandle>,
-        send: impl FnOnce(Result<Engine<S>, Error>) -> F + Send + 'static,
+        send: impl FnOnce(Result<Engine<Client>, Error>) -> F + Send + 'static,
         message: fn(RequestId, Result<T, Error>) -> Message,
     ) where
         F: Future<Output = Result<T, Error>> + Send,
@@ -161,7 +158,7 @@ impl<S: EmailApi> EffectRunner<S> {
         kind: RequestKind,
         request: RequestId,
         handle: &RequestHandle,
-    ) -> Result<Engine<S>, Error> {
+    ) -> Result<Engine<Client>, Error> {
         self.requests.push((kind, request, handle.clone()));
         match &self.session.engine {
             Some(engine) => Ok(engine.with_priority(handle)),
@@ -180,19 +177,19 @@ impl<S: EmailApi> EffectRunner<S> {
                 self.follow_mirror(None);
             }
             let joined = tokio::select! {
-                Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
-                Some(opened) = self.opening.join_next(), if !self.opening.is_empty() => self.keep_opened(opened),
-                Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
-                Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
-                Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
-                Some(joined) = self.countdown.join_next(), if !self.countdown.is_empty() => joined,
-                Some(arrived) = self.watch.join_next(), if !self.watch.is_empty() => {
+                Some(joined) = self.interactive.join_next() => joined,
+                Some(opened) = self.opening.join_next() => self.keep_opened(opened),
+                Some(joined) = self.background.join_next() => joined,
+                Some(joined) = self.debounce.join_next() => joined,
+                Some(joined) = self.timers.join_next() => joined,
+                Some(joined) = self.countdown.join_next() => joined,
+                Some(arrived) = self.watch.join_next() => {
                     if let Ok((notices, arrived)) = arrived {
                         self.handle_notices(notices, &arrived);
                     }
                     continue;
                 }
-                Some(followed) = self.follow.join_next(), if !self.follow.is_empty() => {
+                Some(followed) = self.follow.join_next() => {
                     self.follow_mirror(followed.ok().flatten());
                     continue;
                 }
@@ -216,7 +213,7 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 
     /// Keeps an opened session until the model has decided about it, which gets its data.
-    fn keep_opened(&mut self, opened: Result<Opened<S>, JoinError>) -> Result<Message, JoinError> {
+    fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
         let (message, request, result) = opened?;
         let result = result.map(|opened| match opened {
             OpenedSession::Ready(mut session) => {
@@ -297,18 +294,22 @@ impl<S: EmailApi> EffectRunner<S> {
         self.interactive.is_empty() && self.opening.is_empty()
     }
 
-    /// The rate budget of the service at present.
-    pub fn budget(&self) -> Option<RateBudget> {
-        self.session.engine.as_ref().and_then(Engine::budget)
+    /// The time, and the rate budget of the service at present.
+    pub fn clock_message(&self, zone: &TimeZone) -> Message {
+        Message::Clock {
+            now: (self.env.sessions.clock)().to_zoned(zone.clone()),
+            budget: self.session.engine.as_ref().and_then(Engine::budget),
+        }
     }
 
-    /// Cancels obsolete statistics, the countdown if nothing is waited for, and requests that are not sent yet and obsolete, and closes a session that is not used.
+    /// Cancels obsolete statistics, the countdown if nothing is waited for, and obsolete requests that are not
+    /// sent yet, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
         let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
             !is_wanted(RequestKind::Statistics, *request)
         };
-        drop(self.statistics_guard.take_if(is_obsolete));
+        drop(self.guards.statistics.take_if(is_obsolete));
         let is_over = |request| !is_wanted(RequestKind::Countdown, request);
         if self
             .countdown_id
@@ -327,11 +328,11 @@ impl<S: EmailApi> EffectRunner<S> {
     }
 }
 
-impl<S: EmailApi> Drop for EffectRunner<S> {
+impl Drop for EffectRunner {
     /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
     /// their sets, searches with their guards.
     fn drop(&mut self) {
-        let now = (self.env.clock)();
+        let now = (self.env.sessions.clock)();
         // Without it, the next session shows more changes than there are.
         let _ = self.session.state_files.append(&StateRecord::Seen(now));
         self.process_lock().release();

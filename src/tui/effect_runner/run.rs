@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::EffectRunner;
-use crate::api::{EmailApi, Priority, RequestHandle};
+use crate::api::{EmailApi as _, Priority, RequestHandle};
+use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
-use crate::mail::Email;
+use crate::mail::{Email, Mailbox};
 use crate::query::{Query, SortOrder, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
@@ -19,7 +20,7 @@ use crate::tui::queries::{
 };
 use crate::tui::state_files::not_kept_error;
 
-impl<S: EmailApi> EffectRunner<S> {
+impl EffectRunner {
     /// Returns the message of an effect that takes less time than a thread needs to start: to load
     /// rows without a search.
     pub fn run_at_once(&self, effect: &Effect) -> Option<Message> {
@@ -53,10 +54,10 @@ impl<S: EmailApi> EffectRunner<S> {
                 with_tags,
             } => {
                 if query != self.current_query {
-                    self.count_guard = None;
+                    self.guards.count = None;
                     self.current_query = query.clone();
                 }
-                let cancel = renew(&mut self.window_guard);
+                let cancel = renew(&mut self.guards.window);
                 self.spawn_blocking(move || {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &cancel);
@@ -73,7 +74,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 position,
                 most,
             } => {
-                let cancel = renew(&mut self.count_guard);
+                let cancel = renew(&mut self.guards.count);
                 self.spawn_blocking(move || {
                     let counts = load_counts(&archive, &query, position, most, &cancel);
                     Message::Counted(request, counts)
@@ -85,7 +86,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 fresh_since,
                 now,
             } => {
-                let cancel = renew(&mut self.recipient_guard);
+                let cancel = renew(&mut self.guards.recipient);
                 self.spawn_blocking(move || {
                     let times = (fresh_since, now);
                     let summary = load_recipient_summary(&archive, &address, times, &cancel);
@@ -99,7 +100,7 @@ impl<S: EmailApi> EffectRunner<S> {
             } => {
                 let mut guard = None;
                 let cancel = renew(&mut guard);
-                self.statistics_guard = guard.map(|guard| (request, guard));
+                self.guards.statistics = guard.map(|guard| (request, guard));
                 self.spawn_blocking(move || {
                     let statistics = load_statistics(&archive, &query, &now, &cancel);
                     Message::StatisticsLoaded(request, statistics.map(Arc::new))
@@ -120,7 +121,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 query,
                 since,
             } => {
-                let cancel = renew(&mut self.change_guard);
+                let cancel = renew(&mut self.guards.change);
                 self.background.spawn_blocking(move || {
                     let counts = count_changes(&archive, &query, since, &cancel);
                     Message::ChangesCounted(request, counts)
@@ -142,7 +143,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 text,
                 cursor,
             } => {
-                let cancel = renew(&mut self.suggestion_guard);
+                let cancel = renew(&mut self.guards.suggestion);
                 self.spawn_blocking(move || {
                     let source = CancellableSource { archive, cancel };
                     Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
@@ -269,7 +270,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 options,
                 masked,
             } => {
-                let cancel = renew(&mut self.render_guard);
+                let cancel = renew(&mut self.guards.render);
                 let cache = self.render_cache.clone();
                 self.interactive.spawn(async move {
                     // One layout at a time: each may take much memory.
@@ -289,7 +290,7 @@ impl<S: EmailApi> EffectRunner<S> {
                 body,
                 pattern,
             } => {
-                let cancel = renew(&mut self.match_guard);
+                let cancel = renew(&mut self.guards.matches);
                 self.spawn_blocking(move || {
                     let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
                     Message::MatchesFound(request, matches)
@@ -298,7 +299,7 @@ impl<S: EmailApi> EffectRunner<S> {
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
                 self.spawn_blocking(move || {
-                    Message::ProfilesLoaded(request, env.opener.list_profiles())
+                    Message::ProfilesLoaded(request, env.sessions.list_profiles())
                 });
             }
             Effect::VerifyKey {
@@ -306,9 +307,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 base_url,
                 key,
             } => {
-                let check = self.env.opener.verify_key(base_url, key);
-                self.interactive
-                    .spawn(async move { Message::KeyVerified(request, check.await) });
+                let env = self.env.clone();
+                self.interactive.spawn(async move {
+                    let verified = env.sessions.verify_key(&base_url, &key).await;
+                    Message::KeyVerified(request, verified)
+                });
             }
             Effect::OpenSession {
                 request,
@@ -317,7 +320,7 @@ impl<S: EmailApi> EffectRunner<S> {
             } => {
                 let env = self.env.clone();
                 self.opening.spawn_blocking(move || {
-                    let opened = env.opener.open(&target, answer);
+                    let opened = env.sessions.open(&target, Mailbox::Sent, answer);
                     (Message::SessionOpened, request, opened)
                 });
             }
@@ -328,7 +331,8 @@ impl<S: EmailApi> EffectRunner<S> {
             } => {
                 let env = self.env.clone();
                 self.opening.spawn(async move {
-                    let opened = off_loop(move || env.opener.open_mailbox(&target, mailbox)).await;
+                    let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
+                    let opened = off_loop(open).await;
                     let checked = match opened {
                         Ok(opened) => check_listing(opened).await,
                         Err(error) => Err(error),
@@ -343,7 +347,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 copied,
             } => {
                 self.interactive.spawn(async move {
-                    let result = desktop::set_clipboard(program, &copied.text).await;
+                    let (name, args) = (program[0], &program[1..]);
+                    let result = desktop::run_program(name, args, &copied.text).await;
                     Message::ClipboardSet {
                         request,
                         program,
@@ -358,7 +363,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 url,
             } => {
                 self.interactive.spawn(async move {
-                    Message::UrlOpened(request, desktop::open_url(&program, &url).await)
+                    let opened = desktop::run_program(&program, &[&url], "").await;
+                    Message::UrlOpened(request, opened)
                 });
             }
             Effect::SaveEmail {
@@ -426,14 +432,14 @@ impl<S: EmailApi> EffectRunner<S> {
                 range,
                 limit,
             } => {
-                let cancel = renew(&mut self.mark_guard);
+                let cancel = renew(&mut self.guards.mark);
                 self.spawn_blocking(move || {
                     let collected = collect_ids(&archive, &query, range, limit, &cancel);
                     Message::IdsCollected(request, collected)
                 });
             }
             Effect::PlanExport(request, job) => {
-                let cancel = renew(&mut self.export_guard);
+                let cancel = renew(&mut self.guards.export);
                 self.spawn_blocking(move || {
                     let plan = job.plan(&archive, &cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)

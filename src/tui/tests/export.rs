@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ratatui::layout::Size;
 
+use crate::app::LoopEffect;
 use crate::export::NOT_EXPORTED;
 use crate::tui::LoopExit;
 use crate::tui::tests::harness::TuiHarness;
@@ -112,7 +113,7 @@ async fn piped_email_leaves_the_loop_for_the_command() {
     it.press("|").await;
     it.paste("wc -l").await;
     it.press("Enter").await;
-    let Some(LoopExit::RunCommand(piped)) = &it.loop_exit else {
+    let Some(LoopExit::Effect(LoopEffect::RunCommand(piped))) = &it.loop_exit else {
         panic!("the command gets the terminal: {}", it.screen());
     };
     assert_eq!(piped.command, "wc -l");

@@ -50,7 +50,7 @@ impl Stream for Keyboard {
 
 /// A program that runs against an embedded server.
 pub struct TuiHarness {
-    pub program: EventLoop<Client, TestBackend, Keyboard>,
+    pub program: EventLoop<TestBackend, Keyboard>,
     keyboard: mpsc::UnboundedSender<Event>,
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
@@ -203,13 +203,13 @@ impl TuiHarness {
 
     async fn begin(
         size: Size,
-        session: Session<Client>,
+        session: Session,
         factory: SessionFactory,
         now: watch::Sender<Timestamp>,
     ) -> Self {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
-        let (start, clock) = (*now.borrow(), factory.clock.clone());
+        let start = *now.borrow();
         let ctx = RenderCtx {
             theme: Theme::fixed(ThemeBase::Dark, ColourDepth::TrueColour),
             glyphs: Glyphs::UNICODE,
@@ -219,9 +219,8 @@ impl TuiHarness {
         };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let env = Environment {
-            opener: Arc::new(factory),
+            sessions: factory,
             timer: test_timer(refresh.clone()),
-            clock,
             panic_at: None,
         };
         let program = EventLoop::new(session, env, Keyboard(events), terminal, ctx);

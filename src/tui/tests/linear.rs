@@ -7,7 +7,6 @@ use jiff::tz::TimeZone;
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::harness::{test_timer, time};
-use crate::api::Client;
 use crate::config::{DesktopSettings, Env, Flags, HistorySpan, ThemeConfig};
 use crate::error::Error;
 use crate::mail::Mailbox;
@@ -58,10 +57,9 @@ async fn run_with<F: Future<Output = ()>>(test: impl FnOnce(Typist, String) -> F
         now: clock(),
         zone: TimeZone::UTC,
     };
-    let env = Environment::<Client> {
-        opener: Arc::new(factory),
+    let env = Environment {
+        sessions: factory,
         timer: test_timer(Arc::new(Notify::new())),
-        clock,
         panic_at: None,
     };
     let (keyboard, lines) = mpsc::channel(1);

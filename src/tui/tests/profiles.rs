@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use crate::app::{Effect, ExitReason};
+use crate::app::{Effect, ExitReason, LoopEffect};
 use crate::config::{Background, Env};
 use crate::server::sample::SampleMailbox;
 use crate::tui::LoopExit;
@@ -390,7 +390,10 @@ async fn pasted_key_is_verified_stored_privately_and_used() {
         0o600
     );
     it.press("q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+    assert_eq!(
+        it.loop_exit,
+        Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::api::{Cursor, RetryPolicy};
-use crate::app::ExitReason;
+use crate::app::{ExitReason, LoopEffect};
 use crate::config::{HistorySpan, NotifyRoute, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
@@ -48,7 +48,10 @@ async fn keys_list_open_page_and_quit() {
     );
 
     it.press("g g q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+    assert_eq!(
+        it.loop_exit,
+        Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)))
+    );
 }
 
 #[tokio::test]
@@ -73,7 +76,10 @@ pub const LIGHT_REPORT: &str = "Alt-] 1 1 ; r g b : f f / f f / f f Ctrl-g";
 async fn late_report_is_read_before_the_end() {
     let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
+    assert_eq!(
+        it.loop_exit,
+        Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)))
+    );
     assert_eq!(it.program.model().background, None);
     it.send_keys(LIGHT_REPORT);
     let started = tokio::time::Instant::now();
@@ -121,7 +127,9 @@ async fn watched_email_rings_the_bell_when_it_settles() {
     let mut reports = Vec::new();
     for _ in 0..40 {
         it.wait(3_600).await;
-        if let Some(LoopExit::Notify(NotifyRoute::Bell, text)) = it.loop_exit.take() {
+        if let Some(LoopExit::Effect(LoopEffect::Notify(NotifyRoute::Bell, text))) =
+            it.loop_exit.take()
+        {
             reports.push(text);
         }
         if !it.program.model().is_watched(&id) {
