@@ -13,9 +13,9 @@ use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
 use super::disputed_rows::DisputedRows;
-use super::effect_runner::EffectRunner;
+use super::effect_runner::{EffectRunner, Environment};
 use super::input::Input;
-use super::session::{Environment, Session};
+use super::session::Session;
 use crate::app::{Effect, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;

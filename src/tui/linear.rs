@@ -11,9 +11,9 @@ use std::thread;
 use tokio::sync::mpsc;
 
 use super::ProgramExit;
-use super::effect_runner::EffectRunner;
+use super::effect_runner::{EffectRunner, Environment};
 use super::event_loop::update_model;
-use super::session::{Environment, Session};
+use super::session::Session;
 use crate::app::line_commands::Line;
 use crate::app::start::StartScreenKind;
 use crate::app::{

@@ -29,9 +29,10 @@ use tokio::time::Instant;
 
 pub use compact_backend::CompactBackend;
 
+pub use effect_runner::{Environment, system_timer};
 pub use event_loop::{EventLoop, LoopExit};
 pub use linear::{LinearIo, read_stdin, run_linear};
-pub use session::{Environment, Session, system_timer};
+pub use session::Session;
 pub use sessions::{Memory, SessionFactory};
 
 use crate::app::{ExitReason, LoopEffect};

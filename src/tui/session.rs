@@ -1,17 +1,11 @@
-//! `Session`: an open profile with everything that is closed when it is left; and `Environment`, which stays.
+//! `Session`: an open profile with everything that is closed when it is left.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::sessions::SessionFactory;
 use super::state_files::StateFiles;
 use crate::api::Client;
+use crate::app::SessionInfo;
 use crate::app::session::ConfirmDialog;
-use crate::app::{SessionInfo, TimerKind};
 use crate::archive::Archive;
-use crate::config::{FaultPoint, ViewStore};
+use crate::config::ViewStore;
 use crate::error::Error;
 use crate::sync::Engine;
 
@@ -47,36 +41,6 @@ impl Session {
             view_store: ViewStore::default(),
         }
     }
-}
-
-/// What the program uses of the outside, in every session.
-pub struct Environment {
-    pub sessions: SessionFactory,
-    pub timer: TimerFn,
-    /// Where a debug build panics, for tests.
-    pub panic_at: Option<FaultPoint>,
-}
-
-/// Waits until a timer fires. Tests pass one that they fire themselves.
-pub type TimerFn =
-    Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
-
-/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
-/// requests of several users are not sent at the same moment.
-pub fn system_timer() -> TimerFn {
-    Arc::new(|kind, pause| {
-        let pause = match kind {
-            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
-            TimerKind::Selection
-            | TimerKind::PreviousEmail
-            | TimerKind::Resize
-            | TimerKind::AutomaticSearch
-            | TimerKind::Count
-            | TimerKind::Countdown
-            | TimerKind::Freshness => pause,
-        };
-        Box::pin(tokio::time::sleep(pause))
-    })
 }
 
 /// The result of opening a session.

@@ -5,6 +5,7 @@
 mod run;
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +15,13 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
-use super::session::{Environment, OpenedSession, Session};
+use super::session::{OpenedSession, Session};
+use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
 use crate::app::session::OpenOutcome;
-use crate::app::{Message, RequestId, RequestKind, StateRecord};
+use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};
 use crate::archive::{PeerNotice, PeerNoticeReceiver, ProcessLock};
+use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::query::Query;
 use crate::sync::Engine;
@@ -26,6 +29,36 @@ use crate::sync::Engine;
 /// The shortest time between two reads of what other processes store, so that the screen does not
 /// follow a sync page by page.
 const WATCH_PAUSE: Duration = Duration::from_millis(500);
+
+/// What the program uses of the outside, in every session.
+pub struct Environment {
+    pub sessions: SessionFactory,
+    pub timer: TimerFn,
+    /// Where a debug build panics, for tests.
+    pub panic_at: Option<FaultPoint>,
+}
+
+/// Waits until a timer fires. Tests pass one that they fire themselves.
+pub type TimerFn =
+    Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// Waits on the real clock. Timers that end in a request take up to a quarter longer, so that the
+/// requests of several users are not sent at the same moment.
+pub fn system_timer() -> TimerFn {
+    Arc::new(|kind, pause| {
+        let pause = match kind {
+            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
+            TimerKind::Selection
+            | TimerKind::PreviousEmail
+            | TimerKind::Resize
+            | TimerKind::AutomaticSearch
+            | TimerKind::Count
+            | TimerKind::Countdown
+            | TimerKind::Freshness => pause,
+        };
+        Box::pin(tokio::time::sleep(pause))
+    })
+}
 
 /// A session that was opened, and the message about it.
 type Opened = (

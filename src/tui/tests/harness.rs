@@ -17,7 +17,7 @@ use crate::config::{
 use crate::mail::{Mailbox, Status};
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
-use crate::tui::session::TimerFn;
+use crate::tui::effect_runner::TimerFn;
 use crate::tui::{Environment, EventLoop, LoopExit, Memory, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
