@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::listing::SortKey;
 use super::listing::confirmations::to_timestamp;
-use super::storage::sql;
 use super::{Archive, Result};
 use crate::mail::EmailId;
 
@@ -71,15 +70,15 @@ impl Archive {
         let changed_since = since(STATUS_WINDOW).as_microsecond();
         let removed_since = SortKey::oldest_at(since(REMOVED_WINDOW).as_microsecond());
         self.read(|conn| {
-            let mut states = sql::all(conn, NEWEST, [WATCHED_ROWS], read_state)?;
-            states.extend(sql::all(conn, CHANGED, [changed_since], read_state)?);
-            let removed = sql::all(conn, REMOVED, [removed_since], |row| row.get(0))?;
-            let purged = sql::all(conn, "SELECT id_hash FROM purged", [], |row| row.get(0))?;
+            let mut states = conn.all(NEWEST, [WATCHED_ROWS], read_state)?;
+            states.extend(conn.all(CHANGED, [changed_since], read_state)?);
+            let removed = conn.all(REMOVED, [removed_since], |row| row.get(0))?;
+            let purged = conn.all("SELECT id_hash FROM purged", [], |row| row.get(0))?;
             Ok(ChangeSnapshot {
                 states: states.into_iter().collect(),
                 removed: removed.into_iter().collect(),
                 purged: purged.into_iter().collect(),
-                purged_before: sql::value(conn, "SELECT cutoff FROM listing", [])?,
+                purged_before: conn.value("SELECT cutoff FROM listing", [])?,
             })
         })
     }

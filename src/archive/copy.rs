@@ -13,7 +13,7 @@ use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
 use super::storage::db::{Connection, Row};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, INCOMPLETE_COPY, sql};
+use super::storage::{self, Connections, INCOMPLETE_COPY};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
@@ -145,7 +145,7 @@ impl Archive {
             target.with_writer(|writer| complete(writer))?;
             let query = "SELECT emails, bodies FROM row_counts";
             let counts: (i64, i64) = target
-                .read(|target| sql::one(target, query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
+                .read(|target| target.one(query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
             total.emails += counts.0.unsigned_abs();
             total.bodies += counts.1.unsigned_abs();
         }
@@ -177,7 +177,7 @@ fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> 
 fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.
-        target.write_unindexed(|tx| sql::execute(tx, "DELETE FROM covered_range", []))?;
+        target.write_unindexed(|tx| tx.execute("DELETE FROM covered_range", []))?;
         let mut done = 0;
         for table in TABLES.iter().rev() {
             remove_different(source, target, table, |rows| {
@@ -239,7 +239,7 @@ fn remove_different(
         if !keys.is_empty() {
             target.write_unindexed(|tx| {
                 keys.into_iter()
-                    .try_for_each(|key| sql::execute(tx, &delete, key))
+                    .try_for_each(|key| tx.execute(&delete, key))
             })?;
         }
         progress(rows.len() as u64);
@@ -283,15 +283,15 @@ fn add_missing(
                         && matches!(&row[1], Value::Text(kind) if is_indexed_by_id(kind));
                     if table.name == MAIL {
                         let query = "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING";
-                        sql::execute(tx, query, table.key(&row).to_vec())?;
+                        tx.execute(query, table.key(&row).to_vec())?;
                     }
-                    sql::execute(tx, &insert, row)?;
+                    tx.execute(&insert, row)?;
                 }
                 if has_new_ids {
                     // What was indexed before has other tokens for these values.
                     let query =
                         "INSERT INTO dirty SELECT sort_key FROM mail WHERE 1 = 1 ON CONFLICT DO NOTHING";
-                    sql::execute(tx, query, [])?;
+                    tx.execute(query, [])?;
                 }
                 Ok(())
             })?;
@@ -367,7 +367,7 @@ impl Table {
                 .map(|column| row.get(column))
                 .collect()
         };
-        sql::all(conn, &query, params, read_row)
+        conn.all(&query, params, read_row)
     }
 }
 
@@ -391,13 +391,13 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
     let (mut past, mut done) = (TOP, 0);
     loop {
         let keys: Vec<SortKey> =
-            target.read(|target| sql::all(target, &query, [past], |row| row.get(0)))?;
+            target.read(|target| target.all(&query, [past], |row| row.get(0)))?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };
         target.write_unindexed(|tx| {
             Index::of_copy(tx).replace_stored(&keys)?;
-            sql::execute(tx, delete, [first, last])
+            tx.execute(delete, [first, last])
         })?;
         past = *last;
         done += keys.len() as u64;

@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 use super::incoming::{self, IncomingEmail, ValueCache};
 use super::listing::confirmations;
 use super::storage::error::damaged_error;
-use super::storage::sql;
 use super::{Archive, RequestTime, SortKey, purge};
 use crate::api::ListedEmail;
 use crate::error::Result;
@@ -119,6 +118,6 @@ fn store_bounce(
     let fields = current.with_bounce(bounce).map_err(damaged_error)?;
     let order = ValueCache::default().key_order_id(tx, &fields.key_order)?;
     let query = "UPDATE mail SET key_order_id = ?2, extra_json = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![key, order, fields.extra_json])?;
+    tx.execute(query, params![key, order, fields.extra_json])?;
     Ok(true)
 }

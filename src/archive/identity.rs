@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
-use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
 use crate::error::{Error, Result};
@@ -295,25 +294,20 @@ impl Archive {
                 service,
                 key_fingerprint,
             } = identity;
-            sql::execute(change, "DELETE FROM identity", [])?;
+            change.execute("DELETE FROM identity", [])?;
             let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
-            sql::execute(change, query, [service, key_fingerprint])
+            change.execute(query, [service, key_fingerprint])
         })
     }
 }
 
 fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
-    sql::optional(
-        conn,
-        "SELECT service, key_fingerprint FROM identity",
-        [],
-        |row| {
-            Ok(Identity {
-                service: row.get(0)?,
-                key_fingerprint: row.get(1)?,
-            })
-        },
-    )
+    conn.optional("SELECT service, key_fingerprint FROM identity", [], |row| {
+        Ok(Identity {
+            service: row.get(0)?,
+            key_fingerprint: row.get(1)?,
+        })
+    })
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {

@@ -17,7 +17,6 @@ use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
 use super::storage::error::damaged_error;
-use super::storage::sql;
 use super::{RequestTime, SortKey, search};
 use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
@@ -134,8 +133,7 @@ impl IncomingEmail {
         ];
         let fields = self.item.parsed();
         values.extend(cache.row_values(tx, &fields)?);
-        tx.prepare_cached(query)?.execute(values)?;
-        Ok(())
+        tx.execute(query, values)
     }
 
     /// Updates the existing row and records an earlier status; returns whether the status changed.
@@ -151,13 +149,13 @@ impl IncomingEmail {
         let key = self.sort_key;
         if existing.is_newer_than(request) {
             if listed && !existing.listed && !existing.is_missing {
-                sql::execute(tx, "UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
+                tx.execute("UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
             }
             return Ok(false);
         }
         if (listed && !existing.listed) || existing.is_missing {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
-            sql::execute(tx, query, params![key, listed, request.seq])?;
+            tx.execute(query, params![key, listed, request.seq])?;
         }
         let (mut fields, current) = (self.item.parsed(), load_fields(tx, key)?);
         if let (Some(bounce), None) = (current.bounce(), fields.bounce()) {
@@ -173,7 +171,7 @@ impl IncomingEmail {
         let mut values = vec![key.to_sql()?];
         values.extend(ValueCache::default().row_values(tx, &fields)?);
         values.push(request.seq.into());
-        tx.prepare_cached(query)?.execute(values)?;
+        tx.execute(query, values)?;
         record_status_change(tx, key, existing, &current, &fields, request)
     }
 
@@ -190,7 +188,7 @@ impl IncomingEmail {
             && record_status_change(tx, key, existing, &current, &fields, request)?;
         if changed {
             let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
-            sql::execute(tx, query, params![key, last_event])?;
+            tx.execute(query, params![key, last_event])?;
         }
         Ok(changed)
     }
@@ -202,7 +200,7 @@ pub(crate) fn find_existing(tx: &Transaction, emails: &mut [IncomingEmail]) -> R
         .iter()
         .map(|email| [codec::encode_id(&email.item.id)])
         .collect();
-    let rows = sql::optional_each(tx, EXISTING, ids, |row| {
+    let rows = tx.optional_each(EXISTING, ids, |row| {
         Ok(ExistingRow {
             sort_key: row.get(0)?,
             listed: row.get(1)?,
@@ -266,7 +264,7 @@ impl ExistingRow {
 
 /// Loads the fields of a row.
 pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
-    sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
+    tx.one(FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
 /// Records the status that the row at `key` had, if it has another one now.
@@ -291,9 +289,9 @@ fn record_status_change(
     } = existing;
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    sql::execute(tx, query, params![key, changes, status_seen, before])?;
+    tx.execute(query, params![key, changes, status_seen, before])?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
+    tx.execute(query, params![key, request.micros(), request.seq])?;
     Ok(true)
 }
 
@@ -325,9 +323,9 @@ impl ValueCache {
             return Ok(*id);
         }
         let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let id = sql::optional_value(tx, query, [names])?;
+        let id = tx.optional_value(query, [names])?;
         if id.is_none() {
-            sql::execute(tx, "INSERT INTO key_order (keys) VALUES (?1)", [names])?;
+            tx.execute("INSERT INTO key_order (keys) VALUES (?1)", [names])?;
         }
         let id = id.map_or_else(|| tx.last_insert_rowid(), Ok)?;
         self.key_order = Some((names.to_owned(), id));

@@ -58,7 +58,6 @@ pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
-use storage::sql;
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
@@ -193,14 +192,17 @@ impl Archive {
         if self.connections.server().is_none() {
             return Ok(None);
         }
-        self.read(|conn| sql::value(conn, query, []).map(|bytes: i64| Some(bytes.unsigned_abs())))
+        self.read(|conn| {
+            conn.value(query, [])
+                .map(|bytes: i64| Some(bytes.unsigned_abs()))
+        })
     }
 
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.
     pub(crate) fn info(&self) -> Result<ArchiveInfo> {
         let coverage = self.coverage()?;
         self.read(|conn| {
-            let count = |query: &str| sql::value(conn, query, []).map(i64::unsigned_abs);
+            let count = |query: &str| conn.value(query, []).map(i64::unsigned_abs);
             Ok(ArchiveInfo {
                 version: storage::read_version(conn)?,
                 emails: count("SELECT emails FROM row_counts")?,
@@ -208,13 +210,9 @@ impl Archive {
                 missing_upstream: count(
                     "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
                 )?,
-                newest: sql::optional_value(
-                    conn,
-                    "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
-                    [],
-                )?,
-                oldest: sql::optional_value(
-                    conn,
+                newest: conn
+                    .optional_value("SELECT created_at FROM mail ORDER BY sort_key LIMIT 1", [])?,
+                oldest: conn.optional_value(
                     "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
                     [],
                 )?,

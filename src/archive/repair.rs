@@ -15,7 +15,7 @@ use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
-use super::storage::{self, open_for_repair, sql};
+use super::storage::{self, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
 use crate::error::Result;
@@ -243,7 +243,7 @@ impl RepairJob<'_> {
         let step = stored_step(direction);
         let mut from = (0..62).filter_map(|bits| broken_at.checked_add(step << bits));
         let query = NEXT_KEY[direction as usize];
-        let found: i64 = from.find_map(|from| sql::value(self.source, query, [from]).ok())?;
+        let found: i64 = from.find_map(|from| self.source.value(query, [from]).ok())?;
         (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }
 
@@ -267,7 +267,7 @@ impl RepairJob<'_> {
 
     fn read_body(&self, key: SortKey) -> Result<Option<String>> {
         let read = |row: &Row| CompressedBody::from_row(row, 0);
-        let Some(compressed) = sql::optional(self.source, BODY, [key], read)?.flatten() else {
+        let Some(compressed) = self.source.optional(BODY, [key], read)?.flatten() else {
             return Ok(None);
         };
         compressed.to_email(self.source)?;
@@ -285,7 +285,7 @@ impl RepairJob<'_> {
                 let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
                 let id = codec::encode_id(&email.fields.summary.id);
                 let known: Option<SortKey> =
-                    sql::optional_value(tx, query, params![id, email.sort_key])?;
+                    tx.optional_value(query, params![id, email.sort_key])?;
                 if let Some(known) = known {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
@@ -316,12 +316,12 @@ impl RepairJob<'_> {
                 let _ = copy_table(source, tx, table, names);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
-            let listing = sql::one(source, query, [], |row| {
+            let listing = source.one(query, [], |row| {
                 (0..5).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
             });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
-                let _ = sql::execute(tx, query, listing);
+                let _ = tx.execute(query, listing);
             }
             if is_coverage_reset {
                 tx.execute_batch(
@@ -341,7 +341,7 @@ impl RepairJob<'_> {
 
     fn count_lost_emails(&self) -> u64 {
         let query = "SELECT emails FROM row_counts";
-        let counted: i64 = sql::value(self.source, query, []).unwrap_or(0);
+        let counted: i64 = self.source.value(query, []).unwrap_or(0);
         // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
@@ -367,8 +367,7 @@ fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) 
     let mut values = vec![email.sort_key.to_sql()?];
     values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
     values.extend(cache.row_values(tx, &email.fields)?);
-    tx.prepare_cached(query)?.execute(values)?;
-    Ok(())
+    tx.execute(query, values)
 }
 
 /// Copies rows until one cannot be read, without those that the new table rejects.

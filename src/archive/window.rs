@@ -7,7 +7,6 @@ use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
-use super::storage::sql;
 use super::{Archive, SortKey};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
@@ -138,7 +137,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn query_count(&self) -> Result<u64> {
-        self.read(|conn| sql::value(conn, COUNT_ALL, []))
+        self.read(|conn| conn.value(COUNT_ALL, []))
             .map(i64::unsigned_abs)
     }
 
@@ -148,7 +147,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, key: SortKey) -> Result<u64> {
-        self.read(|conn| sql::value(conn, COUNT_NEWER, [key]))
+        self.read(|conn| conn.value(COUNT_NEWER, [key]))
             .map(i64::unsigned_abs)
     }
 
@@ -165,7 +164,7 @@ impl Archive {
     pub(crate) fn id_at(&self, key: SortKey) -> Result<Option<EmailId>> {
         self.read(|conn| {
             let query = "SELECT id FROM mail WHERE sort_key = ?1";
-            sql::optional(conn, query, [key], |row| row.get(0))
+            conn.optional(query, [key], |row| row.get(0))
         })
     }
 
@@ -173,9 +172,9 @@ impl Archive {
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
-            let mut history = sql::all(conn, OBSERVED, [id], read)?;
+            let mut history = conn.all(OBSERVED, [id], read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            history.extend(sql::optional(conn, now, [id], read)?);
+            history.extend(conn.optional(now, [id], read)?);
             Ok(history)
         })
     }
@@ -192,17 +191,13 @@ impl Archive {
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
-        self.read(|conn| {
-            sql::optional(conn, query, [id], |row| {
-                Ok(row::read_fields(row, 0)?.to_json())
-            })
-        })
+        self.read(|conn| conn.optional(query, [id], |row| Ok(row::read_fields(row, 0)?.to_json())))
     }
 }
 
 /// Loads the row of one email.
 pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
-    sql::optional(conn, BY_ID, [id], read_row)
+    conn.optional(BY_ID, [id], read_row)
 }
 
 /// Converts a status from its columns.
@@ -234,7 +229,7 @@ impl RowSource for AllRows<'_> {
             Direction::Newer => ABOVE,
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        sql::all(self.conn, query, params![from, limit], |row| {
+        self.conn.all(query, params![from, limit], |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)
@@ -246,7 +241,7 @@ impl RowSource for AllRows<'_> {
             Direction::Older => ANY_BELOW,
             Direction::Newer => ANY_ABOVE,
         };
-        sql::value(self.conn, query, [from])
+        self.conn.value(query, [from])
     }
 }
 

@@ -11,7 +11,6 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::storage::error::damaged_error;
-use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// At higher levels mail gets hardly smaller and takes twice the time.
@@ -78,7 +77,7 @@ pub(crate) struct BodyCompressor {
 
 impl BodyCompressor {
     pub(crate) fn new(conn: &Connection) -> Result<Self> {
-        let latest: Option<i64> = sql::optional_value(conn, LATEST_DICTIONARY, [])?;
+        let latest: Option<i64> = conn.optional_value(LATEST_DICTIONARY, [])?;
         let text = latest.map(|number| conn.constant(DICTIONARY, number));
         Ok(Self {
             deflate: Compress::new(LEVEL, false),
@@ -96,7 +95,7 @@ impl BodyCompressor {
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
         let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        sql::execute(tx, query, params![key, bytes, number])
+        tx.execute(query, params![key, bytes, number])
     }
 }
 

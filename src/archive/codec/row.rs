@@ -149,7 +149,7 @@ mod tests {
             .into_iter()
             .chain([ToSqlOutput::from(fields.key_order.as_str())])
             .collect();
-        let back = crate::archive::sql::one(&conn, sql, values, |row| read_fields(row, 0)).unwrap();
+        let back = conn.one(sql, values, |row| read_fields(row, 0)).unwrap();
         assert_eq!(back, *fields);
         back
     }

@@ -15,7 +15,6 @@ use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::{Direction, SortKey};
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// With this many emails on either side it is no accident that all times of one side are past the other's.
@@ -210,7 +209,7 @@ impl CoverageUpdate {
             }
             if range.reaches_top {
                 let query = "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top = 1";
-                sql::execute(tx, query, [])?;
+                tx.execute(query, [])?;
             }
             position::move_rows(tx, &moves)?;
         }

@@ -24,7 +24,6 @@ use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::{RequestTime, SortKey};
 use crate::archive::Archive;
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
 use crate::error::Result;
 use crate::mail::EmailId;
 
@@ -115,7 +114,7 @@ impl Archive {
             return Ok(());
         }
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| sql::execute(tx, MARK_MISSING, params))
+        self.write(|tx| tx.execute(MARK_MISSING, params))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
@@ -129,10 +128,10 @@ impl Archive {
     ) -> Result<Option<(SortKey, EmailId)>> {
         self.read(|conn| {
             let bottom = range.bottom.max(SortKey::oldest_at(since));
-            let Some(key) = sql::optional_value(conn, UNCONFIRMED, [range.top, bottom])? else {
+            let Some(key) = conn.optional_value(UNCONFIRMED, [range.top, bottom])? else {
                 return Ok(None);
             };
-            sql::optional(conn, LISTED_ID_ABOVE, [key, range.top], |row| {
+            conn.optional(LISTED_ID_ABOVE, [key, range.top], |row| {
                 Ok((key, row.get(0)?))
             })
         })
@@ -141,7 +140,7 @@ impl Archive {
     /// Finds the newest unconfirmed deletion.
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
         let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
-        self.read(|conn| sql::optional_value(conn, UNCONFIRMED, everywhere))
+        self.read(|conn| conn.optional_value(UNCONFIRMED, everywhere))
     }
 
     /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
@@ -157,9 +156,9 @@ impl Archive {
     ) -> Result<()> {
         self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
-            if sql::execute_counted(tx, query, [bottom])? > 0 {
+            if tx.execute_counted(query, [bottom])? > 0 {
                 self.connections.mark_changed();
-                sql::execute(tx, "DELETE FROM covered_range WHERE top > ?1", [bottom])?;
+                tx.execute("DELETE FROM covered_range WHERE top > ?1", [bottom])?;
                 if let Some(oldest) = oldest
                     && let Some(key) = coverage::find_listed(tx, oldest)?
                 {
@@ -176,13 +175,13 @@ impl Archive {
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
 pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestTime) -> Result<bool> {
-    let newest = sql::optional(tx, NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
         return Ok(false);
     };
     let Some(since) = missing_since else {
         let params = params![id, request.micros(), request.seq];
-        sql::execute(tx, MARK_MISSING, params)?;
+        tx.execute(MARK_MISSING, params)?;
         return Ok(true);
     };
     Ok(i128::from(request.micros().abs_diff(since)) < EMPTY_CONFIRMED_AFTER.as_micros())
@@ -218,11 +217,11 @@ pub(crate) fn mark_missing_between(
     );
     let request = page.requested;
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
-    let mut missing: Vec<SortKey> = sql::all(tx, query, params, |row| row.get(0))?;
+    let mut missing: Vec<SortKey> = tx.all(query, params, |row| row.get(0))?;
     missing.retain(|key| !contained.contains(key));
     let query = "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
     for key in &missing {
-        sql::execute(tx, query, params![key, request.micros(), request.seq])?;
+        tx.execute(query, params![key, request.micros(), request.seq])?;
     }
     if missing.is_empty() {
         Ok(())
@@ -244,7 +243,7 @@ pub(crate) fn mark_missing_below(
         " < ?3"
     );
     let params = params![key, request.micros(), request.seq];
-    if sql::execute_counted(tx, query, params)? > 0 {
+    if tx.execute_counted(query, params)? > 0 {
         coverage::shrink_ranges(tx)?;
     }
     Ok(())
@@ -259,7 +258,7 @@ pub(crate) fn mark_restored(
     let existing = email.existing.as_ref();
     if existing.is_some_and(|existing| !existing.is_newer_than(request)) {
         let query = "UPDATE mail SET missing_since = NULL WHERE sort_key = ?1 AND missing_since IS NOT NULL";
-        sql::execute(tx, query, [email.sort_key])?;
+        tx.execute(query, [email.sort_key])?;
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ use super::coverage_update::{CoverageUpdate, MergedRange};
 use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
-use crate::archive::storage::sql;
 use crate::archive::{Archive, purge};
 use crate::error::Result;
 use crate::mail::EmailId;
@@ -203,9 +202,8 @@ fn find_range(
 
 fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Result<()> {
     let query = "SELECT oldest_first, max_page_len, is_empty FROM listing";
-    let before: (bool, i64, bool) = sql::one(tx, query, [], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-    })?;
+    let before: (bool, i64, bool) =
+        tx.one(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let (oldest_first, max_page_len, is_empty) = before;
     let after = (
         page.oldest_first,
@@ -219,7 +217,7 @@ fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Resu
     }
     if before != after {
         let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, is_empty = ?3";
-        sql::execute(tx, query, params![after.0, after.1, after.2])?;
+        tx.execute(query, params![after.0, after.1, after.2])?;
     }
     if page.position == PagePosition::Top {
         coverage::record_head_request(tx, page.requested)?;

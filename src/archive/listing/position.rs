@@ -26,7 +26,6 @@ use jiff::Timestamp;
 
 use super::SortKey;
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// The distance between emails without a time of their own.
@@ -232,7 +231,7 @@ const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
 /// Whether a row has this key.
 pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
-    sql::value(tx, KEY_EXISTS, [SortKey(key)])
+    tx.value(KEY_EXISTS, [SortKey(key)])
 }
 
 /// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the

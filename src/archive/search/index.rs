@@ -15,10 +15,10 @@ use super::tokens::{
     tag_value_token,
 };
 use crate::api::wire;
+use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{self, row_columns, summary_columns};
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
@@ -112,16 +112,18 @@ impl<'a> Index<'a> {
             summary: &summary,
             email: email.as_ref(),
         })?;
-        self.execute(
+        self.connection.execute(
             "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
             params![rowid, self.stored_tokens()],
         )?;
         if email.is_some() {
             // A trigger marked it when its body was inserted, and it is indexed now.
-            self.execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
+            self.connection
+                .execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
         }
         if is_out_of_order(key, &summary) {
-            self.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
+            self.connection
+                .execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
         }
         Ok(())
     }
@@ -129,7 +131,7 @@ impl<'a> Index<'a> {
     /// Replaces the tokens of emails as they are stored.
     pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         let params = keys.iter().map(|key| [*key]);
-        let rows = sql::optional_each(self.connection, ROW_TO_INDEX, params, |row| {
+        let rows = self.connection.optional_each(ROW_TO_INDEX, params, |row| {
             let body = CompressedBody::from_row(row, 1)?;
             Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
         })?;
@@ -151,7 +153,7 @@ impl<'a> Index<'a> {
     /// Replaces the tokens of an email. Costs a look-up more than [`Index::insert`].
     fn replace(&mut self, key: SortKey, rowid: i64, email: &IndexedEmail<'_>) -> Result<(), Error> {
         self.build_tokens(email)?;
-        self.execute(
+        self.connection.execute(
             "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
             params![rowid, self.stored_tokens()],
         )?;
@@ -160,16 +162,7 @@ impl<'a> Index<'a> {
         } else {
             "DELETE FROM out_of_order WHERE sort_key = ?1"
         };
-        self.execute(sql, [key])
-    }
-
-    fn execute(
-        &self,
-        sql: &str,
-        params: impl crate::archive::storage::db::Params,
-    ) -> Result<(), Error> {
-        self.connection.prepare_cached(sql)?.execute(params)?;
-        Ok(())
+        self.connection.execute(sql, [key])
     }
 
     /// The tokens as they are stored.
@@ -251,12 +244,16 @@ pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
 
 /// Finds the largest rowid of the emails at `key` or newer.
 pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    Ok(sql::optional_value(connection, ROWID_AT_OR_NEWER, [key])?.unwrap_or(i64::MIN))
+    Ok(connection
+        .optional_value(ROWID_AT_OR_NEWER, [key])?
+        .unwrap_or(i64::MIN))
 }
 
 /// Finds the smallest rowid of the emails at `key` or older.
 pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    Ok(sql::optional_value(connection, ROWID_AT_OR_OLDER, [key])?.unwrap_or(i64::MAX))
+    Ok(connection
+        .optional_value(ROWID_AT_OR_OLDER, [key])?
+        .unwrap_or(i64::MAX))
 }
 
 /// Assigns rowids to emails by their times, as far as their neighbours allow.
@@ -274,9 +271,8 @@ pub(crate) fn assign_rowids(
     for (index, key) in keys.iter().enumerate() {
         if index == 0 || below.is_some_and(|(below, _)| below > *key) {
             above = rowid_at_or_newer(transaction, *key)?;
-            below = sql::optional(transaction, NEXT_ROWID, [above], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+            below =
+                transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get(0)?, row.get(1)?)))?;
         }
         let lowest = rowids
             .last()
@@ -314,10 +310,9 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
         }
     }
     for (from, to, key) in moves.into_iter().rev() {
-        sql::execute(transaction, SET_ROWID, params![key, to])?;
-        sql::execute(transaction, "DELETE FROM search WHERE rowid = ?1", [from])?;
-        sql::execute(
-            transaction,
+        transaction.execute(SET_ROWID, params![key, to])?;
+        transaction.execute("DELETE FROM search WHERE rowid = ?1", [from])?;
+        transaction.execute(
             "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING",
             [key],
         )?;
@@ -336,14 +331,14 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
             return Ok(());
         };
         let params = keys.iter().map(|key| [*key]);
-        let with_rowid = sql::optional_each(transaction, HAS_ROWID, params, |_| Ok(()))?;
+        let with_rowid = transaction.optional_each(HAS_ROWID, params, |_| Ok(()))?;
         let keys_with = keys.iter().zip(with_rowid);
         let without_rowid: Vec<SortKey> = keys_with
             .filter_map(|(key, found)| found.is_none().then_some(*key))
             .collect();
         let rowids = assign_rowids(transaction, &without_rowid)?;
         for (key, rowid) in without_rowid.iter().zip(rowids) {
-            sql::execute(transaction, SET_ROWID, params![key, rowid])?;
+            transaction.execute(SET_ROWID, params![key, rowid])?;
         }
         let mut index = Index::new(transaction);
         // Emails that had to move for the new rowids may be dirty now.
@@ -351,7 +346,7 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
             index.replace_stored(keys)?;
         }
         let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
-        sql::execute(transaction, delete, [first, last])?;
+        transaction.execute(delete, [first, last])?;
     }
 }
 
@@ -360,7 +355,7 @@ fn dirty_keys(
     first: SortKey,
     last: SortKey,
 ) -> Result<Vec<SortKey>, Error> {
-    sql::all(transaction, DIRTY_KEYS, [first, last], |row| row.get(0))
+    transaction.all(DIRTY_KEYS, [first, last], |row| row.get(0))
 }
 
 /// Erases the tokens of deleted emails, and interned values that no email has.
@@ -368,12 +363,10 @@ fn dirty_keys(
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
 pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
     let transaction = writer.begin(TransactionKind::Write)?;
-    let values: Vec<(i64, String, String)> = sql::all(
-        &transaction,
-        "SELECT id, kind, value FROM interned",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
+    let values: Vec<(i64, String, String)> =
+        transaction.all("SELECT id, kind, value FROM interned", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
     for (id, kind, value) in values {
         let token = match kind.strip_prefix("tag=") {
             Some(name) => tag_value_token(name, &normalize(&value)),
@@ -383,19 +376,13 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
             None => interned_token(id),
         };
         let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
-        transaction.prepare_cached(sql)?.execute(params![
-            id,
-            FtsExpr::Token(token).to_match_text(transaction.is_postgres())
-        ])?;
+        let token = FtsExpr::Token(token).to_match_text(transaction.is_postgres());
+        transaction.execute(sql, params![id, token])?;
     }
     let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
-    sql::execute(&transaction, sql, [interned::STORED_SENDER])?;
+    transaction.execute(sql, [interned::STORED_SENDER])?;
     if !transaction.is_postgres() {
-        sql::execute(
-            &transaction,
-            "INSERT INTO search (search) VALUES ('optimize')",
-            [],
-        )?;
+        transaction.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
     }
     transaction.commit()
 }
@@ -410,11 +397,11 @@ pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool, E
     if writer.is_postgres() {
         return Ok(false);
     }
-    let total_changes = || sql::value::<i64>(writer, "SELECT total_changes()", []);
+    let total_changes = || writer.value::<i64>("SELECT total_changes()", []);
     let before = total_changes()?;
     let pages = if start { -MERGED_PAGES } else { MERGED_PAGES };
     let merge = "INSERT INTO search (search, rank) VALUES ('merge', ?1)";
-    sql::execute(writer, merge, [pages])?;
+    writer.execute(merge, [pages])?;
     // The statement itself is one change (https://sqlite.org/fts5.html#the_merge_command).
     Ok(total_changes()? - before >= 2)
 }

@@ -2,7 +2,6 @@
 
 use crate::archive::storage::db::{Connection, params};
 
-use crate::archive::sql;
 use crate::error::Error;
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
@@ -47,9 +46,8 @@ pub(crate) fn intern(
         return Ok(known);
     }
     // A plain INSERT of one row: see `Index` for the cost of other statements.
-    connection
-        .prepare_cached("INSERT INTO interned (kind, value) VALUES (?1, ?2)")?
-        .execute([kind, value])?;
+    let query = "INSERT INTO interned (kind, value) VALUES (?1, ?2)";
+    connection.execute(query, [kind, value])?;
     connection.last_insert_rowid().map(Some)
 }
 
@@ -58,7 +56,7 @@ pub(super) fn find_id(
     kind: &str,
     value: &str,
 ) -> Result<Option<i64>, Error> {
-    sql::optional_value(connection, FIND_ID, [kind, value])
+    connection.optional_value(FIND_ID, [kind, value])
 }
 
 /// Whether the index has the ids of these values.
@@ -86,10 +84,10 @@ pub(super) fn ids_containing(
     text: &SearchText,
 ) -> Result<Option<Vec<i64>>, Error> {
     let params = [kind, text.normalized()];
-    let found: Vec<i64> = sql::all(connection, IDS_CONTAINING, params, |row| row.get(0))?;
+    let found: Vec<i64> = connection.all(IDS_CONTAINING, params, |row| row.get(0))?;
     Ok((found.len() <= MAX_ADDRESSES).then_some(found))
 }
 
 pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>, Error> {
-    sql::all(connection, ALL_OF_KIND, [kind], |row| row.get(0))
+    connection.all(ALL_OF_KIND, [kind], |row| row.get(0))
 }

@@ -18,10 +18,10 @@ use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
 use crate::api::wire;
+use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
 use crate::archive::window::{self, EmailRow};
-use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::query::{BodyTexts, EmailDocument, Field, Query, Term, matches};
 
@@ -108,7 +108,7 @@ impl<'a> RowMatcher<'a> {
         self.loaded.clear();
         let (marks, params) = key_params(keys);
         let query = window::by_keys(&marks);
-        let rows = sql::all(self.connection, &query, params, window::read_row)?;
+        let rows = self.connection.all(&query, params, window::read_row)?;
         let loaded = |row: EmailRow| LoadedRow {
             row,
             words: None,
@@ -152,7 +152,7 @@ impl<'a> RowMatcher<'a> {
             for key in keys {
                 params.push(key.to_sql()?);
             }
-            let found: Vec<SortKey> = sql::all(self.connection, &query, params, |row| row.get(0))?;
+            let found: Vec<SortKey> = self.connection.all(&query, params, |row| row.get(0))?;
             for key in found {
                 let words = self.loaded.get_mut(&key).and_then(|row| row.words.as_mut());
                 if let Some(words) = words {
@@ -178,7 +178,7 @@ impl<'a> RowMatcher<'a> {
         );
         params.extend([*newest, *oldest]);
         let read = |row: &Row| Ok((row.get(0)?, CompressedBody::from_row(row, 1)?));
-        let bodies: Vec<(SortKey, _)> = sql::all(self.connection, &query, params, read)?;
+        let bodies: Vec<(SortKey, _)> = self.connection.all(&query, params, read)?;
         let mut pairs = Vec::with_capacity(bodies.len());
         for (key, body) in bodies {
             if let (Some(loaded), Some(body)) = (self.loaded.get(&key), body) {
@@ -223,13 +223,14 @@ impl<'a> RowMatcher<'a> {
     pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
         let loaded = match self.loaded.remove(&key) {
             Some(row) => Some(row),
-            None => sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?.map(
-                |row| LoadedRow {
+            None => self
+                .connection
+                .optional(window::BY_KEY, [key], window::read_row)?
+                .map(|row| LoadedRow {
                     row,
                     words: None,
                     is_match: None,
-                },
-            ),
+                }),
         };
         let Some(mut loaded) = loaded else {
             return Ok(None);
@@ -291,9 +292,9 @@ impl<'a> RowMatcher<'a> {
     }
 
     fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
-        let body = sql::optional(self.connection, BODY_BY_KEY, [key], |row| {
-            CompressedBody::from_row(row, 0)
-        })?;
+        let body = self
+            .connection
+            .optional(BODY_BY_KEY, [key], |row| CompressedBody::from_row(row, 0))?;
         body.flatten()
             .map(|body| body.to_email(self.connection))
             .transpose()
@@ -394,7 +395,7 @@ impl<'a> BodyWords<'a> {
 }
 
 fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>, Error> {
-    sql::optional_value(connection, ROWID_BY_KEY, [key])
+    connection.optional_value(ROWID_BY_KEY, [key])
 }
 
 /// A word with its matches in the index.

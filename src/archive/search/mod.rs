@@ -35,7 +35,7 @@ use crate::archive::storage::db::Connection;
 use self::scan::{Scan, continue_while};
 use super::listing::{Direction, TOP};
 use super::window::{EmailRow, read_window};
-use super::{Archive, RowWindow, SortKey, WindowAnchor, integrity, sql};
+use super::{Archive, RowWindow, SortKey, WindowAnchor, integrity};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
 
@@ -262,7 +262,7 @@ impl Archive {
         self.connections.read(|connection| {
             let sql = "SELECT bodies, emails FROM row_counts";
             let (fetched, emails): (i64, i64) =
-                sql::one(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                connection.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(BodyAvailability {
                 fetched: fetched.unsigned_abs(),
                 emails: emails.unsigned_abs(),

@@ -13,9 +13,9 @@ use super::interned;
 use super::tokens::{
     self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
 };
+use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
@@ -147,7 +147,7 @@ fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>, Error> {
         return Ok(Vec::new());
     }
     let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(true);
-    let found: Vec<Option<SortKey>> = sql::all(connection, INCOMPLETE, [token], |row| row.get(0))?;
+    let found: Vec<Option<SortKey>> = connection.all(INCOMPLETE, [token], |row| row.get(0))?;
     let mut keys: Vec<SortKey> = found.into_iter().flatten().collect();
     keys.sort_unstable_by(|one, other| other.cmp(one));
     Ok(keys)

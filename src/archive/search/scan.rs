@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::tokens::flag;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
-use crate::archive::{SortKey, integrity, sql};
+use crate::archive::{SortKey, integrity};
 use crate::error::Error;
 use crate::query::Query;
 
@@ -123,7 +123,7 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Error> {
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
-            let emails: i64 = sql::value(self.connection, COUNT_ALL, [])?;
+            let emails: i64 = self.connection.value(COUNT_ALL, [])?;
             let emails = usize::try_from(emails).unwrap_or(0);
             let prefilter = (prefilter, emails);
             match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
@@ -280,11 +280,7 @@ impl<'a> Scan<'a> {
         }
         let connection = self.connection;
         let count = |after: i64, before: i64, most: i64| {
-            sql::value(
-                connection,
-                COUNT_BETWEEN,
-                params![text, after, before, most],
-            )
+            connection.value(COUNT_BETWEEN, params![text, after, before, most])
         };
         let count: i64 = if connection.is_postgres() {
             let (nearest, farthest) = match direction {
@@ -292,7 +288,7 @@ impl<'a> Scan<'a> {
                 Direction::Newer => (before, after),
             };
             let query = COMPARED_ROWID[direction as usize];
-            match sql::optional_value(connection, query, [nearest, farthest, MOST_COMPARED - 1])? {
+            match connection.optional_value(query, [nearest, farthest, MOST_COMPARED - 1])? {
                 None => count(after, before, most)?,
                 Some(compared) => {
                     let near = match direction {
@@ -397,7 +393,7 @@ impl<'a> Scan<'a> {
             for (emails, enough) in COMPARED {
                 let query = COMPARED_ROWID[direction as usize];
                 let params = [first, last, emails - 1];
-                let compared: Option<i64> = sql::optional_value(connection, query, params)?;
+                let compared: Option<i64> = connection.optional_value(query, params)?;
                 let until = compared.unwrap_or(last);
                 let rows = statement.query(params![first, until, oldest, newest, text])?;
                 let mut found = 0;
@@ -482,14 +478,13 @@ impl<'a> Scan<'a> {
         let mut keys = Vec::new();
         if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) {
             let query = OUT_OF_ORDER_ROWS[direction as usize];
-            keys = sql::all(self.connection, query, [from], |row| row.get(0))?;
+            keys = self.connection.all(query, [from], |row| row.get(0))?;
         }
         if let Some(since) = plan.changed_since {
             let query = CHANGED_ROWS[direction as usize];
             let changed: Vec<SortKey> =
-                sql::all(self.connection, query, params![from, since], |row| {
-                    row.get(0)
-                })?;
+                self.connection
+                    .all(query, params![from, since], |row| row.get(0))?;
             keys.extend(changed);
         }
         keys.extend(self.incomplete_past(direction, from));

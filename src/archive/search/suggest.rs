@@ -10,9 +10,9 @@ use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::Plan;
 use super::scan::Scan;
+use crate::archive::Archive;
 use crate::archive::listing::{Direction, TOP};
 use crate::archive::window::RowSource as _;
-use crate::archive::{Archive, sql};
 use crate::error::Error;
 use crate::mail::{Address, SafeText, Status};
 use crate::query::normalize::normalize;
@@ -164,7 +164,7 @@ fn count_emails_with(
         return Ok(0);
     }
     let params = params![expr.to_match_text(connection.is_postgres()), MAX_COUNT];
-    let count: i64 = sql::value(connection, COUNT_MATCHES, params)?;
+    let count: i64 = connection.value(COUNT_MATCHES, params)?;
     Ok(count.unsigned_abs())
 }
 

@@ -18,7 +18,6 @@ pub(crate) mod server;
 #[cfg(not(feature = "postgres"))]
 #[path = "no_server.rs"]
 pub(crate) mod server;
-pub(crate) mod sql;
 mod tables;
 
 use super::codec::dictionary;
@@ -245,8 +244,7 @@ impl Connections {
         }
         if self.server().is_some() {
             let query = "SELECT pg_notify(current_schema(), ?1)";
-            let sent =
-                self.with_writer(|writer| sql::one(writer, query, [notice.as_str()], |_| Ok(())));
+            let sent = self.with_writer(|writer| writer.one(query, [notice.as_str()], |_| Ok(())));
             if let Err(error) = sent {
                 tracing::warn!(%error, "a notice was not sent");
             }
@@ -355,7 +353,7 @@ impl Connections {
             }
             // The copy may be too large for memory.
             writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-            let busy: bool = sql::value(writer, "PRAGMA wal_checkpoint(TRUNCATE)", [])?;
+            let busy: bool = writer.value("PRAGMA wal_checkpoint(TRUNCATE)", [])?;
             Ok(!busy)
         })
         .map_err(|error| self.explain(error))
@@ -435,7 +433,7 @@ fn commit(tx: Transaction<'_>) -> Result<()> {
     if tx.is_postgres() {
         let query = "UPDATE row_count SET emails = emails + added('emails'), bodies = bodies + added('bodies') \
                      WHERE added('emails') <> 0 OR added('bodies') <> 0";
-        sql::execute(&tx, query, [])?;
+        tx.execute(query, [])?;
     }
     tx.commit()
 }
@@ -551,13 +549,13 @@ mod tests {
         assert!(lock(&connections.writer).is_none());
         assert_eq!(lock(&connections.idle_readers).len(), 1);
         connections
-            .write(|tx| sql::execute(tx, "INSERT INTO key_order (keys) VALUES ('[]')", []))
+            .write(|tx| tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", []))
             .unwrap();
         assert!(lock(&connections.writer).is_some());
         let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
-        let found: i64 = other.read(|conn| sql::value(conn, keys, [])).unwrap();
+        let found: i64 = other.read(|conn| conn.value(keys, [])).unwrap();
         assert_eq!(found, 1);
-        let refused = connections.read(|conn| sql::execute(conn, "DELETE FROM key_order", []));
+        let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
         assert!(refused.is_err(), "a reader does not write");
     }
 

@@ -2,8 +2,8 @@
 
 use super::db::{Connection, Transaction, TransactionKind};
 use super::error::archive_error;
+use super::open_for_repair;
 use super::server::PostgresServer;
-use super::{open_for_repair, sql};
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -26,7 +26,7 @@ pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
         if change.is_postgres() {
             check_encoding(&change)?;
             change.execute_batch(include_str!("../postgres.sql"))?;
-            sql::execute(&change, "INSERT INTO format VALUES (?1)", [version])?;
+            change.execute("INSERT INTO format VALUES (?1)", [version])?;
             if version == INCOMPLETE_COPY {
                 // At the end it takes a fraction of the time.
                 change.execute_batch("DROP INDEX search_tokens")?;
@@ -53,7 +53,7 @@ pub(crate) fn advance_numbers(tx: &Transaction) -> Result<()> {
         let query = format!(
             "SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table} HAVING max({key}) IS NOT NULL"
         );
-        sql::optional(tx, &query, [], |_| Ok(()))?;
+        tx.optional(&query, [], |_| Ok(()))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
 
 pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
     if conn.is_postgres() {
-        return sql::execute(conn, "UPDATE format SET version = ?1", [version]);
+        return conn.execute("UPDATE format SET version = ?1", [version]);
     }
     Ok(conn
         .sqlite()?
@@ -97,7 +97,7 @@ pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
 /// Whether the tables of an archive on a server belong to this role.
 pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
     let query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mail'::regclass";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 /// Whether there is an archive; creates none.
@@ -157,17 +157,17 @@ pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
 pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
     if conn.is_postgres() {
         let exists = "SELECT to_regclass('format') IS NOT NULL";
-        if !sql::value::<bool>(conn, exists, [])? {
+        if !conn.value::<bool>(exists, [])? {
             return Ok(0);
         }
-        return sql::value(conn, "SELECT version FROM format", []);
+        return conn.value("SELECT version FROM format", []);
     }
-    sql::value(conn, "PRAGMA user_version", [])
+    conn.value("PRAGMA user_version", [])
 }
 
 /// Fails if the database cannot store every text.
 fn check_encoding(conn: &Connection) -> Result<()> {
-    let encoding: String = sql::value(conn, "SELECT current_setting('server_encoding')", [])?;
+    let encoding: String = conn.value("SELECT current_setting('server_encoding')", [])?;
     if encoding == "UTF8" {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn check_encoding(conn: &Connection) -> Result<()> {
 pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
     let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
                  AND has_table_privilege('mail', 'INSERT')";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 /// Whether the server is set to record who opens which email: for the role, the database, or all. What a
@@ -196,7 +196,7 @@ pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
                 ORDER BY setrole = 0, setdatabase = 0 LIMIT 1),
             current_setting('sentbox.audit', true),
             '') = 'on'";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 #[cfg(test)]
@@ -213,7 +213,8 @@ mod tests {
             (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
             (VERSION, false)
         );
-        sql::execute(&conn, "INSERT INTO key_order (keys) VALUES ('[]')", []).unwrap();
+        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
+            .unwrap();
     }
 
     #[test]
@@ -241,7 +242,9 @@ mod tests {
             .unwrap();
         create_tables(&conn).unwrap_err();
         assert!(!has_tables(&conn).unwrap());
-        let tables: i64 = sql::value(&conn, "SELECT count(*) FROM sqlite_schema", []).unwrap();
+        let tables: i64 = conn
+            .value("SELECT count(*) FROM sqlite_schema", [])
+            .unwrap();
         assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -1,7 +1,6 @@
 //! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
 
 use super::*;
-use crate::archive::sql;
 use crate::mail::EmailId;
 
 #[test]
@@ -79,7 +78,7 @@ fn index_follows_every_change() {
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive
         .connections
-        .write(|tx| sql::execute(tx, "DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
+        .write(|tx| tx.execute("DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
     assert_eq!(

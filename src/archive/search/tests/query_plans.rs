@@ -1,6 +1,5 @@
 //! The FTS expression of each class of query, and the query plan of each statement.
 
-use crate::archive::sql;
 use crate::archive::storage::db::{Connection, params};
 
 use crate::archive::search::fts_expr::FtsExpr;
@@ -14,7 +13,7 @@ fn tables() -> Connection {
     crate::archive::storage::create_tables(&connection).unwrap();
     let query =
         "INSERT INTO interned (id, kind, value) VALUES (7, 'from', 'acme <hi@acme.example>')";
-    sql::execute(&connection, query, []).unwrap();
+    connection.execute(query, []).unwrap();
     connection
 }
 
