@@ -10,7 +10,7 @@ use super::codec::body::CompressedBody;
 use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::confirmations::{self, confirmed_at};
-use super::listing::{deletions, position};
+use super::listing::{TOP, deletions, position};
 use super::storage::error::damaged_error;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
 use crate::api::RetrievedEmail;
@@ -220,14 +220,14 @@ impl Archive {
         rows: u32,
     ) -> Result<Vec<(SortKey, EmailId)>> {
         let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
-        let below = below.unwrap_or(SortKey(i64::MAX));
+        let below = below.unwrap_or(TOP);
         let params = params![below, key_before(since), rows];
         self.read(|conn| conn.all(query, params, |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Counts emails without bodies that are not older than `since`. Reads all of them.
     pub(crate) fn count_without_body(&self, since: i64) -> Result<u64> {
-        let params = [SortKey(i64::MAX), key_before(since)];
+        let params = [TOP, key_before(since)];
         self.read(|conn| conn.value(without_body!("count(*)", ""), params))
             .map(i64::unsigned_abs)
     }

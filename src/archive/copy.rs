@@ -177,7 +177,7 @@ fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> 
 fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.
-        target.write_unindexed(|tx| tx.execute("DELETE FROM covered_range", []))?;
+        target.write(|tx| tx.execute("DELETE FROM covered_range", []))?;
         let mut done = 0;
         for table in TABLES.iter().rev() {
             remove_different(source, target, table, |rows| {
@@ -194,7 +194,7 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
         }
         Ok(())
     })?;
-    target.write_unindexed(storage::advance_numbers)?;
+    target.write(storage::advance_numbers)?;
     index_emails(target, |done| progress(CopyStep::Index(done)))
 }
 
@@ -237,7 +237,7 @@ fn remove_different(
         let different = rows.iter().filter(|row| !table.has(&known, row));
         let keys: Vec<Vec<Value>> = different.map(|row| table.key(row).to_vec()).collect();
         if !keys.is_empty() {
-            target.write_unindexed(|tx| {
+            target.write(|tx| {
                 keys.into_iter()
                     .try_for_each(|key| tx.execute(&delete, key))
             })?;
@@ -273,7 +273,7 @@ fn add_missing(
         let known = target.read(|target| table.read_between(target, past.as_deref(), &end))?;
         let count = rows.len() as u64;
         if known.len() < rows.len() {
-            target.write_unindexed(|tx| {
+            target.write(|tx| {
                 let mut has_new_ids = false;
                 for row in rows {
                     if table.has(&known, &row) {
@@ -395,7 +395,7 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };
-        target.write_unindexed(|tx| {
+        target.write(|tx| {
             Index::of_copy(tx).replace_stored(&keys)?;
             tx.execute(delete, [first, last])
         })?;

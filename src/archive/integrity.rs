@@ -11,10 +11,10 @@ use rusqlite::{ErrorCode, OpenFlags};
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
 use super::storage;
-use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error};
+use super::storage::error::{REPAIR_HINT, damage_error, damaged_error};
 use super::storage::files::read_to_end;
 use super::{Archive, SortKey, search};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mail::Summary;
 
 impl Archive {
@@ -170,19 +170,6 @@ fn decode_row(row: &Row) -> Result<DecodedRow> {
         fts_rowid,
         mail: Summary::from(&fields.summary),
     })
-}
-
-/// Whether an error means that something in the archive cannot be read any more.
-pub(crate) fn is_damage_error(error: &Error) -> bool {
-    error.hint == REPAIR_HINT || error.hint == REFETCH_HINT
-}
-
-/// Emails that a search should have examined cannot be read.
-pub(crate) fn unreadable_error(count: usize) -> Error {
-    let emails = if count == 1 { "email" } else { "emails" };
-    damage_error(format!(
-        "{count} {emails} in the archive cannot be read, so matches may be missing"
-    ))
 }
 
 /// Whether this version can never use the file: it is damaged, not an archive, or of a newer version.

@@ -40,13 +40,10 @@ pub(crate) use copy::{CopyOutcome, CopyStep};
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
-pub(crate) use integrity::{is_damage_error, is_unusable};
+pub(crate) use integrity::is_unusable;
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};
-#[cfg(test)]
-pub(crate) use listing::deletions::MissingReason;
-pub(crate) use listing::deletions::MissingUpstream;
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestTime, SortKey};
@@ -56,10 +53,13 @@ pub use search::CancellationToken;
 pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
+pub(crate) use storage::error::is_damage_error;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
+#[cfg(test)]
+pub(crate) use window::MissingReason;
 pub use window::WindowAnchor;
-pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
+pub(crate) use window::{EmailRow, MissingUpstream, ObservedStatus, RowWindow};
 
 pub use crate::config::ArchiveLocation;
 use crate::error::{Error, Result};
@@ -143,9 +143,13 @@ impl Archive {
         self.connections.read(read)
     }
 
-    /// Runs `change` in one transaction: it applies completely or not at all.
+    /// Runs `change` in one transaction, in which the search index follows it: both apply completely or not at all.
     fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        self.connections.write(change)
+        self.connections.write(|tx| {
+            let result = change(tx)?;
+            search::reindex_dirty(tx)?;
+            Ok(result)
+        })
     }
 
     /// Returns where an archive of an older version was moved when this one was opened.

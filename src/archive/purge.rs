@@ -9,6 +9,7 @@ use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 
+use super::codec::dictionary;
 use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
 use super::listing::coverage;
@@ -96,7 +97,11 @@ impl Archive {
     /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
     /// write-ahead log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
-        self.connections.compact()
+        self.connections.with_writer(|writer| {
+            search::erase_deleted(writer)?;
+            dictionary::delete_unused(writer)?;
+            storage::compact(writer)
+        })
     }
 
     /// Deletes what is older than the retention. The search index drops the words with its next merges, or

@@ -1,12 +1,11 @@
 //! Windows onto the list: rows around a position, found by key and never by counting.
 
 use crate::archive::storage::db::{Connection, Row as SqlRow, params};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
-use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
 use super::{Archive, SortKey};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
@@ -53,6 +52,62 @@ pub(crate) struct ObservedStatus {
     pub(crate) seen: Timestamp,
 }
 
+/// An email that the service no longer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MissingUpstream {
+    /// When that was noticed.
+    pub(crate) noticed: Timestamp,
+    /// Why, as far as the email's position shows it.
+    pub(crate) reason: MissingReason,
+}
+
+/// Why the service no longer has an email.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingReason {
+    /// It is newer than the oldest email that the service lists, so it was deleted.
+    Deleted,
+    /// It is older than that: the service keeps mail for a limited time.
+    Expired,
+    /// The end of the listing was never reached.
+    Unknown,
+}
+
+impl MissingReason {
+    pub(crate) const fn description(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted from the service; kept here",
+            Self::Expired => "no longer kept by the service, as it is too old; kept here",
+            Self::Unknown => "no longer listed by the service; kept here",
+        }
+    }
+}
+
+/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
+/// while the listing is read, and its end is not read every day.
+const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
+
+impl MissingUpstream {
+    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
+    pub(crate) fn from_columns(
+        key: SortKey,
+        missing_since: Option<i64>,
+        listing_end: Option<SortKey>,
+    ) -> Option<Self> {
+        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
+        let reason = match listing_end {
+            None => MissingReason::Unknown,
+            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
+                MissingReason::Expired
+            }
+            Some(_) => MissingReason::Deleted,
+        };
+        Some(Self {
+            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
+            reason,
+        })
+    }
+}
+
 /// Where a window begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowAnchor {
@@ -93,9 +148,9 @@ macro_rules! select_rows {
             "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            ", iif(listed = 1, NULL, missing_since), ",
-            listing_end_if_missing!(),
-            ", ",
+            // The sort key of the oldest listed email, if this one is missing.
+            ", iif(listed = 1, NULL, missing_since), \
+             iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1)), ",
             confirmed_at!(),
             " FROM mail ",
             $rest

@@ -1,13 +1,11 @@
 //! Confirms statuses: reads due pages again in the background, and rows that a user looks at.
 
-use std::collections::HashMap;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::planner::Goal;
 use super::recheck::{RecheckScope, find_due_runs, lateness};
 use super::run::is_cursor_error;
-use super::{Engine, StopReason, SyncDepth, SyncReport, merge_page_after};
+use super::{Engine, FailedPages, StopReason, SyncDepth, SyncReport, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
 use crate::error::{ErrorKind, Result, lock};
@@ -25,9 +23,6 @@ const CANDIDATE_BATCH: usize = 200;
 
 /// Unlisted emails among which the most overdue one is searched.
 const MAX_UNLISTED: u32 = 500;
-
-/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
-pub(super) type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// The result of confirming statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]

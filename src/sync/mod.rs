@@ -10,6 +10,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +19,6 @@ use jiff::Timestamp;
 use tracing::info;
 
 pub(crate) use confirm::ConfirmReport;
-use confirm::FailedPages;
 use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
@@ -53,6 +53,9 @@ pub(crate) struct Engine<S> {
     /// Whether the requests of this clone count for that limit.
     is_backfill: bool,
 }
+
+/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
+type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// Releases a process lock when it is dropped.
 struct LockGuard<'a>(&'a ProcessLock);

@@ -196,10 +196,7 @@ mod tests {
     }
 
     fn numbers(archive: &Archive, sql: &str) -> i64 {
-        archive
-            .connections
-            .read(|conn| conn.value(sql, []))
-            .unwrap()
+        archive.read(|conn| conn.value(sql, [])).unwrap()
     }
 
     #[test]
@@ -249,7 +246,6 @@ mod tests {
     fn unused_dictionary_is_deleted() {
         let archive = filled(0..100);
         archive
-            .connections
             .write(|tx| {
                 tx.execute_batch(
                     "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
@@ -259,7 +255,6 @@ mod tests {
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         archive
-            .connections
             .write(|tx| tx.execute_batch("DELETE FROM body"))
             .unwrap();
         archive.compact().unwrap();

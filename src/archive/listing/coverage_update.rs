@@ -126,8 +126,7 @@ impl CoverageUpdate {
         };
         let (highest, lowest) = match (members.first(), members.last()) {
             (Some(first), Some(last)) => (first.top, last.bottom),
-            _ if side == Direction::Older => (SortKey(i64::MAX), SortKey(i64::MAX)),
-            _ => (SortKey(i64::MIN), SortKey(i64::MIN)),
+            _ => [side.reverse().end(); 2].into(),
         };
         let next_above = others.iter().map(|range| range.bottom);
         let next_above = next_above.filter(|bottom| *bottom > highest).min();

@@ -17,11 +17,11 @@
 use std::collections::HashSet;
 
 use crate::archive::storage::db::{Transaction, params};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::confirmations::latest_response_seq;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::{RequestTime, SortKey};
+use super::{BOTTOM, RequestTime, SortKey, TOP};
 use crate::archive::Archive;
 use crate::archive::incoming::IncomingEmail;
 use crate::error::Result;
@@ -37,73 +37,9 @@ const NEWEST_LISTED: &str =
     "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
-/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
-/// while the listing is read, and its end is not read every day.
-const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
-
 /// Shortest time between two empty first pages of which the second one is believed: less than between
 /// two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
-
-/// An email that the service no longer has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MissingUpstream {
-    /// When that was noticed.
-    pub(crate) noticed: Timestamp,
-    /// Why, as far as the email's position shows it.
-    pub(crate) reason: MissingReason,
-}
-
-/// Why the service no longer has an email.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MissingReason {
-    /// It is newer than the oldest email that the service lists, so it was deleted.
-    Deleted,
-    /// It is older than that: the service keeps mail for a limited time.
-    Expired,
-    /// The end of the listing was never reached.
-    Unknown,
-}
-
-impl MissingReason {
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted from the service; kept here",
-            Self::Expired => "no longer kept by the service, as it is too old; kept here",
-            Self::Unknown => "no longer listed by the service; kept here",
-        }
-    }
-}
-
-/// The sort key of the oldest listed email, if the row of `mail` is missing, as an SQL expression.
-macro_rules! listing_end_if_missing {
-    () => {
-        "iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1))"
-    };
-}
-pub(crate) use listing_end_if_missing;
-
-impl MissingUpstream {
-    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
-    pub(crate) fn from_columns(
-        key: SortKey,
-        missing_since: Option<i64>,
-        listing_end: Option<SortKey>,
-    ) -> Option<Self> {
-        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
-        let reason = match listing_end {
-            None => MissingReason::Unknown,
-            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
-                MissingReason::Expired
-            }
-            Some(_) => MissingReason::Deleted,
-        };
-        Some(Self {
-            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
-            reason,
-        })
-    }
-}
 
 impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
@@ -139,8 +75,7 @@ impl Archive {
 
     /// Finds the newest unconfirmed deletion.
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
-        let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
-        self.read(|conn| conn.optional_value(UNCONFIRMED, everywhere))
+        self.read(|conn| conn.optional_value(UNCONFIRMED, [TOP, BOTTOM]))
     }
 
     /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
@@ -199,10 +134,10 @@ pub(crate) fn mark_missing_between(
     }
     match &page.position {
         PagePosition::Top => {
-            contained.insert(SortKey(i64::MAX));
+            contained.insert(TOP);
         }
         PagePosition::Bottom => {
-            contained.insert(SortKey(i64::MIN));
+            contained.insert(BOTTOM);
         }
         PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
             contained.extend(coverage::find_listed(tx, cursor)?);

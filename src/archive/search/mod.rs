@@ -34,8 +34,9 @@ use crate::archive::storage::db::Connection;
 
 use self::scan::{Scan, continue_while};
 use super::listing::{Direction, TOP};
+use super::storage::error::unreadable_error;
 use super::window::{EmailRow, read_window};
-use super::{Archive, RowWindow, SortKey, WindowAnchor, integrity};
+use super::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
 
@@ -142,7 +143,7 @@ impl Archive {
         let scanned = self.for_each_readable_match(from, query, cancel, visit)?;
         match scanned.unreadable.len() {
             0 => Ok(scanned.is_complete),
-            count => Err(integrity::unreadable_error(count)),
+            count => Err(unreadable_error(count)),
         }
     }
 

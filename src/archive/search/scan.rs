@@ -11,9 +11,10 @@ use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
 use super::tokens::flag;
+use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::storage::error::{is_damage_error, unreadable_error};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
-use crate::archive::{SortKey, integrity};
 use crate::error::Error;
 use crate::query::Query;
 
@@ -174,7 +175,7 @@ impl<'a> Scan<'a> {
         key: SortKey,
     ) -> Result<Option<EmailRow>, Error> {
         match matcher.match_row(key) {
-            Err(error) if integrity::is_damage_error(&error) => {
+            Err(error) if is_damage_error(&error) => {
                 self.unreadable.borrow_mut().insert(key);
                 Ok(None)
             }
@@ -191,7 +192,7 @@ impl<'a> Scan<'a> {
     pub(super) fn report_unreadable(&self) -> Result<(), Error> {
         match self.unreadable.borrow().len() {
             0 => Ok(()),
-            count => Err(integrity::unreadable_error(count)),
+            count => Err(unreadable_error(count)),
         }
     }
 

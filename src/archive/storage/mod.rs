@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) mod db;
 pub(crate) mod error;
@@ -20,8 +21,6 @@ pub(crate) mod server;
 pub(crate) mod server;
 mod tables;
 
-use super::codec::dictionary;
-use super::search::{self, CancellationToken};
 use crate::config::{ArchiveLocation, ServerUrl};
 use crate::error::{Error, Result, lock};
 use db::{Connection, Transaction, TransactionKind};
@@ -33,8 +32,8 @@ use peer_notice::{PeerNotice, PeerNotifier};
 use server::PostgresServer;
 use tables::create_tables_as;
 pub(crate) use tables::{
-    INCOMPLETE_COPY, advance_numbers, check_version, complete_copy, create_tables, exists,
-    has_tables, is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
+    INCOMPLETE_COPY, advance_numbers, compact, complete_copy, create_tables, exists, has_tables,
+    is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
 };
 
 /// How long a connection waits for another process before it gives up.
@@ -73,7 +72,7 @@ impl Connections {
     /// Opens the archive on a server, and creates it if there is none.
     pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
         let server = Arc::new(PostgresServer::new(url)?);
-        let reader = Connection::Postgres(Box::new(server.connect()?));
+        let reader = server.connect()?;
         let mut connections = Self::new(Database::Server(server), None, false);
         if !has_tables(&reader)? {
             connections.with_writer(|writer| create_tables(writer))?;
@@ -92,7 +91,7 @@ impl Connections {
 
     /// Opens an archive that is to become a copy, and creates one if there is none.
     pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
-        let connections = match location {
+        let mut connections = match location {
             ArchiveLocation::Disk(path) => {
                 create_private(path)?;
                 Self::new(Database::Sqlite(file_uri(path)), Some(path), false)
@@ -103,6 +102,8 @@ impl Connections {
             }
             ArchiveLocation::Memory => Self::open_in_memory()?,
         };
+        // No other process can open it before it is complete.
+        connections.notifier = None;
         connections.with_writer(|writer| create_tables_as(writer, INCOMPLETE_COPY))?;
         Ok(connections)
     }
@@ -263,37 +264,19 @@ impl Connections {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `operation` in one transaction: it applies completely or not at all.
+    /// Runs `operation` in one transaction: it applies completely or not at all. Emails that it changes stay marked for
+    /// the search index.
     pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        self.run_write(operation)
-            .map_err(|error| self.explain(error))
-    }
-
-    fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
             let tx = writer.begin(TransactionKind::Write)?;
             self.has_changed.store(false, Ordering::Relaxed);
             let result = operation(&tx)?;
-            search::reindex_dirty(&tx)?;
             commit(tx)?;
             if self.has_changed.load(Ordering::Relaxed)
                 && let Some(notifier) = &self.notifier
             {
                 notifier.send(PeerNotice::Changed);
             }
-            Ok(result)
-        })
-    }
-
-    /// The same, but emails that it changes stay marked for the search index.
-    pub(crate) fn write_unindexed<T>(
-        &self,
-        operation: impl FnOnce(&Transaction) -> Result<T>,
-    ) -> Result<T> {
-        self.with_writer(|writer| {
-            let tx = writer.begin(TransactionKind::Write)?;
-            let result = operation(&tx)?;
-            commit(tx)?;
             Ok(result)
         })
     }
@@ -311,21 +294,18 @@ impl Connections {
         if writer.as_ref().is_some_and(Connection::is_closed) {
             *writer = None;
         }
+        let explain = |error| self.explain(error);
         let writer = match &mut *writer {
             Some(writer) => writer,
-            none => none.insert(self.connect_writer()?),
+            none => none.insert(self.connect_writer().map_err(explain)?),
         };
-        work(writer)
+        work(writer).map_err(explain)
     }
 
     fn connect_writer(&self) -> Result<Connection> {
         let uri = match &self.database {
             Database::Sqlite(uri) => uri,
-            Database::Server(server) => {
-                return server
-                    .connect_writer()
-                    .map(|conn| Connection::Postgres(Box::new(conn)));
-            }
+            Database::Server(server) => return server.connect_writer(),
         };
         let mut writer = connect(uri)?;
         if self.file_id.is_some() {
@@ -339,24 +319,6 @@ impl Connections {
             }
         }))?;
         Ok(Connection::Sqlite(writer))
-    }
-
-    /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
-    /// the log from being emptied.
-    pub(crate) fn compact(&self) -> Result<bool> {
-        self.with_writer(|writer| {
-            search::erase_deleted(writer)?;
-            dictionary::delete_unused(writer)?;
-            if writer.is_postgres() {
-                vacuum(writer)?;
-                return Ok(true);
-            }
-            // The copy may be too large for memory.
-            writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-            let busy: bool = writer.value("PRAGMA wal_checkpoint(TRUNCATE)", [])?;
-            Ok(!busy)
-        })
-        .map_err(|error| self.explain(error))
     }
 
     /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.
@@ -406,9 +368,7 @@ impl Connections {
     fn connect_reader(&self) -> Result<Connection> {
         match &self.database {
             Database::Sqlite(uri) => connect_reader(uri),
-            Database::Server(server) => server
-                .connect()
-                .map(|conn| Connection::Postgres(Box::new(conn))),
+            Database::Server(server) => server.connect(),
         }
     }
 
@@ -493,6 +453,23 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
          PRAGMA journal_size_limit = 16777216;",
     )?;
     Ok(conn)
+}
+
+/// Fails if there is an archive of an older version in a file, which opening would move aside.
+pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
+    let ArchiveLocation::Disk(path) = location else {
+        return Ok(());
+    };
+    if !is_outdated(&open_for_repair(path)?)? {
+        return Ok(());
+    }
+    Err(archive_error(
+        format!(
+            "the archive {} was written by an older version of sentbox",
+            path.display()
+        ),
+        "begin a new one at the other place: its mail is fetched again",
+    ))
 }
 
 /// Opens a file that may be damaged, for reading.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::db::postgres::PostgresConnection;
+use super::db::Connection;
 use super::peer_notice::PeerNotice;
 use crate::config::ServerUrl;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,11 +21,11 @@ impl PostgresServer {
             .with_hint("install it with its default features"))
     }
 
-    pub(crate) fn connect(&self) -> Result<PostgresConnection> {
+    pub(crate) fn connect(&self) -> Result<Connection> {
         match self.0 {}
     }
 
-    pub(crate) fn connect_writer(&self) -> Result<PostgresConnection> {
+    pub(crate) fn connect_writer(&self) -> Result<Connection> {
         match self.0 {}
     }
 

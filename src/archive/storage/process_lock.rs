@@ -253,7 +253,7 @@ impl ProcessLock {
             .is_none_or(|session| session.connection.is_closed())
         {
             *session = Some(Session {
-                connection: Connection::Postgres(Box::new(server.connect().ok()?)),
+                connection: server.connect().ok()?,
                 is_held: false,
             });
         }

@@ -20,6 +20,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::db::Connection;
 use super::db::postgres::{PostgresConnection, RUNTIME, to_error};
 use super::error::archive_error;
 use super::peer_notice::PeerNotice;
@@ -115,7 +116,12 @@ impl PostgresServer {
     }
 
     /// Opens a connection.
-    pub(crate) fn connect(&self) -> Result<PostgresConnection> {
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        self.open()
+            .map(|opened| Connection::Postgres(Box::new(opened)))
+    }
+
+    fn open(&self) -> Result<PostgresConnection> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let opening = RUNTIME.spawn(async move {
             let (client, connection) = config.connect(tls).await?;
@@ -165,12 +171,12 @@ impl PostgresServer {
     }
 
     /// Opens the connection that writes.
-    pub(crate) fn connect_writer(&self) -> Result<PostgresConnection> {
-        let writer = self.connect()?;
+    pub(crate) fn connect_writer(&self) -> Result<Connection> {
+        let writer = self.open()?;
         writer.send_batch(WRITER_TIMEOUT)?;
         let pid = writer.backend_pid()?;
         self.writer_pid.store(pid, Ordering::Relaxed);
-        Ok(writer)
+        Ok(Connection::Postgres(Box::new(writer)))
     }
 
     pub(crate) fn quoted_schema(&self) -> String {
@@ -324,15 +330,13 @@ pub(crate) mod tests {
         let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
         if is_used {
             let connection = PostgresServer::connect_for_test(&url);
-            super::super::db::Connection::Postgres(Box::new(connection))
-                .execute_batch(EMPTY)
-                .unwrap();
+            connection.execute_batch(EMPTY).unwrap();
         }
         Some(url)
     }
 
     impl PostgresServer {
-        fn connect_for_test(url: &ServerUrl) -> PostgresConnection {
+        fn connect_for_test(url: &ServerUrl) -> Connection {
             let mut server = Self::new(url).unwrap();
             let connection = server.connect().unwrap();
             std::mem::forget(server.schema_for_test.take());

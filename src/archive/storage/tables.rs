@@ -2,7 +2,6 @@
 
 use super::db::{Connection, Transaction, TransactionKind};
 use super::error::archive_error;
-use super::open_for_repair;
 use super::server::PostgresServer;
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
@@ -94,6 +93,19 @@ pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
     Ok(())
 }
 
+/// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
+/// the log from being emptied. Vacuums the tables of a server.
+pub(crate) fn compact(writer: &Connection) -> Result<bool> {
+    if writer.is_postgres() {
+        vacuum(writer)?;
+        return Ok(true);
+    }
+    // The copy may be too large for memory.
+    writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
+    let busy: bool = writer.value("PRAGMA wal_checkpoint(TRUNCATE)", [])?;
+    Ok(!busy)
+}
+
 /// Whether the tables of an archive on a server belong to this role.
 pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
     let query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mail'::regclass";
@@ -104,10 +116,7 @@ pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
 pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path.exists()),
-        ArchiveLocation::Server(url) => {
-            let conn = PostgresServer::new(url)?.connect()?;
-            has_tables(&Connection::Postgres(Box::new(conn)))
-        }
+        ArchiveLocation::Server(url) => has_tables(&PostgresServer::new(url)?.connect()?),
         ArchiveLocation::Memory => Ok(false),
     }
 }
@@ -134,23 +143,6 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
             "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
         )),
     }
-}
-
-/// Fails if there is an archive of an older version in a file, which opening would move aside.
-pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
-    let ArchiveLocation::Disk(path) = location else {
-        return Ok(());
-    };
-    if !is_outdated(&open_for_repair(path)?)? {
-        return Ok(());
-    }
-    Err(archive_error(
-        format!(
-            "the archive {} was written by an older version of sentbox",
-            path.display()
-        ),
-        "begin a new one at the other place: its mail is fetched again",
-    ))
 }
 
 /// Reads the version of the tables.

@@ -77,7 +77,6 @@ fn index_follows_every_change() {
     );
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive
-        .connections
         .write(|tx| tx.execute("DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
