@@ -396,7 +396,7 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
             return Ok(());
         };
         target.write(|tx| {
-            Index::of_copy(tx).replace_stored(&keys)?;
+            Index::with_interned(tx).replace_stored(&keys)?;
             tx.execute(delete, [first, last])
         })?;
         past = *last;

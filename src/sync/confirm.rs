@@ -59,7 +59,7 @@ impl<S: EmailApi> Engine<S> {
             failed_pages.retain(|_, tried_at| now.duration_since(*tried_at).abs() < RETRY_AFTER);
             next_due_request(&archive, scope, now, &failed_pages)
         });
-        let mut report = SyncReport::new();
+        let mut report = SyncReport::default();
         match next.await? {
             None => return Ok(None),
             Some(ConfirmRequest::Page { start, .. }) => {
@@ -156,7 +156,7 @@ impl<S: EmailApi> Engine<S> {
             last_examined,
             is_exhausted,
         } = candidates;
-        let (mut report, mut requests, mut done) = (SyncReport::new(), 0, 0);
+        let (mut report, mut requests, mut done) = (SyncReport::default(), 0, 0);
         while done < rows.len() && requests < max_requests {
             let pending = rows[done..].to_vec();
             let request = self

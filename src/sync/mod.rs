@@ -266,7 +266,7 @@ impl<S: EmailApi> Engine<S> {
         let (sent_at, response) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.run_blocking(move |archive| {
-            let mut report = SyncReport::new();
+            let mut report = SyncReport::default();
             let page = match response {
                 Err(error) if is_cursor_error(&error) => {
                     return report.finish(&archive, StopReason::NoLiveCursor);

@@ -14,13 +14,14 @@ use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
 
 /// How far back the archive is complete.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Coverage {
     /// The archive has everything that the service lists.
     Complete,
     /// The archive has everything from the newest email back to the one of this time.
     Since(ApiTime),
     /// No part that begins at the newest email is known to be complete.
+    #[default]
     Unknown,
 }
 

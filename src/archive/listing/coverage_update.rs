@@ -62,10 +62,14 @@ pub(crate) struct CoverageUpdate {
     bounds: KeyBounds,
 }
 
-/// The page and the ranges that it joins, as one.
-pub(crate) struct MergedRange {
-    pub(crate) range: CoveredRange,
-    /// Whether no row had to move for it.
+/// What a page proves about the listing, once its emails have their keys.
+#[derive(Default)]
+pub(crate) struct PlacedPage {
+    /// The page and the ranges that it joins, as one; `None` if it proves nothing.
+    pub(crate) range: Option<CoveredRange>,
+    /// Whether more is covered than before.
+    pub(crate) extended: bool,
+    /// Whether the page agrees with the known order, so that no row had to move for it.
     pub(crate) in_order: bool,
 }
 
@@ -152,7 +156,7 @@ impl CoverageUpdate {
     }
 
     /// Whether the page adds to what is covered.
-    pub(crate) fn extends(&self, emails: &[IncomingEmail]) -> bool {
+    fn extends(&self, emails: &[IncomingEmail]) -> bool {
         let is_covered = |email: &IncomingEmail| {
             email
                 .listed_key()
@@ -170,7 +174,7 @@ impl CoverageUpdate {
         &self,
         tx: &Transaction,
         emails: &mut [IncomingEmail],
-    ) -> Result<Result<MergedRange, KeysExhausted>> {
+    ) -> Result<Result<PlacedPage, KeysExhausted>> {
         let mut hints: Vec<PositionHint> =
             emails.iter().map(IncomingEmail::position_hint).collect();
         let cursor_index = if self.side == Direction::Older {
@@ -218,8 +222,9 @@ impl CoverageUpdate {
         for (email, key) in emails.iter_mut().zip(keys) {
             email.sort_key = SortKey(key);
         }
-        Ok(Ok(MergedRange {
-            range,
+        Ok(Ok(PlacedPage {
+            range: Some(range),
+            extended: self.extends(emails),
             in_order: moves.is_empty(),
         }))
     }

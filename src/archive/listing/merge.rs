@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use crate::archive::storage::db::{Transaction, params};
 
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::coverage_update::{CoverageUpdate, MergedRange};
+use super::coverage_update::{CoverageUpdate, PlacedPage};
 use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
@@ -105,16 +105,6 @@ impl Archive {
     }
 }
 
-/// What a page proves about the listing, once its emails have their keys.
-#[derive(Default)]
-struct PlacedPage {
-    range: Option<CoveredRange>,
-    /// Whether more is covered than before.
-    extended: bool,
-    /// Whether the page agrees with the known order.
-    in_order: bool,
-}
-
 /// Assigns the emails their keys: by the order of the page or, if that proves nothing, by their times.
 fn place_emails(
     tx: &Transaction,
@@ -126,13 +116,7 @@ fn place_emails(
             break;
         };
         match update.apply(tx, emails)? {
-            Ok(MergedRange { range, in_order }) => {
-                return Ok(PlacedPage {
-                    range: Some(range),
-                    extended: update.extends(emails),
-                    in_order,
-                });
-            }
+            Ok(placed) => return Ok(placed),
             Err(exhausted) => position::renumber(tx, exhausted)?,
         }
         incoming::find_existing(tx, emails)?;

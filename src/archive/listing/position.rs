@@ -117,7 +117,7 @@ pub(crate) fn assign_keys(
     loop {
         match try_assign(hints, &in_run, bounds, &mut is_taken)? {
             Assignment::Done(keys) => return Ok(Ok(keys)),
-            Assignment::Exhausted(no_room) => return Ok(Err(no_room)),
+            Assignment::Exhausted(exhausted) => return Ok(Err(exhausted)),
             Assignment::Blocked(index) => in_run[index] = false,
         }
     }
@@ -150,18 +150,15 @@ fn try_assign(
             let spacing = below.map_or(KEY_SPACING, |below| {
                 (start.saturating_sub(below) / (to_i64(count) + 1)).min(KEY_SPACING)
             });
-            match free_keys_below(start, below, spacing, count, is_taken)? {
-                Some(run) => keys.extend(run),
-                None => match free_keys_below(start, below, 1, count, is_taken)? {
-                    Some(run) => keys.extend(run),
-                    None => {
-                        return Ok(Assignment::Exhausted(KeysExhausted {
-                            below: start,
-                            count,
-                        }));
-                    }
-                },
+            let mut run = free_keys_below(start, below, spacing, count, is_taken)?;
+            if run.is_none() {
+                run = free_keys_below(start, below, 1, count, is_taken)?;
             }
+            let Some(run) = run else {
+                let below = start;
+                return Ok(Assignment::Exhausted(KeysExhausted { below, count }));
+            };
+            keys.extend(run);
         }
         let Some(index) = next else { break };
         let key = match hints[index] {

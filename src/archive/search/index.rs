@@ -70,27 +70,19 @@ pub(crate) struct Index<'a> {
     tokens: TokenBuffer,
 }
 
-/// What the index knows of an email.
-struct IndexedEmail<'a> {
-    summary: &'a Summary,
-    /// The whole email, if it was retrieved.
-    email: Option<&'a wire::Email>,
-}
-
 impl<'a> Index<'a> {
     pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
-        Self::from_connection(transaction, true)
+        Self {
+            may_intern: true,
+            ..Self::with_interned(transaction)
+        }
     }
 
-    /// The index of a copy, which has the interned values of its source.
-    pub(crate) fn of_copy(transaction: &'a Transaction<'a>) -> Self {
-        Self::from_connection(transaction, false)
-    }
-
-    fn from_connection(connection: &'a Connection, may_intern: bool) -> Self {
+    /// The index of emails whose values are interned already: of a copy, which has those of its source.
+    pub(crate) fn with_interned(connection: &'a Connection) -> Self {
         Self {
             connection,
-            may_intern,
+            may_intern: false,
             interned: HashMap::new(),
             tokens: TokenBuffer::new(),
         }
@@ -108,10 +100,7 @@ impl<'a> Index<'a> {
     ) -> Result<(), Error> {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         let summary = Summary::from(summary);
-        self.build_tokens(&IndexedEmail {
-            summary: &summary,
-            email: email.as_ref(),
-        })?;
+        self.build_tokens(&summary, email.as_ref())?;
         self.connection.execute(
             "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
             params![rowid, self.stored_tokens()],
@@ -141,28 +130,20 @@ impl<'a> Index<'a> {
             };
             // A damaged body is not found by its words; opening the email reports the damage.
             let email = body.and_then(|body| body.to_email(self.connection).ok());
-            let indexed = IndexedEmail {
-                summary: &Summary::from(&fields.summary),
-                email: email.as_ref(),
+            let summary = Summary::from(&fields.summary);
+            self.build_tokens(&summary, email.as_ref())?;
+            // Costs a look-up more than to insert them.
+            let replace = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
+            self.connection
+                .execute(replace, params![rowid, self.stored_tokens()])?;
+            let sql = if is_out_of_order(*key, &summary) {
+                "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
+            } else {
+                "DELETE FROM out_of_order WHERE sort_key = ?1"
             };
-            self.replace(*key, rowid, &indexed)?;
+            self.connection.execute(sql, [key])?;
         }
         Ok(())
-    }
-
-    /// Replaces the tokens of an email. Costs a look-up more than [`Index::insert`].
-    fn replace(&mut self, key: SortKey, rowid: i64, email: &IndexedEmail<'_>) -> Result<(), Error> {
-        self.build_tokens(email)?;
-        self.connection.execute(
-            "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
-            params![rowid, self.stored_tokens()],
-        )?;
-        let sql = if is_out_of_order(key, email.summary) {
-            "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
-        } else {
-            "DELETE FROM out_of_order WHERE sort_key = ?1"
-        };
-        self.connection.execute(sql, [key])
     }
 
     /// The tokens as they are stored.
@@ -174,8 +155,12 @@ impl<'a> Index<'a> {
         }
     }
 
-    fn build_tokens(&mut self, email: &IndexedEmail<'_>) -> Result<(), Error> {
-        let summary = email.summary;
+    /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
+    fn build_tokens(
+        &mut self,
+        summary: &Summary,
+        email: Option<&wire::Email>,
+    ) -> Result<(), Error> {
         self.tokens.clear();
         self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
@@ -184,7 +169,7 @@ impl<'a> Index<'a> {
             self.push_shared_address(interned::REPLY_TO, prefix::RECIPIENT, address)?;
         }
         let mut reason = listed_reason(summary);
-        if let Some(email) = email.email {
+        if let Some(email) = email {
             let retrieved = RetrievedTexts::from_email(email);
             reason.get_or_insert_with(|| retrieved.reason());
             self.tokens.push_retrieved(&retrieved);
@@ -424,7 +409,6 @@ impl TokenChecksum {
 
 /// Compares the index with the tokens that the emails should have.
 pub(crate) struct IndexChecksum<'a> {
-    connection: &'a Connection,
     index: Index<'a>,
     /// Whether all addresses are interned.
     all_interned: bool,
@@ -436,8 +420,7 @@ impl<'a> IndexChecksum<'a> {
         let all_interned = interned::has_capacity(connection, interned::FROM)?
             && interned::has_capacity(connection, interned::REPLY_TO)?;
         Ok(Self {
-            connection,
-            index: Index::from_connection(connection, false),
+            index: Index::with_interned(connection),
             all_interned,
             checksum: TokenChecksum::default(),
         })
@@ -450,7 +433,7 @@ impl<'a> IndexChecksum<'a> {
         summary: &Summary,
         email: Option<&wire::Email>,
     ) -> Result<(), Error> {
-        self.index.build_tokens(&IndexedEmail { summary, email })?;
+        self.index.build_tokens(summary, email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.
@@ -458,7 +441,7 @@ impl<'a> IndexChecksum<'a> {
             .as_bytes()
             .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
         {
-            let token = if self.connection.is_postgres() {
+            let token = if self.index.connection.is_postgres() {
                 cap_token(std::str::from_utf8(token).unwrap_or_default()).as_bytes()
             } else {
                 &token[..token.len().min(MAX_TOKEN_BYTES)]
@@ -472,27 +455,24 @@ impl<'a> IndexChecksum<'a> {
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
     pub(crate) fn matches_index(&self) -> Result<bool, Error> {
-        let mut found = TokenChecksum::default();
-        if self.connection.is_postgres() {
-            self.add_found(
-                "SELECT rowid, lexeme FROM search, unnest(tokens)",
-                &mut found,
-            )?;
+        let connection = self.index.connection;
+        if connection.is_postgres() {
+            let found = self.sum_found("SELECT rowid, lexeme FROM search, unnest(tokens)")?;
             return Ok(found == self.checksum);
         }
         // The temporary table belongs to this connection only.
-        let sqlite = self.connection.sqlite()?;
+        let sqlite = connection.sqlite()?;
         sqlite.pragma_update(None, "query_only", false)?;
-        self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
-        self.add_found("SELECT doc, term FROM temp.search_terms", &mut found)?;
-        self.connection
-            .execute_batch("DROP TABLE temp.search_terms")?;
+        connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
+        let found = self.sum_found("SELECT doc, term FROM temp.search_terms")?;
+        connection.execute_batch("DROP TABLE temp.search_terms")?;
         sqlite.pragma_update(None, "query_only", true)?;
         Ok(found == self.checksum)
     }
 
-    fn add_found(&self, query: &str, found: &mut TokenChecksum) -> Result<(), Error> {
-        let mut statement = self.connection.prepare_cached(query)?;
+    fn sum_found(&self, query: &str) -> Result<TokenChecksum, Error> {
+        let mut found = TokenChecksum::default();
+        let mut statement = self.index.connection.prepare_cached(query)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
@@ -500,7 +480,7 @@ impl<'a> IndexChecksum<'a> {
                 found.add(row.get(0)?, token);
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 
