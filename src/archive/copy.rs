@@ -11,7 +11,7 @@ use rusqlite::types::Value;
 
 use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
-use super::storage::db::{Connection, Row};
+use super::storage::db::{Connection, Row, parameter_marks};
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::{self, Connections, INCOMPLETE_COPY};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
@@ -254,15 +254,7 @@ fn add_missing(
     table: &Table,
     mut progress: impl FnMut(u64),
 ) -> Result<()> {
-    let marks: Vec<String> = (1..=table.columns.len())
-        .map(|number| format!("?{number}"))
-        .collect();
-    let insert = format!(
-        "INSERT INTO {} ({}) VALUES ({})",
-        table.name,
-        table.columns.join(", "),
-        marks.join(", ")
-    );
+    let insert = table.insert();
     let mut past: Option<Vec<Value>> = None;
     loop {
         let rows = table.read_past(source, past.as_deref())?;
@@ -314,12 +306,9 @@ impl Table {
 
     /// Compares the key with parameters from the number `first` on.
     fn condition(&self, comparison: &str, first: usize) -> String {
-        let marks: Vec<String> = (first..)
-            .take(self.key_len)
-            .map(|number| format!("?{number}"))
-            .collect();
+        let marks = parameter_marks(first, self.key_len);
         let names = self.columns[..self.key_len].join(", ");
-        format!("({names}) {comparison} ({})", marks.join(", "))
+        format!("({names}) {comparison} ({marks})")
     }
 
     /// Reads the rows of the next batch, whose keys are past `past`.
@@ -357,17 +346,29 @@ impl Table {
         params: Vec<Value>,
     ) -> Result<Vec<Vec<Value>>> {
         let keys = self.columns[..self.key_len].join(", ");
-        let query = format!(
-            "SELECT {} FROM {} WHERE {condition} ORDER BY {keys}{limit}",
+        let select = self.select();
+        let query = format!("{select} WHERE {condition} ORDER BY {keys}{limit}");
+        conn.all(&query, params, |row| self.read_row(row))
+    }
+
+    /// Returns the statement that reads all rows.
+    pub(super) fn select(&self) -> String {
+        format!("SELECT {} FROM {}", self.columns.join(", "), self.name)
+    }
+
+    /// Returns the statement that inserts a row.
+    pub(super) fn insert(&self) -> String {
+        let (names, marks) = (
             self.columns.join(", "),
-            self.name
+            parameter_marks(1, self.columns.len()),
         );
-        let read_row = |row: &Row| {
-            (0..self.columns.len())
-                .map(|column| row.get(column))
-                .collect()
-        };
-        conn.all(&query, params, read_row)
+        format!("INSERT INTO {} ({names}) VALUES ({marks})", self.name)
+    }
+
+    /// Reads the columns of a row.
+    pub(super) fn read_row(&self, row: &Row) -> rusqlite::Result<Vec<Value>> {
+        let columns = 0..self.columns.len();
+        columns.map(|column| row.get(column)).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use rusqlite::types::{ToSqlOutput, Value};
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns, summary_columns};
 use super::codec::{self, dictionary};
+use super::copy::{TABLES, Table};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
 use super::listing::Direction;
@@ -57,8 +58,6 @@ const EMAIL_FROM: &str = concat!(
     " FROM mail LEFT JOIN key_order USING (key_order_id) WHERE mail.sort_key "
 );
 
-const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
-
 /// The end of [`EMAIL_FROM`] for each [`Direction`].
 const EMAILS_PAST: [&str; 2] = [
     "> ?1 ORDER BY mail.sort_key",
@@ -71,15 +70,7 @@ const NEXT_KEY: [&str; 2] = [
 ];
 
 /// Tables that are copied as they are, except rows that contradict the new file.
-const COPIED_TABLES: [(&str, &str); 4] = [
-    ("identity", "service, key_fingerprint"),
-    ("purged", "id_hash"),
-    (
-        "confirmed_run",
-        "top, bottom, requested_at, response_seq, may_change",
-    ),
-    ("status_history", "sort_key, seq, seen_at, last_event"),
-];
+const COPIED_TABLES: [&str; 4] = ["identity", "purged", "confirmed_run", "status_history"];
 
 impl Archive {
     /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
@@ -266,8 +257,7 @@ impl RepairJob<'_> {
     }
 
     fn read_body(&self, key: SortKey) -> Result<Option<String>> {
-        let read = |row: &Row| CompressedBody::from_row(row, 0);
-        let Some(compressed) = self.source.optional(BODY, [key], read)?.flatten() else {
+        let Some(compressed) = CompressedBody::load(self.source, key)? else {
             return Ok(None);
         };
         compressed.to_email(self.source)?;
@@ -311,9 +301,10 @@ impl RepairJob<'_> {
         let (source, lost) = (self.source, &self.lost);
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
         self.target.write(|tx| {
-            for (table, names) in COPIED_TABLES {
+            let is_copied = |table: &&Table| COPIED_TABLES.contains(&table.name);
+            for table in TABLES.iter().filter(is_copied) {
                 // What cannot be read is dropped: a time of confirmation, an earlier status.
-                let _ = copy_table(source, tx, table, names);
+                let _ = copy_table(source, tx, table);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
             let listing = source.one(query, [], |row| {
@@ -371,20 +362,12 @@ fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) 
 }
 
 /// Copies rows until one cannot be read, without those that the new table rejects.
-fn copy_table(source: &Connection, tx: &Transaction, table: &str, names: &str) -> Result<()> {
-    let count = names.split(',').count();
-    let marks: Vec<String> = (1..=count).map(|number| format!("?{number}")).collect();
-    let mut insert = tx.prepare_cached(&format!(
-        "INSERT INTO {table} ({names}) VALUES ({}) ON CONFLICT DO NOTHING",
-        marks.join(", ")
-    ))?;
-    let mut statement = source.prepare_cached(&format!("SELECT {names} FROM {table}"))?;
+fn copy_table(source: &Connection, tx: &Transaction, table: &Table) -> Result<()> {
+    let mut insert = tx.prepare_cached(&format!("{} ON CONFLICT DO NOTHING", table.insert()))?;
+    let mut statement = source.prepare_cached(&table.select())?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let values = (0..count)
-            .map(|at| row.get::<Value>(at))
-            .collect::<Result<Vec<_>, _>>()?;
-        let _ = insert.execute(values);
+        let _ = insert.execute(table.read_row(&row)?);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::{Engine, FailedPages, StopReason, SyncDepth, SyncReport, merge_page_a
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
 use crate::error::{ErrorKind, Result, lock};
-use crate::mail::{EmailId, Finality, Status};
+use crate::mail::{EmailId, Finality};
 use crate::query::Query;
 
 /// Cursors to try for a page, from the row right above it up; then a refresh reads the newest page.
@@ -236,22 +236,13 @@ impl<S: EmailApi> Engine<S> {
 
     /// Retrieves one email. Its absence from the service confirms it too.
     async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<()> {
-        let before = self.load_status(id).await?;
-        match self.fetch_and_store(id).await {
-            Ok(retrieved) => retrieved.stored?,
-            Err(error) if error.kind == ErrorKind::NotFound => {}
+        let is_changed = match self.fetch_and_store(id).await {
+            Ok(retrieved) => retrieved.is_changed?,
+            Err(error) if error.kind == ErrorKind::NotFound => false,
             Err(error) => return Err(error),
-        }
-        if self.load_status(id).await? != before {
-            report.add_changes(std::iter::once(id));
-        }
+        };
+        report.add_changes(is_changed.then_some(id));
         Ok(())
-    }
-
-    async fn load_status(&self, id: &EmailId) -> Result<Option<Status>> {
-        let id = id.clone();
-        self.run_blocking(move |archive| Ok(archive.row(&id)?.map(|row| row.summary.status)))
-            .await
     }
 
     /// Reads the pages again that should have emails which could not be retrieved, down to `depth`.

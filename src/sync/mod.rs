@@ -66,10 +66,10 @@ impl Drop for LockGuard<'_> {
     }
 }
 
-/// A retrieved email, and whether the archive could store it.
+/// A retrieved email, and whether its status has changed; an error if the archive could not store it.
 struct RetrieveResult {
     email: Email,
-    stored: Result<()>,
+    is_changed: Result<bool>,
 }
 
 /// Time between two refreshes of the newest emails by a process that keeps an archive current.
@@ -290,7 +290,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Fetches one email and stores it, or fails.
     pub(crate) async fn store_email(&self, id: &EmailId) -> Result<()> {
-        self.fetch_and_store(id).await?.stored
+        self.fetch_and_store(id).await?.is_changed.map(drop)
     }
 
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
@@ -320,10 +320,9 @@ impl<S: EmailApi> Engine<S> {
             .with_hint("nothing was stored; try again or report it to the service's operator"));
         }
         self.run_blocking(move |archive| {
-            let stored = archive.put_body(&retrieved, sent_at).map(|_| ());
             Ok(RetrieveResult {
+                is_changed: archive.put_body(&retrieved, sent_at),
                 email: Email::from(retrieved),
-                stored,
             })
         })
         .await
@@ -358,7 +357,7 @@ impl<S: EmailApi> Engine<S> {
                 report.invalid = invalid.count;
                 match response {
                     Ok(retrieved) => {
-                        retrieved.stored?;
+                        retrieved.is_changed?;
                         report.stored += 1;
                     }
                     Err(error) if !goes_on => {
@@ -393,7 +392,7 @@ impl<S: EmailApi> Engine<S> {
             let response = self.fetch_and_store(&row.summary.id).await;
             let goes_on = invalid.record(&response);
             match response {
-                Ok(retrieved) => retrieved.stored?,
+                Ok(retrieved) => _ = retrieved.is_changed?,
                 Err(error) if !goes_on => return Err(error),
                 Err(_) => {}
             }

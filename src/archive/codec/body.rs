@@ -19,6 +19,7 @@ const LEVEL: Compression = Compression::new(3);
 /// Bytes that are inflated at once.
 const CHUNK: usize = 64 << 10;
 
+pub(crate) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
 const LATEST_DICTIONARY: &str = "SELECT id FROM dictionary ORDER BY id DESC LIMIT 1";
 
@@ -29,6 +30,12 @@ pub(crate) struct CompressedBody {
 }
 
 impl CompressedBody {
+    /// Loads the body of the email at `key`, if it is stored.
+    pub(crate) fn load(conn: &Connection, key: SortKey) -> Result<Option<Self>> {
+        let found = conn.optional(BODY_BY_KEY, [key], |row| Self::from_row(row, 0))?;
+        Ok(found.flatten())
+    }
+
     /// Reads the two columns, which begin at `first`; `None` if there is no body.
     pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
         let bytes: Option<Vec<u8>> = row.get(first)?;

@@ -11,7 +11,7 @@ use std::thread::{self, available_parallelism};
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
-use crate::archive::storage::db::{Connection, Row, params};
+use crate::archive::storage::db::{Connection, Row, parameter_marks, params};
 
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
@@ -42,7 +42,6 @@ const LEAST_FOR_A_THREAD: usize = 8;
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-pub(super) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const ROWIDS_FROM: [&str; 2] = [
@@ -55,8 +54,8 @@ pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,
     query: &'a Query,
     plan: &'a Plan,
-    /// `None` if the query depends on more of bodies than single words.
-    body_words: Option<BodyWords<'a>>,
+    /// The words of the query; `None` if it depends on more of bodies than single words.
+    body_words: Option<Vec<BodyWord<'a>>>,
     /// The matches that the index knows, for a query that depends on more of bodies.
     certain: Option<ReadAhead<'a>>,
     bodies_loaded: usize,
@@ -73,6 +72,16 @@ struct LoadedRow {
     is_match: Option<Result<bool, Error>>,
 }
 
+impl From<EmailRow> for LoadedRow {
+    fn from(row: EmailRow) -> Self {
+        Self {
+            row,
+            words: None,
+            is_match: None,
+        }
+    }
+}
+
 impl<'a> RowMatcher<'a> {
     pub(super) fn new(
         connection: &'a Connection,
@@ -80,21 +89,26 @@ impl<'a> RowMatcher<'a> {
         plan: &'a Plan,
         direction: Direction,
     ) -> Self {
-        let body_words =
-            (!connection.is_postgres()).then(|| BodyWords::new(connection, query, direction));
-        let body_words = body_words.flatten();
-        let reader = RowidReader {
-            connection,
-            direction,
-        };
-        let has_certain =
-            body_words.is_none() && plan.certain != FtsExpr::Nothing && !connection.is_postgres();
+        let (mut body_words, mut certain) = (None, None);
+        if !connection.is_postgres() {
+            let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
+            match single_words(query) {
+                Some(words) => {
+                    let words = words.into_iter();
+                    body_words = Some(words.map(|text| BodyWord::new(text, read_ahead)).collect());
+                }
+                None if plan.certain != FtsExpr::Nothing => {
+                    certain = Some(read_ahead(&plan.certain))
+                }
+                None => {}
+            }
+        }
         Self {
             connection,
             query,
             plan,
             body_words,
-            certain: has_certain.then(|| ReadAhead::new(reader, &plan.certain)),
+            certain,
             bodies_loaded: 0,
             loaded: HashMap::new(),
         }
@@ -109,15 +123,8 @@ impl<'a> RowMatcher<'a> {
         let (marks, params) = key_params(keys);
         let query = window::by_keys(&marks);
         let rows = self.connection.all(&query, params, window::read_row)?;
-        let loaded = |row: EmailRow| LoadedRow {
-            row,
-            words: None,
-            is_match: None,
-        };
-        self.loaded = rows
-            .into_iter()
-            .map(|row| (row.sort_key, loaded(row)))
-            .collect();
+        let loaded = rows.into_iter().map(LoadedRow::from);
+        self.loaded = loaded.map(|it| (it.row.sort_key, it)).collect();
         let is_open = |key: &SortKey| {
             let loaded = self.loaded.get(key);
             loaded.is_some_and(|it| self.match_without_body(&it.row).is_none())
@@ -134,12 +141,9 @@ impl<'a> RowMatcher<'a> {
 
     /// Looks up which of the words the bodies of loaded rows contain.
     fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<(), Error> {
-        let marks: Vec<String> = (2..keys.len() + 2)
-            .map(|number| format!("?{number}"))
-            .collect();
+        let marks = parameter_marks(2, keys.len());
         let query = format!(
-            "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({})",
-            marks.join(", ")
+            "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({marks})"
         );
         for key in keys {
             if let Some(row) = self.loaded.get_mut(key) {
@@ -226,11 +230,7 @@ impl<'a> RowMatcher<'a> {
             None => self
                 .connection
                 .optional(window::BY_KEY, [key], window::read_row)?
-                .map(|row| LoadedRow {
-                    row,
-                    words: None,
-                    is_match: None,
-                }),
+                .map(LoadedRow::from),
         };
         let Some(mut loaded) = loaded else {
             return Ok(None);
@@ -266,7 +266,10 @@ impl<'a> RowMatcher<'a> {
         let words = match (&loaded.words, &mut self.body_words) {
             _ if !is_indexed => None,
             (Some(words), _) => Some(words.clone()),
-            (None, Some(body_words)) => body_words.words_in(row.sort_key)?,
+            (None, Some(body_words)) => match find_rowid(self.connection, row.sort_key)? {
+                Some(rowid) => words_in(body_words, rowid)?,
+                None => None,
+            },
             (None, None) => None,
         };
         if let Some(text) = words {
@@ -285,19 +288,11 @@ impl<'a> RowMatcher<'a> {
             return Ok(true);
         }
         self.bodies_loaded += 1;
-        Ok(match self.load_email(row.sort_key)? {
-            Some(email) => match_email(self.query, row, &email),
-            None => matches(self.query, &document) == Some(true),
-        })
-    }
-
-    fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
-        let body = self
-            .connection
-            .optional(BODY_BY_KEY, [key], |row| CompressedBody::from_row(row, 0))?;
-        body.flatten()
-            .map(|body| body.to_email(self.connection))
-            .transpose()
+        let Some(body) = CompressedBody::load(self.connection, row.sort_key)? else {
+            return Ok(matches(self.query, &document) == Some(true));
+        };
+        let email = body.to_email(self.connection)?;
+        Ok(match_email(self.query, row, &email))
     }
 }
 
@@ -305,9 +300,8 @@ impl<'a> RowMatcher<'a> {
 /// statements are prepared: keys come again at the end.
 fn key_params(keys: &[SortKey]) -> (String, Vec<SortKey>) {
     let length = keys.len().next_power_of_two();
-    let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
     let params = keys.iter().copied().cycle().take(length);
-    (marks.join(", "), params.collect())
+    (parameter_marks(1, length), params.collect())
 }
 
 /// Whether an email matches, with its body.
@@ -350,55 +344,31 @@ fn single_words(query: &Query) -> Option<Vec<String>> {
     texts.filter(|texts| texts.len() <= MAX_WORDS)
 }
 
-/// The words of a query, looked up in the index for one scan.
-struct BodyWords<'a> {
-    connection: &'a Connection,
-    words: Vec<BodyWord<'a>>,
-}
-
-impl<'a> BodyWords<'a> {
-    fn new(connection: &'a Connection, query: &Query, direction: Direction) -> Option<Self> {
-        let texts = single_words(query)?;
-        let reader = RowidReader {
-            connection,
-            direction,
-        };
-        let words = texts.into_iter().map(|text| BodyWord::new(reader, text));
-        Some(Self {
-            connection,
-            words: words.collect(),
-        })
-    }
-
-    /// Returns the words that the body contains; `None` if loading the body is cheaper.
-    fn words_in(&mut self, key: SortKey) -> Result<Option<String>, Error> {
-        let Some(rowid) = find_rowid(self.connection, key)? else {
-            return Ok(None);
-        };
-        let mut found = String::new();
-        for word in &mut self.words {
-            let is_contained = match word.lookup_cheaply(rowid)? {
-                None if word.loads_left > 0 => {
-                    word.loads_left -= 1;
-                    return Ok(None);
-                }
-                None => word.full_prefix.contains(rowid)?,
-                Some(is_contained) => is_contained,
-            };
-            if is_contained {
-                found.push_str(&word.text);
-                found.push(' ');
+/// Returns those of the words that the body at `rowid` contains; `None` if loading the body is cheaper.
+fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>, Error> {
+    let mut found = String::new();
+    for word in words {
+        let is_contained = match word.lookup_cheaply(rowid)? {
+            None if word.loads_left > 0 => {
+                word.loads_left -= 1;
+                return Ok(None);
             }
+            None => word.full_prefix.contains(rowid)?,
+            Some(is_contained) => is_contained,
+        };
+        if is_contained {
+            found.push_str(&word.text);
+            found.push(' ');
         }
-        Ok(Some(found))
     }
+    Ok(Some(found))
 }
 
 fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>, Error> {
     connection.optional_value(ROWID_BY_KEY, [key])
 }
 
-/// A word with its matches in the index.
+/// A word of the query with its matches in the index, for one scan.
 struct BodyWord<'a> {
     text: String,
     whole: ReadAhead<'a>,
@@ -411,17 +381,16 @@ struct BodyWord<'a> {
 }
 
 impl<'a> BodyWord<'a> {
-    fn new(reader: RowidReader<'a>, text: String) -> Self {
+    fn new(text: String, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
         let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
         let is_letter = start.len() == 1;
         let token = encode_token(prefix::WORD, text.chars());
         let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
         Self {
             text,
-            whole: ReadAhead::new(reader, &FtsExpr::Token(token.clone())),
-            short_prefix: (!is_letter)
-                .then(|| ReadAhead::new(reader, &FtsExpr::Token(start_token))),
-            full_prefix: ReadAhead::new(reader, &FtsExpr::Prefix(token)),
+            whole: read_ahead(&FtsExpr::Token(token.clone())),
+            short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
+            full_prefix: read_ahead(&FtsExpr::Prefix(token)),
             loads_left: if is_letter {
                 LOADED_BEFORE_LETTER_QUERY
             } else {
@@ -442,15 +411,10 @@ impl<'a> BodyWord<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct RowidReader<'a> {
-    connection: &'a Connection,
-    direction: Direction,
-}
-
 /// The rowids that match one expression, read ahead of the scan.
 struct ReadAhead<'a> {
-    reader: RowidReader<'a>,
+    connection: &'a Connection,
+    direction: Direction,
     match_text: String,
     rowids: VecDeque<i64>,
     batch_size: usize,
@@ -458,10 +422,11 @@ struct ReadAhead<'a> {
 }
 
 impl<'a> ReadAhead<'a> {
-    fn new(reader: RowidReader<'a>, expr: &FtsExpr) -> Self {
+    fn new(connection: &'a Connection, direction: Direction, expr: &FtsExpr) -> Self {
         Self {
-            reader,
-            match_text: expr.to_match_text(reader.connection.is_postgres()),
+            connection,
+            direction,
+            match_text: expr.to_match_text(connection.is_postgres()),
             rowids: VecDeque::new(),
             batch_size: FIRST_BATCH,
             is_end: false,
@@ -472,7 +437,7 @@ impl<'a> ReadAhead<'a> {
         loop {
             while let Some(next) = self.rowids.front() {
                 // Rowids ascend from the newest email to the oldest.
-                let is_past = match self.reader.direction {
+                let is_past = match self.direction {
                     Direction::Older => *next > rowid,
                     Direction::Newer => *next < rowid,
                 };
@@ -492,8 +457,8 @@ impl<'a> ReadAhead<'a> {
     ///
     /// A prefix query collects all its matches before it returns the first.
     fn read_batch(&mut self, rowid: i64) -> Result<(), Error> {
-        let sql = ROWIDS_FROM[self.reader.direction as usize];
-        let mut statement = self.reader.connection.prepare_cached(sql)?;
+        let sql = ROWIDS_FROM[self.direction as usize];
+        let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![rowid, self.match_text])?;
         while self.rowids.len() < self.batch_size {
             let Some(row) = rows.next()? else {

@@ -427,6 +427,14 @@ impl<V: ToSql> Params for Vec<V> {
     }
 }
 
+/// Writes so many parameters from the number `first` on, separated by commas.
+pub(crate) fn parameter_marks(first: usize, count: usize) -> String {
+    let marks: Vec<String> = (first..first + count)
+        .map(|number| format!("?{number}"))
+        .collect();
+    marks.join(", ")
+}
+
 /// Parameters of several types.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
