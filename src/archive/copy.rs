@@ -13,7 +13,7 @@ use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
 use super::storage::db::{Connection, Row, parameter_marks};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, INCOMPLETE_COPY};
+use super::storage::{self, Connections, INCOMPLETE_COPY, RowCounts};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
@@ -27,13 +27,6 @@ pub(crate) enum CopyStep {
     Copy(u64),
     /// It makes the search index.
     Index(u64),
-}
-
-/// How much there is in a complete copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct CopyOutcome {
-    pub(crate) emails: u64,
-    pub(crate) bodies: u64,
 }
 
 /// A table that is copied. A row refers only to tables before its own.
@@ -83,7 +76,7 @@ const INTERNED: &str = "interned";
 const INDEX_BATCH: usize = 500;
 
 impl Archive {
-    /// Copies the archives of sent and of received mail, as far as they exist, from one place to another.
+    /// Copies the archives of sent and of received mail, as far as they exist; returns how much is in the copies.
     ///
     /// # Errors
     ///
@@ -92,7 +85,7 @@ impl Archive {
         from: &ArchiveLocation,
         to: &ArchiveLocation,
         mut progress: impl FnMut(Mailbox, CopyStep),
-    ) -> Result<CopyOutcome> {
+    ) -> Result<RowCounts> {
         let mut mailboxes = Vec::new();
         for mailbox in Mailbox::ALL {
             if storage::exists(&from.for_mailbox(mailbox))? {
@@ -140,14 +133,12 @@ impl Archive {
             copies.push((target, lock));
         }
         // That of sent mail last: while it is not complete, the same command goes on.
-        let mut total = CopyOutcome::default();
+        let mut total = RowCounts::default();
         for (target, _lock) in copies.iter().rev() {
             target.with_writer(|writer| complete(writer))?;
-            let query = "SELECT emails, bodies FROM row_counts";
-            let counts: (i64, i64) = target
-                .read(|target| target.one(query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
-            total.emails += counts.0.unsigned_abs();
-            total.bodies += counts.1.unsigned_abs();
+            let RowCounts { emails, bodies } = target.read(storage::count_rows)?;
+            total.emails += emails;
+            total.bodies += bodies;
         }
         Ok(total)
     }
@@ -161,10 +152,7 @@ fn exists_error(to: &ArchiveLocation) -> Error {
 }
 
 fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> {
-    let lock = match target.server() {
-        Some(server) => ProcessLock::on_server(server, "lease", false),
-        None => ProcessLock::new(to, "lease"),
-    };
+    let lock = target.process_lock(to, "lease");
     // For all copies it is the same time, so none counts as abandoned.
     if lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
         return Ok(lock);

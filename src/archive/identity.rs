@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
 
 use super::storage;
@@ -285,7 +284,15 @@ impl Archive {
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        self.read(load_identity)
+        let query = "SELECT service, key_fingerprint FROM identity";
+        self.read(|conn| {
+            conn.optional(query, [], |row| {
+                Ok(Identity {
+                    service: row.get(0)?,
+                    key_fingerprint: row.get(1)?,
+                })
+            })
+        })
     }
 
     fn bind(&self, identity: &Identity) -> Result<()> {
@@ -299,15 +306,6 @@ impl Archive {
             change.execute(query, [service, key_fingerprint])
         })
     }
-}
-
-fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
-    conn.optional("SELECT service, key_fingerprint FROM identity", [], |row| {
-        Ok(Identity {
-            service: row.get(0)?,
-            key_fingerprint: row.get(1)?,
-        })
-    })
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {

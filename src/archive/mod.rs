@@ -36,7 +36,7 @@ use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
-pub(crate) use copy::{CopyOutcome, CopyStep};
+pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
@@ -50,9 +50,10 @@ pub(crate) use listing::{Direction, RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
-pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
+pub(crate) use search::{CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
+pub(crate) use storage::RowCounts;
 pub(crate) use storage::error::is_damage_error;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
@@ -125,13 +126,9 @@ impl Archive {
         location: &ArchiveLocation,
         outdated_backup: Option<PathBuf>,
     ) -> Self {
-        let lock = |work| match connections.server() {
-            Some(server) => ProcessLock::on_server(server, work, connections.is_read_only()),
-            None => ProcessLock::new(location, work),
-        };
         Self {
-            poll_lock: lock("lease"),
-            backfill_lock: lock("walk"),
+            poll_lock: connections.process_lock(location, "lease"),
+            backfill_lock: connections.process_lock(location, "walk"),
             connections: Arc::new(connections),
             retention: None,
             outdated_backup,
@@ -202,18 +199,22 @@ impl Archive {
         })
     }
 
+    /// Returns how much is stored.
+    pub(crate) fn row_counts(&self) -> Result<RowCounts> {
+        self.read(storage::count_rows)
+    }
+
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.
     pub(crate) fn info(&self) -> Result<ArchiveInfo> {
         let coverage = self.coverage()?;
         self.read(|conn| {
-            let count = |query: &str| conn.value(query, []).map(i64::unsigned_abs);
+            let RowCounts { emails, bodies } = storage::count_rows(conn)?;
+            let missing = "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL";
             Ok(ArchiveInfo {
                 version: storage::read_version(conn)?,
-                emails: count("SELECT emails FROM row_counts")?,
-                bodies: count("SELECT bodies FROM row_counts")?,
-                missing_upstream: count(
-                    "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
-                )?,
+                emails,
+                bodies,
+                missing_upstream: conn.value(missing, []).map(i64::unsigned_abs)?,
                 newest: conn
                     .optional_value("SELECT created_at FROM mail ORDER BY sort_key LIMIT 1", [])?,
                 oldest: conn.optional_value(

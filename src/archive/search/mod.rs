@@ -56,15 +56,6 @@ pub enum MatchCount {
     MoreThan(u64),
 }
 
-/// How many emails the operators on bodies and tags can match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BodyAvailability {
-    /// Emails with known bodies and tags.
-    pub(crate) fetched: u64,
-    /// All emails.
-    pub(crate) emails: u64,
-}
-
 /// Chosen matches of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CandidateRows {
@@ -254,19 +245,6 @@ impl Archive {
                 MatchCount::MoreThan(most)
             } else {
                 MatchCount::Exactly(found)
-            })
-        })
-    }
-
-    /// Counts the emails with known bodies and tags.
-    pub(crate) fn body_availability(&self) -> Result<BodyAvailability, Error> {
-        self.connections.read(|connection| {
-            let sql = "SELECT bodies, emails FROM row_counts";
-            let (fetched, emails): (i64, i64) =
-                connection.one(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(BodyAvailability {
-                fetched: fetched.unsigned_abs(),
-                emails: emails.unsigned_abs(),
             })
         })
     }

@@ -16,24 +16,22 @@ pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
 #[cfg(feature = "postgres")]
 pub(crate) mod server;
-#[cfg(not(feature = "postgres"))]
-#[path = "no_server.rs"]
-pub(crate) mod server;
 mod tables;
 
 use crate::config::{ArchiveLocation, ServerUrl};
 use crate::error::{Error, Result, lock};
+#[cfg(not(feature = "postgres"))]
+pub(crate) use db::postgres as server;
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
-use files::{
-    FileId, back_up_outdated, create_private, explain_damage, file_uri, is_read_only_file,
-};
+use files::{FileId, back_up_file, create_private, explain_damage, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
+use process_lock::ProcessLock;
 use server::PostgresServer;
 use tables::create_tables_as;
 pub(crate) use tables::{
-    INCOMPLETE_COPY, advance_numbers, compact, complete_copy, create_tables, exists, has_tables,
-    is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
+    INCOMPLETE_COPY, RowCounts, advance_numbers, compact, complete_copy, count_rows, create_tables,
+    exists, has_tables, is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
 };
 
 /// How long a connection waits for another process before it gives up.
@@ -56,7 +54,7 @@ pub(crate) struct Connections {
     has_changed: Arc<AtomicBool>,
     /// `None` if the archive is in memory.
     file_id: Option<FileId>,
-    notifier: Option<Arc<PeerNotifier>>,
+    notifier: Option<PeerNotifier>,
     /// The user, if it is recorded which emails they open.
     audited_user: Option<String>,
 }
@@ -116,7 +114,7 @@ impl Connections {
         {
             return Ok((connections, None));
         }
-        let backup = back_up_outdated(path)?;
+        let backup = back_up_file(path, "old")?;
         let connections = Self::open_file(path)?.ok_or_else(|| {
             in_use_error("another sentbox, of an older version, uses the archive")
         })?;
@@ -214,7 +212,7 @@ impl Connections {
             idle_readers: Mutex::default(),
             has_changed: Arc::default(),
             file_id: path.and_then(FileId::from_path),
-            notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
+            notifier: path.map(PeerNotifier::new),
             audited_user: None,
         }
     }
@@ -234,7 +232,7 @@ impl Connections {
     }
 
     /// Returns the sender of notices to other processes, if there can be others.
-    pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
+    pub(crate) const fn notifier(&self) -> Option<&PeerNotifier> {
         self.notifier.as_ref()
     }
 
@@ -377,6 +375,18 @@ impl Connections {
         match &self.database {
             Database::Sqlite(_) => None,
             Database::Server(server) => Some(server),
+        }
+    }
+
+    /// Creates the lock of the processes that do the work `work` on this archive, which is at `location`.
+    pub(crate) fn process_lock(
+        &self,
+        location: &ArchiveLocation,
+        work: &'static str,
+    ) -> ProcessLock {
+        match self.server() {
+            Some(server) => ProcessLock::on_server(server, work, self.is_read_only),
+            None => ProcessLock::new(location, work),
         }
     }
 

@@ -134,7 +134,7 @@ impl Archive {
                 archive: self.clone(),
             });
         }
-        let notifier = self.connections.notifier()?.clone();
+        let notifier = self.connections.notifier()?;
         let watch = Watch::start(parent_dir(notifier.path())).ok()?;
         notifier.remove_leftovers();
         Some(PeerNoticeReceiver {

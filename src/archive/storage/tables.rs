@@ -13,6 +13,22 @@ pub(super) const VERSION: u32 = 13;
 /// The version of a copy that is not complete: see `archive/copy.rs`.
 pub(crate) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;
 
+/// How much is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RowCounts {
+    pub(crate) emails: u64,
+    /// Emails whose bodies and tags are known.
+    pub(crate) bodies: u64,
+}
+
+/// Reads how much is stored, which triggers count.
+pub(crate) fn count_rows(conn: &Connection) -> Result<RowCounts> {
+    conn.one("SELECT emails, bodies FROM row_counts", [], |row| {
+        let [emails, bodies] = [row.get::<i64>(0)?, row.get(1)?].map(i64::unsigned_abs);
+        Ok(RowCounts { emails, bodies })
+    })
+}
+
 /// Creates the tables if there are none, in one transaction.
 pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
     create_tables_as(conn, VERSION)

@@ -1,6 +1,7 @@
 //! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
 
 use super::*;
+use crate::archive::RowCounts;
 use crate::mail::EmailId;
 
 #[test]
@@ -64,9 +65,9 @@ fn index_follows_every_change() {
         (String::new(), "two".into(), "two".into())
     );
     assert_eq!(
-        archive.body_availability().unwrap(),
-        BodyAvailability {
-            fetched: 1,
+        archive.row_counts().unwrap(),
+        RowCounts {
+            bodies: 1,
             emails: 2
         }
     );
@@ -81,9 +82,9 @@ fn index_follows_every_change() {
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
     assert_eq!(
-        archive.body_availability().unwrap(),
-        BodyAvailability {
-            fetched: 1,
+        archive.row_counts().unwrap(),
+        RowCounts {
+            bodies: 1,
             emails: 2
         }
     );
