@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Row, params};
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
@@ -11,6 +10,7 @@ use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::{TOP, deletions, position};
+use super::storage::db::{Row, params};
 use super::storage::error::damaged_error;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
 use crate::api::RetrievedEmail;

@@ -1,7 +1,6 @@
 //! What has changed in the archive since an earlier look, by whatever process: for clients that follow it.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -59,7 +58,7 @@ pub(crate) struct EmailState {
 pub(crate) struct ChangeSnapshot {
     states: HashMap<EmailId, EmailState>,
     removed: HashSet<EmailId>,
-    purged: HashSet<Vec<u8>>,
+    purged: HashSet<[u8; 16]>,
     purged_before: Option<i64>,
 }
 
@@ -98,10 +97,7 @@ impl ChangeSnapshot {
         let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
         let purged = self.purged.difference(&earlier.purged);
         let purged = purged.map(|hash| ArchiveChange::Purged {
-            id_hash: hash.iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            }),
+            id_hash: format!("{:032x}", u128::from_be_bytes(*hash)),
         });
         let before = (self.purged_before != earlier.purged_before).then_some(self.purged_before);
         let before = before.and_then(to_timestamp);

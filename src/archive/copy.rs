@@ -1,7 +1,7 @@
 //! Copies an archive to another database: from a file to PostgreSQL, back, or to another file.
 //!
 //! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
-//! where it ended, whatever has changed in the source meanwhile. The version of the target says that it is not
+//! where it ended, whatever has changed in the source meanwhile. The version of the target marks it as not
 //! complete until everything is equal; only then can it be opened. What the databases store differently is made anew:
 //! the search index, and counts.
 

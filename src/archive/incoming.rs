@@ -1,4 +1,4 @@
-//! One email on its way into the archive: its content, and the row that the archive has of it.
+//! One email that is to be stored: its content, and the row that the archive has of it.
 //!
 //! The calls have an order: create it from the service's JSON, find the row that exists, assign the sort
 //! key, then insert or update. Until then its key is a placeholder. An older response never overwrites a
@@ -8,14 +8,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
 use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
 
-use super::codec::row::{self, row_columns, summary_columns};
+use super::codec::row::{self, row_columns};
 use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
+use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
 use super::{RequestTime, SortKey, search};
 use crate::api::ListedEmail;
@@ -26,7 +26,7 @@ use crate::mail::{EmailId, Status};
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// One email on its way into the archive.
+/// One email that is to be stored.
 pub(crate) struct IncomingEmail {
     pub(crate) item: ListedEmail,
     /// The key that its time gives it.

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use crate::archive::storage::db::{Connection, Row};
 use rusqlite::{ErrorCode, OpenFlags};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, row_columns, summary_columns};
+use super::codec::row::{self, row_columns};
 use super::storage;
+use super::storage::db::{Connection, Row};
 use super::storage::error::{REPAIR_HINT, damage_error, damaged_error};
 use super::storage::files::read_to_end;
 use super::{Archive, SortKey, search};
@@ -92,7 +92,7 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
      + (SELECT iif(count(*) <> 1, 1, 0) FROM listing) + (SELECT iif(count(*) <> 1, 1, 0) FROM row_counts) + (SELECT iif(count(*) > 1, 1, 0) FROM identity) \
      + (SELECT count(*) FROM dirty)";
 
-/// Finds what is damaged. An error of `SQLite` on the way counts as damage.
+/// Finds what is damaged. An error of `SQLite` meanwhile counts as damage.
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
     if conn.is_postgres() {

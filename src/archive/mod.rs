@@ -31,7 +31,6 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use bodies::StoredEmail;
@@ -54,6 +53,7 @@ pub(crate) use search::{CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
 pub(crate) use storage::RowCounts;
+use storage::db::{Connection, Transaction};
 pub(crate) use storage::error::is_damage_error;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 
@@ -14,6 +13,7 @@ use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
 use super::listing::coverage;
 use super::storage;
+use super::storage::db::{Connection, Transaction};
 use super::storage::error::archive_error;
 use super::{Archive, SortKey, search};
 use crate::error::Result;

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, row_columns, summary_columns};
+use super::codec::row::{self, row_columns};
 use super::codec::{self, dictionary};
 use super::copy::{TABLES, Table};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
 use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
+use super::storage::db::{Connection, Row, Transaction, params};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
 use super::storage::{self, open_for_repair};

@@ -1,11 +1,11 @@
 //! Windows onto the list: rows around a position, found by key and never by counting.
 
-use crate::archive::storage::db::{Connection, Row as SqlRow, params};
 use jiff::{SignedDuration, Timestamp};
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
+use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
@@ -367,21 +367,21 @@ fn read_around(
     let back = forward.reverse();
     let edge = back.next_key(key);
     let lead = lead.min(limit.saturating_sub(1));
-    // One row more than wanted tells whether there are more: to ask again may cost as much as the rows.
+    // One row more than needed shows whether there are more: to read again may cost as much as the rows.
     let mut before = source.rows(back, forward.next_key(edge), lead + 1)?;
-    let room = limit - before.len().min(lead);
-    let mut after = source.rows(forward, edge, room + 1)?;
-    let more_below = after.len() > room;
-    after.truncate(room);
-    let room = limit - after.len();
+    let below = limit - before.len().min(lead);
+    let mut after = source.rows(forward, edge, below + 1)?;
+    let more_below = after.len() > below;
+    after.truncate(below);
+    let above = limit - after.len();
     if let Some(farthest) = before.get(lead)
-        && room > lead
+        && above > lead
     {
         let from = farthest.sort_key;
-        before.extend(source.rows(back, from, room - lead)?);
+        before.extend(source.rows(back, from, above - lead)?);
     }
-    let more_above = before.len() > room;
-    before.truncate(room);
+    let more_above = before.len() > above;
+    before.truncate(above);
     before.reverse();
     before.append(&mut after);
     Ok(RowWindow {

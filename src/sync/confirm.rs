@@ -42,7 +42,7 @@ pub(crate) struct ConfirmReport {
 /// A request that confirms rows.
 #[derive(Debug, PartialEq, Eq)]
 enum ConfirmRequest {
-    /// The page that begins at row `start` and has `rows` of the wanted rows.
+    /// The page that begins at row `start` and has `rows` of the rows to confirm.
     Page { start: SortKey, rows: usize },
     /// One email.
     Email(EmailId),

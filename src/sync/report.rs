@@ -158,7 +158,7 @@ pub(crate) enum SyncDepth {
 }
 
 impl SyncDepth {
-    /// Returns the oldest wanted time, in microseconds since 1970.
+    /// Returns the oldest time to fetch, in microseconds since 1970.
     pub(super) fn cutoff_micros(self) -> i64 {
         match self {
             Self::All => i64::MIN,

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use crate::api::wire;
 use crate::archive::SortKey;
+use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::archive::storage::error::damaged_error;
 use crate::error::Result;
 
@@ -92,7 +92,7 @@ impl BodyCompressor {
         })
     }
 
-    /// Stores the JSON as the body of an email, in place of an earlier one.
+    /// Stores the JSON as the body of an email; it replaces an earlier one.
     /// Callers use `dictionary::store_bodies`, which makes dictionaries first.
     pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
         let dictionary = self.dictionary.as_ref();

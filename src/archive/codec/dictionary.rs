@@ -6,12 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::{Connection, Transaction};
 use flate2::{Compress, Compression};
 
 use super::body::{BodyCompressor, CompressedBody, compress_bytes};
 use crate::api::wire;
 use crate::archive::SortKey;
+use crate::archive::storage::db::{Connection, Transaction};
 use crate::error::Result;
 
 /// The window of deflate: how far the first byte can refer back.

@@ -11,12 +11,12 @@
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
-use crate::archive::storage::db::{Row, Transaction, params};
 use jiff::{SignedDuration, Timestamp};
 
 use super::coverage;
 use super::{RequestTime, SortKey};
 use crate::archive::Archive;
+use crate::archive::storage::db::{Row, Transaction, params};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 

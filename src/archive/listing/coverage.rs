@@ -5,11 +5,10 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
-use crate::archive::storage::db::{Connection, Transaction, params};
-
 use super::{BOTTOM, Direction, RequestTime, SortKey};
 use crate::api::ListedEmail;
 use crate::archive::Archive;
+use crate::archive::storage::db::{Connection, Transaction, params};
 use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
 

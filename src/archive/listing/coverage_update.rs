@@ -9,12 +9,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::Transaction;
-
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::{Direction, SortKey};
 use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::db::Transaction;
 use crate::error::Result;
 
 /// With this many emails on either side it is no accident that all times of one side are past the other's.

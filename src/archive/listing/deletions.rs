@@ -16,7 +16,6 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Transaction, params};
 use jiff::SignedDuration;
 
 use super::confirmations::latest_response_seq;
@@ -24,6 +23,7 @@ use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::{BOTTOM, RequestTime, SortKey, TOP};
 use crate::archive::Archive;
 use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 use crate::mail::EmailId;
 
@@ -105,7 +105,7 @@ impl Archive {
     }
 }
 
-/// Whether an empty listing contradicts earlier pages, and no earlier response says the same.
+/// Whether an empty listing contradicts earlier pages, and no earlier response agrees with it.
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.

@@ -6,13 +6,12 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Transaction, params};
-
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::coverage_update::{CoverageUpdate, PlacedPage};
 use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
+use crate::archive::storage::db::{Transaction, params};
 use crate::archive::{Archive, purge};
 use crate::error::Result;
 use crate::mail::EmailId;

@@ -1,9 +1,8 @@
 //! Pages of the service's listing from the rows, as far as they are covered, for a server of the archive.
 //!
 //! A page has listed rows of one covered range only, so it never leaves out an email that the service lists. Where it
-//! reaches the end of its range, it says what has to be requested to go on.
+//! reaches the end of its range, it names what has to be requested to go on.
 
-use crate::archive::storage::db::{Connection, params};
 use jiff::Timestamp;
 
 use super::confirmations::{self, confirmed_at};
@@ -11,7 +10,8 @@ use super::coverage::{self, CoveredRange};
 use super::{Direction, SortKey, TOP};
 use crate::api::Cursor;
 use crate::archive::Archive;
-use crate::archive::codec::row::{self, row_columns, summary_columns};
+use crate::archive::codec::row::{self, row_columns};
+use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 use crate::mail::EmailId;
 

@@ -21,11 +21,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
 
 use super::SortKey;
 use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 
 /// The distance between emails without a time of their own.
@@ -244,7 +244,7 @@ pub(crate) fn move_rows(tx: &Transaction, moves: &HashMap<SortKey, SortKey>) -> 
     Ok(())
 }
 
-/// Keys that no email has, for rows on their way.
+/// Keys that no email has, for rows that are moved.
 fn temporary_keys() -> impl Iterator<Item = SortKey> {
     (i64::MIN + 1..).map(SortKey)
 }

@@ -4,9 +4,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::archive::storage::db::dialect::cap_token;
-use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
-
 use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
@@ -17,9 +14,11 @@ use super::tokens::{
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
-use crate::archive::codec::row::{self, row_columns, summary_columns};
+use crate::archive::codec::row::{self, row_columns};
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::error::Error;
+use crate::archive::storage::db::dialect::cap_token;
+use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
+use crate::error::Result;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
 
@@ -97,7 +96,7 @@ impl<'a> Index<'a> {
         rowid: i64,
         summary: &wire::Summary,
         json: Option<&str>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         let summary = Summary::from(summary);
         self.build_tokens(&summary, email.as_ref())?;
@@ -118,7 +117,7 @@ impl<'a> Index<'a> {
     }
 
     /// Replaces the tokens of emails as they are stored.
-    pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<()> {
         let params = keys.iter().map(|key| [*key]);
         let rows = self.connection.optional_each(ROW_TO_INDEX, params, |row| {
             let body = CompressedBody::from_row(row, 1)?;
@@ -156,11 +155,7 @@ impl<'a> Index<'a> {
     }
 
     /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
-    fn build_tokens(
-        &mut self,
-        summary: &Summary,
-        email: Option<&wire::Email>,
-    ) -> Result<(), Error> {
+    fn build_tokens(&mut self, summary: &Summary, email: Option<&wire::Email>) -> Result<()> {
         self.tokens.clear();
         self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
@@ -183,12 +178,7 @@ impl<'a> Index<'a> {
     }
 
     /// Adds the id of an address, or its trigrams if too many are interned.
-    fn push_shared_address(
-        &mut self,
-        kind: &str,
-        prefix: char,
-        address: &Address,
-    ) -> Result<(), Error> {
+    fn push_shared_address(&mut self, kind: &str, prefix: char, address: &Address) -> Result<()> {
         let normalized = normalize(&address.to_string());
         if let Some(id) = self.intern(kind, &normalized)? {
             self.tokens.push_interned(id);
@@ -201,7 +191,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>, Error> {
+    fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>> {
         let entry = (kind.to_owned(), value.to_owned());
         if let Some(known) = self.interned.get(&entry) {
             return Ok(*known);
@@ -228,14 +218,14 @@ pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
 }
 
 /// Finds the largest rowid of the emails at `key` or newer.
-pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64, Error> {
+pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64> {
     Ok(connection
         .optional_value(ROWID_AT_OR_NEWER, [key])?
         .unwrap_or(i64::MIN))
 }
 
 /// Finds the smallest rowid of the emails at `key` or older.
-pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64, Error> {
+pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64> {
     Ok(connection
         .optional_value(ROWID_AT_OR_OLDER, [key])?
         .unwrap_or(i64::MAX))
@@ -245,10 +235,7 @@ pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result
 ///
 /// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
 /// dirty.
-pub(crate) fn assign_rowids(
-    transaction: &Transaction,
-    keys: &[SortKey],
-) -> Result<Vec<i64>, Error> {
+pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Result<Vec<i64>> {
     let mut rowids: Vec<i64> = Vec::with_capacity(keys.len());
     // The next emails with a rowid above and below.
     let mut above = i64::MIN;
@@ -279,7 +266,7 @@ pub(crate) fn assign_rowids(
 }
 
 /// Moves the email at `rowid` to `to`, and those in between further down.
-fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, Error> {
+fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64> {
     let mut free = to;
     let mut moves: Vec<(i64, i64, SortKey)> = Vec::new();
     {
@@ -309,7 +296,7 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
 ///
 /// It goes on until none is dirty, since emails that move for new rowids become dirty. Emails are
 /// indexed in the order of the list: FTS5 writes a segment for each smaller rowid.
-pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
+pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<()> {
     loop {
         let keys = dirty_keys(transaction, TOP, BOTTOM)?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
@@ -335,18 +322,14 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
     }
 }
 
-fn dirty_keys(
-    transaction: &Transaction,
-    first: SortKey,
-    last: SortKey,
-) -> Result<Vec<SortKey>, Error> {
+fn dirty_keys(transaction: &Transaction, first: SortKey, last: SortKey) -> Result<Vec<SortKey>> {
     transaction.all(DIRTY_KEYS, [first, last], |row| row.get(0))
 }
 
 /// Erases the tokens of deleted emails, and interned values that no email has.
 ///
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
-pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
+pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
     let transaction = writer.begin(TransactionKind::Write)?;
     let values: Vec<(i64, String, String)> =
         transaction.all("SELECT id, kind, value FROM interned", [], |row| {
@@ -376,7 +359,7 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
 ///
 /// Each segment costs a search a few microseconds for each token. `start` takes all segments, and later
 /// calls continue.
-pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool, Error> {
+pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool> {
     /// Other writers wait for about a tenth of a second.
     const MERGED_PAGES: i64 = 500;
     if writer.is_postgres() {
@@ -416,7 +399,7 @@ pub(crate) struct IndexChecksum<'a> {
 }
 
 impl<'a> IndexChecksum<'a> {
-    pub(crate) fn new(connection: &'a Connection) -> Result<Self, Error> {
+    pub(crate) fn new(connection: &'a Connection) -> Result<Self> {
         let all_interned = interned::has_capacity(connection, interned::FROM)?
             && interned::has_capacity(connection, interned::REPLY_TO)?;
         Ok(Self {
@@ -432,7 +415,7 @@ impl<'a> IndexChecksum<'a> {
         rowid: i64,
         summary: &Summary,
         email: Option<&wire::Email>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.index.build_tokens(summary, email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
         let mut seen = HashSet::new();
@@ -454,7 +437,7 @@ impl<'a> IndexChecksum<'a> {
     }
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
-    pub(crate) fn matches_index(&self) -> Result<bool, Error> {
+    pub(crate) fn matches_index(&self) -> Result<bool> {
         let connection = self.index.connection;
         if connection.is_postgres() {
             let found = self.sum_found("SELECT rowid, lexeme FROM search, unnest(tokens)")?;
@@ -470,7 +453,7 @@ impl<'a> IndexChecksum<'a> {
         Ok(found == self.checksum)
     }
 
-    fn sum_found(&self, query: &str) -> Result<TokenChecksum, Error> {
+    fn sum_found(&self, query: &str) -> Result<TokenChecksum> {
         let mut found = TokenChecksum::default();
         let mut statement = self.index.connection.prepare_cached(query)?;
         let mut rows = statement.query([])?;

@@ -11,8 +11,6 @@ use std::thread::{self, available_parallelism};
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
-use crate::archive::storage::db::{Connection, Row, parameter_marks, params};
-
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
@@ -21,8 +19,9 @@ use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
+use crate::archive::storage::db::{Connection, Row, parameter_marks, params};
 use crate::archive::window::{self, EmailRow};
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::{BodyTexts, EmailDocument, Field, Query, Term, matches};
 
 /// Queries with more words are matched by their bodies.
@@ -69,7 +68,7 @@ struct LoadedRow {
     /// The words of the query that the body contains, if they are all that the query depends on.
     words: Option<String>,
     /// Whether it matches, if its body has been compared.
-    is_match: Option<Result<bool, Error>>,
+    is_match: Option<Result<bool>>,
 }
 
 impl From<EmailRow> for LoadedRow {
@@ -115,7 +114,7 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Loads the rows at some keys together, where each request takes long.
-    pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
@@ -140,7 +139,7 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Looks up which of the words the bodies of loaded rows contain.
-    fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<(), Error> {
+    fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<()> {
         let marks = parameter_marks(2, keys.len());
         let query = format!(
             "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({marks})"
@@ -169,7 +168,7 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Compares the bodies of loaded rows: on all processors, since to extract the text of html takes longest.
-    fn match_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    fn match_bodies(&mut self, keys: &[SortKey]) -> Result<()> {
         let (Some(newest), Some(oldest)) = (keys.iter().max(), keys.iter().min()) else {
             return Ok(());
         };
@@ -224,7 +223,7 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
-    pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
+    pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>> {
         let loaded = match self.loaded.remove(&key) {
             Some(row) => Some(row),
             None => self
@@ -255,7 +254,7 @@ impl<'a> RowMatcher<'a> {
         (is_final || !row.has_body).then_some(result == Some(true))
     }
 
-    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool, Error> {
+    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool> {
         let row = &loaded.row;
         if let Some(is_match) = self.match_without_body(row) {
             return Ok(is_match);
@@ -345,7 +344,7 @@ fn single_words(query: &Query) -> Option<Vec<String>> {
 }
 
 /// Returns those of the words that the body at `rowid` contains; `None` if loading the body is cheaper.
-fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>, Error> {
+fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>> {
     let mut found = String::new();
     for word in words {
         let is_contained = match word.lookup_cheaply(rowid)? {
@@ -364,7 +363,7 @@ fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>, Er
     Ok(Some(found))
 }
 
-fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>, Error> {
+fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
     connection.optional_value(ROWID_BY_KEY, [key])
 }
 
@@ -400,7 +399,7 @@ impl<'a> BodyWord<'a> {
     }
 
     /// Checks whether the body has a word with this start, if that is cheap.
-    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>, Error> {
+    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>> {
         if let Some(short_prefix) = &mut self.short_prefix {
             let is_contained = short_prefix.contains(rowid)?;
             if !is_contained || self.text.chars().count() <= PREFIX_CHARS {
@@ -433,7 +432,7 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    fn contains(&mut self, rowid: i64) -> Result<bool, Error> {
+    fn contains(&mut self, rowid: i64) -> Result<bool> {
         loop {
             while let Some(next) = self.rowids.front() {
                 // Rowids ascend from the newest email to the oldest.
@@ -456,7 +455,7 @@ impl<'a> ReadAhead<'a> {
     /// Reads from `rowid` on, more each time.
     ///
     /// A prefix query collects all its matches before it returns the first.
-    fn read_batch(&mut self, rowid: i64) -> Result<(), Error> {
+    fn read_batch(&mut self, rowid: i64) -> Result<()> {
         let sql = ROWIDS_FROM[self.direction as usize];
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![rowid, self.match_text])?;

@@ -30,14 +30,13 @@ mod tokens;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::archive::storage::db::Connection;
-
 use self::scan::{Scan, continue_while};
 use super::listing::{Direction, TOP};
 use super::storage::error::unreadable_error;
 use super::window::{EmailRow, read_window};
 use super::{Archive, RowWindow, SortKey, WindowAnchor};
-use crate::error::Error;
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
 use crate::query::{Query, SortOrder};
 
 pub use tokio_util::sync::CancellationToken;
@@ -95,7 +94,7 @@ impl Archive {
         anchor: &WindowAnchor,
         limit: usize,
         cancel: &CancellationToken,
-    ) -> Result<Option<RowWindow>, Error> {
+    ) -> Result<Option<RowWindow>> {
         if query.is_match_all() && query.sort == SortOrder::Newest {
             if cancel.is_cancelled() {
                 return Ok(None);
@@ -119,7 +118,7 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         self.for_each_match_past(None, query, cancel, visit)
     }
 
@@ -130,7 +129,7 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let scanned = self.for_each_readable_match(from, query, cancel, visit)?;
         match scanned.unreadable.len() {
             0 => Ok(scanned.is_complete),
@@ -145,7 +144,7 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         mut visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<ScannedMatches, Error> {
+    ) -> Result<ScannedMatches> {
         let mut is_complete = true;
         let unreadable = self.connections.read_cancellable(cancel, |connection| {
             let direction = forward_direction(query);
@@ -164,7 +163,7 @@ impl Archive {
     }
 
     /// Whether the email at this position matches.
-    pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool, Error> {
+    pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool> {
         self.connections
             .read(|connection| Scan::new(connection, query)?.is_match(key))
     }
@@ -176,7 +175,7 @@ impl Archive {
         from: Option<SortKey>,
         limit: usize,
         mut choose: impl FnMut(&EmailRow) -> bool,
-    ) -> Result<CandidateRows, Error> {
+    ) -> Result<CandidateRows> {
         self.connections.read(|connection| {
             let mut found = CandidateRows {
                 rows: Vec::new(),
@@ -211,7 +210,7 @@ impl Archive {
         query: &Query,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         if query.is_match_all() {
             return Ok(Some(MatchCount::Exactly(self.query_count()?)));
         }
@@ -225,7 +224,7 @@ impl Archive {
         key: SortKey,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         self.count_matches_from(query, Direction::Newer, key, most, cancel)
     }
 
@@ -236,7 +235,7 @@ impl Archive {
         from: SortKey,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         self.connections.read_cancellable(cancel, |connection| {
             let scan = Scan::new(connection, query)?;
             let found = scan.count_matches(direction, from, most.saturating_add(1))?;
@@ -251,7 +250,7 @@ impl Archive {
 }
 
 /// Returns the keys of all matches, newest first.
-pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>, Error> {
+pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>> {
     let mut keys = Vec::new();
     let scan = Scan::new(connection, query)?;
     scan.for_each_match(Direction::Older, TOP, |row| {

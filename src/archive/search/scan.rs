@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::archive::storage::db::{Connection, Rows, params};
-
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
@@ -13,9 +11,10 @@ use super::plan::Plan;
 use super::tokens::flag;
 use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::storage::db::{Connection, Rows, params};
 use crate::archive::storage::error::{is_damage_error, unreadable_error};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
@@ -99,7 +98,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self, Error> {
+    pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self> {
         Ok(Self {
             connection,
             query,
@@ -109,7 +108,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the email at this position matches.
-    pub(super) fn is_match(&self, key: SortKey) -> Result<bool, Error> {
+    pub(super) fn is_match(&self, key: SortKey) -> Result<bool> {
         let direction = Direction::Older;
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         Ok(matcher.match_row(key)?.is_some())
@@ -121,7 +120,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         mut from: SortKey,
         mut visit: impl FnMut(EmailRow) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
             let emails: i64 = self.connection.value(COUNT_ALL, [])?;
@@ -147,7 +146,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
         visit: &mut impl FnMut(EmailRow) -> ControlFlow<()>,
-    ) -> Result<Prefiltered, Error> {
+    ) -> Result<Prefiltered> {
         let (mut examined, mut found) = (0, 0);
         let mut result = Prefiltered::Finished;
         self.for_each_candidate(&prefilter.expr, direction, from, |key, upcoming| {
@@ -173,7 +172,7 @@ impl<'a> Scan<'a> {
         &self,
         matcher: &mut RowMatcher<'_>,
         key: SortKey,
-    ) -> Result<Option<EmailRow>, Error> {
+    ) -> Result<Option<EmailRow>> {
         match matcher.match_row(key) {
             Err(error) if is_damage_error(&error) => {
                 self.unreadable.borrow_mut().insert(key);
@@ -189,7 +188,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Fails if emails could not be read, which may match.
-    pub(super) fn report_unreadable(&self) -> Result<(), Error> {
+    pub(super) fn report_unreadable(&self) -> Result<()> {
         match self.unreadable.borrow().len() {
             0 => Ok(()),
             count => Err(unreadable_error(count)),
@@ -204,7 +203,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         mut from: SortKey,
         most: u64,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64> {
         let plan = &self.plan;
         let mut found = 0;
         if most == 0 {
@@ -266,7 +265,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
         most: u64,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64> {
         if *expr == FtsExpr::Nothing {
             return Ok(0);
         }
@@ -324,8 +323,8 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         from: SortKey,
-        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<(), Error> {
+        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let plan = &self.plan;
         let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
         if *expr != FtsExpr::Nothing {
@@ -379,8 +378,8 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         (first, last): (SortKey, SortKey),
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let connection = self.connection;
         let rowid = match direction {
             Direction::Older => rowid_at_or_newer,
@@ -433,8 +432,8 @@ impl<'a> Scan<'a> {
     fn visit_rows(
         &self,
         mut rows: Rows<'_>,
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let is_remote = self.connection.is_postgres();
         let mut size = if is_remote { FIRST_CHUNK } else { 1 };
         let mut chunk: Vec<SortKey> = Vec::new();
@@ -474,7 +473,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
-    fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>, Error> {
+    fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
         let mut keys = Vec::new();
         if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) {
@@ -499,12 +498,7 @@ impl<'a> Scan<'a> {
 }
 
 impl RowSource for Scan<'_> {
-    fn rows(
-        &self,
-        direction: Direction,
-        from: SortKey,
-        limit: usize,
-    ) -> Result<Vec<EmailRow>, Error> {
+    fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let mut rows = Vec::new();
         if limit > 0 {
             self.for_each_match(direction, from, |mut row| {
@@ -516,7 +510,7 @@ impl RowSource for Scan<'_> {
         Ok(rows)
     }
 
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool> {
         Ok(!self.rows(direction, from, 1)?.is_empty())
     }
 }

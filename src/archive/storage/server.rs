@@ -1,6 +1,5 @@
 //! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -135,7 +134,7 @@ impl PostgresServer {
             .map_err(|error| self.connect_error(error))
     }
 
-    /// Says what to do about a server that takes no connection.
+    /// Explains why a server takes no connection, and what to do about it.
     fn connect_error(&self, error: tokio_postgres::Error) -> Error {
         let hosts: Vec<String> = (self.config.get_hosts().iter())
             .map(|host| match host {
@@ -283,9 +282,7 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig> {
 
 impl std::fmt::Debug for PostgresServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PostgresServer")?;
-        f.write_char(' ')?;
-        f.write_str(&self.schema)
+        write!(f, "PostgresServer {}", self.schema)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The FTS expression of each class of query, and the query plan of each statement.
 
-use crate::archive::storage::db::{Connection, params};
-
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
 use crate::archive::search::{index, interned, matcher, scan, suggest};
+use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
 

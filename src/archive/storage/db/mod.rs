@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Returns the first column of the row `number`, which never changes: a server is asked once.
+    /// Returns the first column of the row `number`, which never changes: it is read from a server once.
     pub(crate) fn constant(&self, sql: &'static str, number: i64) -> Result<Arc<Vec<u8>>> {
         let load = || self.value(sql, [number]).map(Arc::new);
         match self {
