@@ -113,9 +113,6 @@ impl IncomingEmail {
         fts_rowid: i64,
         source: EmailSource,
     ) -> Result<()> {
-        let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
-                   recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
-                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
             EmailSource::Response(request) => {
@@ -123,17 +120,16 @@ impl IncomingEmail {
             }
             EmailSource::File(seen_at) => (false, seen_at, 0, None),
         };
-        let mut values = vec![
-            self.sort_key.to_sql()?,
-            fts_rowid.into(),
+        let state = [
             listed.into(),
             seen_at.as_microsecond().into(),
+            0.into(),
             response_seq.into(),
-            ToSqlOutput::Owned(confirmed_at.into()),
+            confirmed_at.into(),
+            Value::Null,
         ];
         let fields = self.item.parsed();
-        values.extend(cache.row_values(tx, &fields)?);
-        tx.execute(query, values)
+        cache.insert_row(tx, self.sort_key, Some(fts_rowid), state, &fields)
     }
 
     /// Updates the existing row and records an earlier status; returns whether the status changed.
@@ -303,8 +299,26 @@ pub(crate) struct ValueCache {
 }
 
 impl ValueCache {
+    /// Inserts a row; `state` has its columns from `listed` to `missing_since`.
+    pub(crate) fn insert_row(
+        &mut self,
+        tx: &Transaction,
+        key: SortKey,
+        fts_rowid: Option<i64>,
+        state: [Value; 6],
+        fields: &LosslessSummary,
+    ) -> Result<()> {
+        let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, \
+                   key_order_id, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+        let mut values = vec![key.to_sql()?, ToSqlOutput::Owned(fts_rowid.into())];
+        values.extend(state.map(ToSqlOutput::Owned));
+        values.extend(self.row_values(tx, fields)?);
+        tx.execute(query, values)
+    }
+
     /// Returns the column `key_order_id` and those of the fields.
-    pub(crate) fn row_values<'a>(
+    fn row_values<'a>(
         &mut self,
         tx: &Transaction,
         fields: &'a LosslessSummary,

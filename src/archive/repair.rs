@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::ToSql as _;
-use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::types::Value;
 
 use super::codec::body::CompressedBody;
 use super::codec::row::{self, row_columns};
@@ -280,7 +279,8 @@ impl RepairJob<'_> {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
                 }
-                insert_row(tx, &mut cache, email)?;
+                let state = email.state.clone();
+                cache.insert_row(tx, email.sort_key, None, state, &email.fields)?;
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
@@ -349,16 +349,6 @@ const fn stored_step(direction: Direction) -> i64 {
         Direction::Older => 1,
         Direction::Newer => -1,
     }
-}
-
-fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) -> Result<()> {
-    let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
-               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let mut values = vec![email.sort_key.to_sql()?];
-    values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
-    values.extend(cache.row_values(tx, &email.fields)?);
-    tx.execute(query, values)
 }
 
 /// Copies rows until one cannot be read, without those that the new table rejects.

@@ -212,7 +212,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn row(&self, id: &EmailId) -> Result<Option<EmailRow>> {
-        self.read(|conn| load_row(conn, id))
+        self.read(|conn| conn.optional(BY_ID, [id], read_row))
     }
 
     /// Returns the id of the email at this position.
@@ -248,11 +248,6 @@ impl Archive {
         );
         self.read(|conn| conn.optional(query, [id], |row| Ok(row::read_fields(row, 0)?.to_json())))
     }
-}
-
-/// Loads the row of one email.
-pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
-    conn.optional(BY_ID, [id], read_row)
 }
 
 /// Converts a status from its columns.

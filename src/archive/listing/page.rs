@@ -153,14 +153,14 @@ fn read_page(
         Direction::Older => range.bottom,
         Direction::Newer => range.top,
     };
-    let limit = usize::from(limit);
-    let params = params![key, end, u32::try_from(limit).unwrap_or(u32::MAX) + 1];
+    let params = params![key, end, u32::from(limit) + 1];
     let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
         let fields = row::read_fields(row, 0)?;
         let confirmed: Option<i64> = row.get(13)?;
         let item = (EmailId::new(&fields.summary.id), fields.to_json());
         Ok((item, confirmed.unwrap_or_default()))
     })?;
+    let limit = usize::from(limit);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     if direction == Direction::Newer {
