@@ -168,9 +168,7 @@ impl Archive {
 
     /// Returns why the archive stores no new mail, if it was opened for reading only.
     pub(crate) fn read_only_reason(&self) -> Option<Error> {
-        self.connections
-            .is_read_only()
-            .then(|| self.connections.read_only_error())
+        self.connections.read_only_reason()
     }
 
     /// Limits how long mail is stored; mail that is too old at `now` is purged at once.

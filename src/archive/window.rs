@@ -1,4 +1,4 @@
-//! Windows onto the list: rows around a position, found by key and never by counting.
+//! Windows onto the list: rows around a position, found by key and never by counting, with all that the list shows.
 
 use jiff::{SignedDuration, Timestamp};
 

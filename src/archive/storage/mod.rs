@@ -217,23 +217,16 @@ impl Connections {
         }
     }
 
-    /// Whether the archive is read-only.
-    pub(crate) const fn is_read_only(&self) -> bool {
-        self.is_read_only
-    }
-
     /// Returns the user, if it is recorded which emails they open.
     pub(crate) fn audited_user(&self) -> Option<&str> {
         self.audited_user.as_deref()
     }
 
-    pub(crate) fn read_only_error(&self) -> Error {
-        error::read_only_error(self.server().is_some())
-    }
-
-    /// Returns the sender of notices to other processes, if there can be others.
-    pub(crate) const fn notifier(&self) -> Option<&PeerNotifier> {
-        self.notifier.as_ref()
+    /// Returns why nothing can be stored, if the archive is read-only.
+    pub(crate) fn read_only_reason(&self) -> Option<Error> {
+        let is_on_server = self.server().is_some();
+        self.is_read_only
+            .then(|| error::read_only_error(is_on_server))
     }
 
     /// Reports something to the other processes, if there can be others. They see a change later if that fails.
@@ -284,8 +277,8 @@ impl Connections {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T>,
     ) -> Result<T> {
-        if self.is_read_only {
-            return Err(self.read_only_error());
+        if let Some(error) = self.read_only_reason() {
+            return Err(error);
         }
         self.check_file()?;
         let mut writer = lock(&self.writer);

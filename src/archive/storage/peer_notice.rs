@@ -126,7 +126,7 @@ impl Archive {
         let source = if let Some(server) = self.connections.server() {
             NoticeSource::Server(server.listen())
         } else {
-            let notifier = self.connections.notifier()?;
+            let notifier = self.connections.notifier.as_ref()?;
             let watch = Watch::start(parent_dir(&notifier.path)).ok()?;
             notifier.remove_leftovers();
             NoticeSource::Folder(watch)
@@ -176,11 +176,8 @@ impl PeerNoticeReceiver {
             let mut notices = Vec::new();
             let events = watch.next().await;
             for name in &events.names {
-                let notice = self
-                    .archive
-                    .connections
-                    .notifier()
-                    .and_then(|notifier| notifier.parse(name));
+                let notifier = self.archive.connections.notifier.as_ref();
+                let notice = notifier.and_then(|notifier| notifier.parse(name));
                 notices.extend(notice.filter(|notice| !notices.contains(notice)));
             }
             if events.overflow && !notices.contains(&PeerNotice::Changed) {
