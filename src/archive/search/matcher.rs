@@ -97,7 +97,7 @@ impl<'a> RowMatcher<'a> {
                     body_words = Some(words.map(|text| BodyWord::new(text, read_ahead)).collect());
                 }
                 None if plan.certain != FtsExpr::Nothing => {
-                    certain = Some(read_ahead(&plan.certain))
+                    certain = Some(read_ahead(&plan.certain));
                 }
                 None => {}
             }

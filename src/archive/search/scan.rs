@@ -269,48 +269,40 @@ impl<'a> Scan<'a> {
         if *expr == FtsExpr::Nothing {
             return Ok(0);
         }
-        let (after, before) = match direction {
-            Direction::Older => (rowid_at_or_newer(self.connection, from)?, i64::MAX),
-            Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
+        let connection = self.connection;
+        let (nearest, farthest, step) = match direction {
+            Direction::Older => (rowid_at_or_newer(connection, from)?, i64::MAX, 1),
+            Direction::Newer => (rowid_at_or_older(connection, from)?, i64::MIN, -1),
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut text = expr.to_match_text(self.connection.is_postgres());
+        let mut text = expr.to_match_text(connection.is_postgres());
         if !self.plan.incomplete.is_empty() {
             text = format!("({text}) & !'{}'", flag::INCOMPLETE);
         }
-        let connection = self.connection;
-        let count = |after: i64, before: i64, most: i64| {
+        // Counts what is between two rowids, without them.
+        let count = |near: i64, far: i64, most: i64| -> Result<i64> {
+            let (after, before) = match direction {
+                Direction::Older => (near, far),
+                Direction::Newer => (far, near),
+            };
             connection.value(COUNT_BETWEEN, params![text, after, before, most])
         };
-        let count: i64 = if connection.is_postgres() {
-            let (nearest, farthest) = match direction {
-                Direction::Older => (after, before),
-                Direction::Newer => (before, after),
-            };
-            let query = COMPARED_ROWID[direction as usize];
-            match connection.optional_value(query, [nearest, farthest, MOST_COMPARED - 1])? {
-                None => count(after, before, most)?,
-                Some(compared) => {
-                    let near = match direction {
-                        Direction::Older => count(after, compared + 1, most)?,
-                        Direction::Newer => count(compared - 1, before, most)?,
-                    };
-                    let (after, before) = match direction {
-                        Direction::Older => (compared, before),
-                        Direction::Newer => (after, compared),
-                    };
-                    let rest = || count(after, before, most - near);
-                    near + if near >= MANY_COMPARED {
-                        rest()?
-                    } else {
-                        connection.without_walks(rest)?
-                    }
-                }
-            }
-        } else {
-            count(after, before, most)?
+        let mut compared: Option<i64> = None;
+        if connection.is_postgres() {
+            let params = [nearest, farthest, MOST_COMPARED - 1];
+            compared = connection.optional_value(COMPARED_ROWID[direction as usize], params)?;
+        }
+        let Some(compared) = compared else {
+            return Ok(count(nearest, farthest, most)?.unsigned_abs());
         };
-        Ok(count.unsigned_abs())
+        let near = count(nearest, compared + step, most)?;
+        let rest = || count(compared, farthest, most - near);
+        let rest = if near >= MANY_COMPARED {
+            rest()?
+        } else {
+            connection.without_walks(rest)?
+        };
+        Ok((near + rest).unsigned_abs())
     }
 
     /// Calls `visit` for each candidate of `expr`, nearest first; with those that come next, where their rows are
