@@ -194,7 +194,8 @@ fn try_spawn_server(programs: &Path, folder: &Path) -> Result<Child, String> {
             std::thread::spawn(move || lines.for_each(drop));
             return Ok(server);
         }
-        log += &format!("{line}\n");
+        log.push_str(&line);
+        log.push('\n');
     }
     server.wait().unwrap();
     Err(log)
