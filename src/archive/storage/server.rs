@@ -116,8 +116,7 @@ impl PostgresServer {
 
     /// Opens a connection.
     pub(crate) fn connect(&self) -> Result<Connection> {
-        self.open()
-            .map(|opened| Connection::Postgres(Box::new(opened)))
+        self.open().map(Connection::from)
     }
 
     fn open(&self) -> Result<PostgresConnection> {
@@ -175,7 +174,7 @@ impl PostgresServer {
         writer.send_batch(WRITER_TIMEOUT)?;
         let pid = writer.backend_pid()?;
         self.writer_pid.store(pid, Ordering::Relaxed);
-        Ok(Connection::Postgres(Box::new(writer)))
+        Ok(writer.into())
     }
 
     pub(crate) fn quoted_schema(&self) -> String {

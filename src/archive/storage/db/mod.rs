@@ -31,6 +31,12 @@ pub(crate) enum Connection {
     Postgres(Box<PostgresConnection>),
 }
 
+impl From<PostgresConnection> for Connection {
+    fn from(conn: PostgresConnection) -> Self {
+        Self::Postgres(Box::new(conn))
+    }
+}
+
 impl Connection {
     /// Opens an empty database of `SQLite`.
     #[cfg(test)]
