@@ -1,7 +1,6 @@
 //! The record of who opened which email, in an archive on a server.
 
 use super::Archive;
-use super::storage::db::params;
 use super::storage::error::archive_error;
 use crate::error::Result;
 use crate::mail::EmailId;
@@ -24,10 +23,9 @@ impl Archive {
             return Ok(());
         };
         let person = person.unwrap_or(user);
-        let recorded = self.connections.with_reader(|conn| {
-            let mut insert = conn.prepare_cached(INSERT)?;
-            insert.execute_counted(params![person, id.as_str()])
-        });
+        let recorded = self
+            .connections
+            .with_reader(|conn| conn.execute_counted(INSERT, [person, id.as_str()]));
         recorded.map(drop).map_err(|error| {
             archive_error(
                 format!("the email is not shown, because it cannot be recorded who opens it: {}", error.message),

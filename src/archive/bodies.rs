@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Row, params};
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
@@ -10,9 +9,9 @@ use super::codec::body::CompressedBody;
 use super::codec::dictionary;
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::confirmations::{self, confirmed_at};
-use super::listing::{deletions, position};
+use super::listing::{TOP, deletions, position};
+use super::storage::db::{Row, params};
 use super::storage::error::damaged_error;
-use super::storage::sql;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
 use crate::api::RetrievedEmail;
 use crate::api::wire::{self, OrderedObject};
@@ -45,7 +44,7 @@ impl Archive {
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>> {
         let found = self.read(|conn| {
             let params = [id];
-            let found = sql::optional(conn, BODY_BY_ID, params, |row| {
+            let found = conn.optional(BODY_BY_ID, params, |row| {
                 Ok((
                     CompressedBody::from_row(row, 0)?,
                     ListedMembers::from_row(row, 2)?,
@@ -72,7 +71,7 @@ impl Archive {
     /// Loads the JSON of an email as the service would send it, with the latest status; `None` if no row has the id.
     pub(crate) fn stored_email(&self, id: &EmailId, now: Timestamp) -> Result<Option<StoredEmail>> {
         let found = self.read(|conn| {
-            let found = sql::optional(conn, STORED_BY_ID, [id], |row| {
+            let found = conn.optional(STORED_BY_ID, [id], |row| {
                 let listed = ListedMembers::from_row(row, 2)?;
                 let last_event = listed.last_event.as_deref();
                 let stored = StoredEmail {
@@ -221,22 +220,22 @@ impl Archive {
         rows: u32,
     ) -> Result<Vec<(SortKey, EmailId)>> {
         let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
-        let below = below.unwrap_or(SortKey(i64::MAX));
+        let below = below.unwrap_or(TOP);
         let params = params![below, key_before(since), rows];
-        self.read(|conn| sql::all(conn, query, params, |row| Ok((row.get(0)?, row.get(1)?))))
+        self.read(|conn| conn.all(query, params, |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Counts emails without bodies that are not older than `since`. Reads all of them.
     pub(crate) fn count_without_body(&self, since: i64) -> Result<u64> {
-        let params = [SortKey(i64::MAX), key_before(since)];
-        self.read(|conn| sql::value(conn, without_body!("count(*)", ""), params))
+        let params = [TOP, key_before(since)];
+        self.read(|conn| conn.value(without_body!("count(*)", ""), params))
             .map(i64::unsigned_abs)
     }
 
     /// Loads the newest emails, and how often the status of each was seen to change.
     pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>> {
         let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
-        self.read(|conn| sql::all(conn, query, [rows], |row| Ok((row.get(0)?, row.get(1)?))))
+        self.read(|conn| conn.all(query, [rows], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 }
 

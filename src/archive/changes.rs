@@ -1,13 +1,11 @@
 //! What has changed in the archive since an earlier look, by whatever process: for clients that follow it.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::listing::SortKey;
 use super::listing::confirmations::to_timestamp;
-use super::storage::sql;
 use super::{Archive, Result};
 use crate::mail::EmailId;
 
@@ -60,7 +58,7 @@ pub(crate) struct EmailState {
 pub(crate) struct ChangeSnapshot {
     states: HashMap<EmailId, EmailState>,
     removed: HashSet<EmailId>,
-    purged: HashSet<Vec<u8>>,
+    purged: HashSet<[u8; 16]>,
     purged_before: Option<i64>,
 }
 
@@ -71,15 +69,15 @@ impl Archive {
         let changed_since = since(STATUS_WINDOW).as_microsecond();
         let removed_since = SortKey::oldest_at(since(REMOVED_WINDOW).as_microsecond());
         self.read(|conn| {
-            let mut states = sql::all(conn, NEWEST, [WATCHED_ROWS], read_state)?;
-            states.extend(sql::all(conn, CHANGED, [changed_since], read_state)?);
-            let removed = sql::all(conn, REMOVED, [removed_since], |row| row.get(0))?;
-            let purged = sql::all(conn, "SELECT id_hash FROM purged", [], |row| row.get(0))?;
+            let mut states = conn.all(NEWEST, [WATCHED_ROWS], read_state)?;
+            states.extend(conn.all(CHANGED, [changed_since], read_state)?);
+            let removed = conn.all(REMOVED, [removed_since], |row| row.get(0))?;
+            let purged = conn.all("SELECT id_hash FROM purged", [], |row| row.get(0))?;
             Ok(ChangeSnapshot {
                 states: states.into_iter().collect(),
                 removed: removed.into_iter().collect(),
                 purged: purged.into_iter().collect(),
-                purged_before: sql::value(conn, "SELECT cutoff FROM listing", [])?,
+                purged_before: conn.value("SELECT cutoff FROM listing", [])?,
             })
         })
     }
@@ -99,10 +97,7 @@ impl ChangeSnapshot {
         let removed = removed.map(|id| ArchiveChange::Removed(id.clone()));
         let purged = self.purged.difference(&earlier.purged);
         let purged = purged.map(|hash| ArchiveChange::Purged {
-            id_hash: hash.iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            }),
+            id_hash: format!("{:032x}", u128::from_be_bytes(*hash)),
         });
         let before = (self.purged_before != earlier.purged_before).then_some(self.purged_before);
         let before = before.and_then(to_timestamp);

@@ -1,7 +1,7 @@
 //! Copies an archive to another database: from a file to PostgreSQL, back, or to another file.
 //!
 //! Each table is compared by its key and made equal to that of the source, so a copy that was interrupted goes on
-//! where it ended, whatever has changed in the source meanwhile. The version of the target says that it is not
+//! where it ended, whatever has changed in the source meanwhile. The version of the target marks it as not
 //! complete until everything is equal; only then can it be opened. What the databases store differently is made anew:
 //! the search index, and counts.
 
@@ -11,9 +11,9 @@ use rusqlite::types::Value;
 
 use super::listing::TOP;
 use super::search::{Index, is_indexed_by_id, merge_segments};
-use super::storage::db::{Connection, Row};
+use super::storage::db::{Connection, Row, parameter_marks};
 use super::storage::error::{archive_error, in_use_error};
-use super::storage::{self, Connections, INCOMPLETE_COPY, sql};
+use super::storage::{self, Connections, INCOMPLETE_COPY, RowCounts};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
@@ -27,13 +27,6 @@ pub(crate) enum CopyStep {
     Copy(u64),
     /// It makes the search index.
     Index(u64),
-}
-
-/// How much there is in a complete copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct CopyOutcome {
-    pub(crate) emails: u64,
-    pub(crate) bodies: u64,
 }
 
 /// A table that is copied. A row refers only to tables before its own.
@@ -83,7 +76,7 @@ const INTERNED: &str = "interned";
 const INDEX_BATCH: usize = 500;
 
 impl Archive {
-    /// Copies the archives of sent and of received mail, as far as they exist, from one place to another.
+    /// Copies the archives of sent and of received mail, as far as they exist; returns how much is in the copies.
     ///
     /// # Errors
     ///
@@ -92,7 +85,7 @@ impl Archive {
         from: &ArchiveLocation,
         to: &ArchiveLocation,
         mut progress: impl FnMut(Mailbox, CopyStep),
-    ) -> Result<CopyOutcome> {
+    ) -> Result<RowCounts> {
         let mut mailboxes = Vec::new();
         for mailbox in Mailbox::ALL {
             if storage::exists(&from.for_mailbox(mailbox))? {
@@ -140,14 +133,12 @@ impl Archive {
             copies.push((target, lock));
         }
         // That of sent mail last: while it is not complete, the same command goes on.
-        let mut total = CopyOutcome::default();
+        let mut total = RowCounts::default();
         for (target, _lock) in copies.iter().rev() {
             target.with_writer(|writer| complete(writer))?;
-            let query = "SELECT emails, bodies FROM row_counts";
-            let counts: (i64, i64) = target
-                .read(|target| sql::one(target, query, [], |row| Ok((row.get(0)?, row.get(1)?))))?;
-            total.emails += counts.0.unsigned_abs();
-            total.bodies += counts.1.unsigned_abs();
+            let RowCounts { emails, bodies } = target.read(storage::count_rows)?;
+            total.emails += emails;
+            total.bodies += bodies;
         }
         Ok(total)
     }
@@ -161,10 +152,7 @@ fn exists_error(to: &ArchiveLocation) -> Error {
 }
 
 fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> {
-    let lock = match target.server() {
-        Some(server) => ProcessLock::on_server(server, "lease", false),
-        None => ProcessLock::new(to, "lease"),
-    };
+    let lock = target.process_lock(to, "lease");
     // For all copies it is the same time, so none counts as abandoned.
     if lock.try_acquire(jiff::Timestamp::UNIX_EPOCH) {
         return Ok(lock);
@@ -177,7 +165,7 @@ fn lock_copy(target: &Connections, to: &ArchiveLocation) -> Result<ProcessLock> 
 fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopyStep)) -> Result<()> {
     source.read(|source| {
         // A range refers to emails that may have to be replaced.
-        target.write_unindexed(|tx| sql::execute(tx, "DELETE FROM covered_range", []))?;
+        target.write(|tx| tx.execute("DELETE FROM covered_range", []))?;
         let mut done = 0;
         for table in TABLES.iter().rev() {
             remove_different(source, target, table, |rows| {
@@ -194,7 +182,7 @@ fn fill(source: &Archive, target: &Connections, mut progress: impl FnMut(CopySte
         }
         Ok(())
     })?;
-    target.write_unindexed(storage::advance_numbers)?;
+    target.write(storage::advance_numbers)?;
     index_emails(target, |done| progress(CopyStep::Index(done)))
 }
 
@@ -237,9 +225,9 @@ fn remove_different(
         let different = rows.iter().filter(|row| !table.has(&known, row));
         let keys: Vec<Vec<Value>> = different.map(|row| table.key(row).to_vec()).collect();
         if !keys.is_empty() {
-            target.write_unindexed(|tx| {
+            target.write(|tx| {
                 keys.into_iter()
-                    .try_for_each(|key| sql::execute(tx, &delete, key))
+                    .try_for_each(|key| tx.execute(&delete, key))
             })?;
         }
         progress(rows.len() as u64);
@@ -254,15 +242,7 @@ fn add_missing(
     table: &Table,
     mut progress: impl FnMut(u64),
 ) -> Result<()> {
-    let marks: Vec<String> = (1..=table.columns.len())
-        .map(|number| format!("?{number}"))
-        .collect();
-    let insert = format!(
-        "INSERT INTO {} ({}) VALUES ({})",
-        table.name,
-        table.columns.join(", "),
-        marks.join(", ")
-    );
+    let insert = table.insert();
     let mut past: Option<Vec<Value>> = None;
     loop {
         let rows = table.read_past(source, past.as_deref())?;
@@ -273,7 +253,7 @@ fn add_missing(
         let known = target.read(|target| table.read_between(target, past.as_deref(), &end))?;
         let count = rows.len() as u64;
         if known.len() < rows.len() {
-            target.write_unindexed(|tx| {
+            target.write(|tx| {
                 let mut has_new_ids = false;
                 for row in rows {
                     if table.has(&known, &row) {
@@ -283,15 +263,15 @@ fn add_missing(
                         && matches!(&row[1], Value::Text(kind) if is_indexed_by_id(kind));
                     if table.name == MAIL {
                         let query = "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING";
-                        sql::execute(tx, query, table.key(&row).to_vec())?;
+                        tx.execute(query, table.key(&row).to_vec())?;
                     }
-                    sql::execute(tx, &insert, row)?;
+                    tx.execute(&insert, row)?;
                 }
                 if has_new_ids {
                     // What was indexed before has other tokens for these values.
                     let query =
                         "INSERT INTO dirty SELECT sort_key FROM mail WHERE 1 = 1 ON CONFLICT DO NOTHING";
-                    sql::execute(tx, query, [])?;
+                    tx.execute(query, [])?;
                 }
                 Ok(())
             })?;
@@ -314,12 +294,9 @@ impl Table {
 
     /// Compares the key with parameters from the number `first` on.
     fn condition(&self, comparison: &str, first: usize) -> String {
-        let marks: Vec<String> = (first..)
-            .take(self.key_len)
-            .map(|number| format!("?{number}"))
-            .collect();
+        let marks = parameter_marks(first, self.key_len);
         let names = self.columns[..self.key_len].join(", ");
-        format!("({names}) {comparison} ({})", marks.join(", "))
+        format!("({names}) {comparison} ({marks})")
     }
 
     /// Reads the rows of the next batch, whose keys are past `past`.
@@ -357,17 +334,29 @@ impl Table {
         params: Vec<Value>,
     ) -> Result<Vec<Vec<Value>>> {
         let keys = self.columns[..self.key_len].join(", ");
-        let query = format!(
-            "SELECT {} FROM {} WHERE {condition} ORDER BY {keys}{limit}",
+        let select = self.select();
+        let query = format!("{select} WHERE {condition} ORDER BY {keys}{limit}");
+        conn.all(&query, params, |row| self.read_row(row))
+    }
+
+    /// Returns the statement that reads all rows.
+    pub(super) fn select(&self) -> String {
+        format!("SELECT {} FROM {}", self.columns.join(", "), self.name)
+    }
+
+    /// Returns the statement that inserts a row.
+    pub(super) fn insert(&self) -> String {
+        let (names, marks) = (
             self.columns.join(", "),
-            self.name
+            parameter_marks(1, self.columns.len()),
         );
-        let read_row = |row: &Row| {
-            (0..self.columns.len())
-                .map(|column| row.get(column))
-                .collect()
-        };
-        sql::all(conn, &query, params, read_row)
+        format!("INSERT INTO {} ({names}) VALUES ({marks})", self.name)
+    }
+
+    /// Reads the columns of a row.
+    pub(super) fn read_row(&self, row: &Row) -> rusqlite::Result<Vec<Value>> {
+        let columns = 0..self.columns.len();
+        columns.map(|column| row.get(column)).collect()
     }
 }
 
@@ -391,13 +380,13 @@ fn index_emails(target: &Connections, mut progress: impl FnMut(u64)) -> Result<(
     let (mut past, mut done) = (TOP, 0);
     loop {
         let keys: Vec<SortKey> =
-            target.read(|target| sql::all(target, &query, [past], |row| row.get(0)))?;
+            target.read(|target| target.all(&query, [past], |row| row.get(0)))?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };
-        target.write_unindexed(|tx| {
-            Index::of_copy(tx).replace_stored(&keys)?;
-            sql::execute(tx, delete, [first, last])
+        target.write(|tx| {
+            Index::with_interned(tx).replace_stored(&keys)?;
+            tx.execute(delete, [first, last])
         })?;
         past = *last;
         done += keys.len() as u64;

@@ -1,13 +1,12 @@
 //! Stores an event that the service, or a mirror of it, reported without a request.
 
-use crate::archive::storage::db::{Transaction, params};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::incoming::{self, IncomingEmail, ValueCache};
 use super::listing::confirmations;
+use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
-use super::storage::sql;
 use super::{Archive, RequestTime, SortKey, purge};
 use crate::api::ListedEmail;
 use crate::error::Result;
@@ -49,8 +48,8 @@ impl EventOutcome {
 impl Archive {
     /// Stores events, each of which counts as a response to its request; all of them or none.
     ///
-    /// With the time of the event as that of the request, the order in which events come does not matter, nor
-    /// whether one comes twice; a request that was sent before the event does not undo it, and one that was sent
+    /// With the time of the event as that of the request, events may come in any order, and more than once; a
+    /// request that was sent before the event does not undo it, and one that was sent
     /// later is believed. The reason of a bounce is kept whatever the status is by now.
     pub(crate) fn put_events(
         &self,
@@ -119,6 +118,6 @@ fn store_bounce(
     let fields = current.with_bounce(bounce).map_err(damaged_error)?;
     let order = ValueCache::default().key_order_id(tx, &fields.key_order)?;
     let query = "UPDATE mail SET key_order_id = ?2, extra_json = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![key, order, fields.extra_json])?;
+    tx.execute(query, params![key, order, fields.extra_json])?;
     Ok(true)
 }

@@ -2,17 +2,15 @@
 //!
 //! `tui/sessions.rs` and `cli/open_archive.rs` open archives of profiles, and only here.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fmt, fs};
 
-use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
 
 use super::storage;
 use super::storage::error::{archive_error, in_use_error};
 use super::storage::files::{back_up_file, move_error, unused_path};
-use super::storage::sql;
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
 use crate::error::{Error, Result};
@@ -25,6 +23,13 @@ pub(crate) struct Identity {
     pub(crate) service: String,
     /// The key's fingerprint, from which the key cannot be computed.
     pub(crate) key_fingerprint: String,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (key, service) = (&self.key_fingerprint, &self.service);
+        write!(f, "fingerprint {key}, for {service}")
+    }
 }
 
 /// What to do with an archive that belongs to another key.
@@ -113,13 +118,8 @@ impl IdentityMismatch {
 
     /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
-        let of = self.identity.as_ref().map_or_else(String::new, |identity| {
-            let Identity {
-                service,
-                key_fingerprint,
-            } = identity;
-            format!(" (fingerprint {key_fingerprint}, for {service})")
-        });
+        let identity = self.identity.as_ref().map(|it| format!(" ({it})"));
+        let of = identity.unwrap_or_default();
         let Self {
             profile, emails, ..
         } = self;
@@ -233,13 +233,7 @@ impl Archive {
             Some(identity) if identity == ours => {}
             _ if is_read_only => {}
             Some(identity) if on_mismatch != OnMismatch::Adopt => {
-                let Identity {
-                    service,
-                    key_fingerprint,
-                } = identity;
-                let message = format!(
-                    "the archive at {url} belongs to another key (fingerprint {key_fingerprint}, for {service})"
-                );
+                let message = format!("the archive at {url} belongs to another key ({identity})");
                 return Err(archive_error(
                     message,
                     "if the key is of the same team, go on with it: sentbox archive adopt; if not, name another schema",
@@ -286,34 +280,24 @@ impl Archive {
 
     /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
-        self.read(load_identity)
+        let query = "SELECT service, key_fingerprint FROM identity";
+        self.read(|conn| {
+            conn.optional(query, [], |row| {
+                Ok(Identity {
+                    service: row.get(0)?,
+                    key_fingerprint: row.get(1)?,
+                })
+            })
+        })
     }
 
     fn bind(&self, identity: &Identity) -> Result<()> {
         self.write(|change| {
-            let Identity {
-                service,
-                key_fingerprint,
-            } = identity;
-            sql::execute(change, "DELETE FROM identity", [])?;
+            change.execute("DELETE FROM identity", [])?;
             let query = "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)";
-            sql::execute(change, query, [service, key_fingerprint])
+            change.execute(query, [&identity.service, &identity.key_fingerprint])
         })
     }
-}
-
-fn load_identity(conn: &Connection) -> Result<Option<Identity>> {
-    sql::optional(
-        conn,
-        "SELECT service, key_fingerprint FROM identity",
-        [],
-        |row| {
-            Ok(Identity {
-                service: row.get(0)?,
-                key_fingerprint: row.get(1)?,
-            })
-        },
-    )
 }
 
 fn identity_of(settings: &Settings) -> Option<Identity> {

@@ -37,7 +37,7 @@ pub struct ImportReport {
     pub(crate) skipped: u64,
     /// How many of them were not an email.
     pub(crate) invalid: u64,
-    /// The first hundred of those, each with its place and why it is invalid.
+    /// The first hundred of those, each with its number and why it is invalid.
     pub(crate) invalid_lines: Vec<String>,
 }
 
@@ -81,11 +81,14 @@ impl Archive {
             for (number, line) in (1..).zip(input.split(b'\n')) {
                 let line = line.map_err(|error| read_error(number, &error))?;
                 if !line.trim_ascii().is_empty() {
-                    import.add(line.len(), || format!("line {number}"), parse_line(&line))?;
+                    let text = std::str::from_utf8(&line).map_err(|error| error.to_string());
+                    let parsed = text.and_then(parse_json);
+                    import.add(line.len(), || format!("line {number}"), parsed)?;
                 }
             }
         }
-        let report = import.finish()?;
+        import.store()?;
+        let report = import.report;
         // Each batch wrote a segment of the index. To merge them costs as much as the whole archive.
         if report.new > 0 && report.new * MERGE_RATIO >= self.query_count()? {
             let mut has_more = self.write(|tx| search::merge_segments(tx, true))?;
@@ -94,32 +97,6 @@ impl Archive {
             }
         }
         Ok(report)
-    }
-
-    /// Stores the batch and empties it.
-    fn import_batch(
-        &self,
-        batch: &mut Vec<IncomingEmail>,
-        seen_at: Timestamp,
-        done: &mut ImportReport,
-    ) -> Result<()> {
-        let mut ids = HashSet::new();
-        let mut emails = std::mem::take(batch);
-        emails.retain(|email| ids.insert(email.item.id.clone()));
-        let (new, out) = self.write(|tx| {
-            let out = purge::filter_purged(tx, &mut emails, self.retention, seen_at)?;
-            position::assign_time_keys(tx, &mut emails, seen_at)?;
-            let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;
-            for email in emails.iter().filter(|email| email.existing.is_some()) {
-                if let Some(json) = email.body_json() {
-                    dictionary::store_body_if_missing(tx, email.sort_key, json)?;
-                }
-            }
-            Ok((new.len() as u64, out.total()))
-        })?;
-        done.new += new;
-        done.skipped += out;
-        Ok(())
     }
 }
 
@@ -138,7 +115,7 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
     fn add(
         &mut self,
         bytes: usize,
-        place: impl FnOnce() -> String,
+        label: impl FnOnce() -> String,
         parsed: Result<ListedEmail, String>,
     ) -> Result<()> {
         self.report.lines += 1;
@@ -147,7 +124,7 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
             Err(why) => {
                 self.report.invalid += 1;
                 if self.report.invalid_lines.len() < MAX_REPORTED {
-                    let reason = format!("{}: {why}", place());
+                    let reason = format!("{}: {why}", label());
                     self.report.invalid_lines.push(reason);
                 }
             }
@@ -159,17 +136,28 @@ impl<P: FnMut(&ImportReport)> Import<'_, P> {
         Ok(())
     }
 
+    /// Stores the batch and empties it.
     fn store(&mut self) -> Result<()> {
+        let (archive, seen_at) = (self.archive, self.seen_at);
+        let mut ids = HashSet::new();
+        let mut emails = std::mem::take(&mut self.batch);
+        emails.retain(|email| ids.insert(email.item.id.clone()));
+        let (new, skipped) = archive.write(|tx| {
+            let filtered = purge::filter_purged(tx, &mut emails, archive.retention, seen_at)?;
+            position::assign_time_keys(tx, &mut emails, seen_at)?;
+            let new = incoming::insert_new(tx, &emails, EmailSource::File(seen_at))?;
+            for email in emails.iter().filter(|email| email.existing.is_some()) {
+                if let Some(json) = email.body_json() {
+                    dictionary::store_body_if_missing(tx, email.sort_key, json)?;
+                }
+            }
+            Ok((new.len() as u64, filtered.total()))
+        })?;
         self.bytes = 0;
-        self.archive
-            .import_batch(&mut self.batch, self.seen_at, &mut self.report)?;
+        self.report.new += new;
+        self.report.skipped += skipped;
         (self.progress)(&self.report);
         Ok(())
-    }
-
-    fn finish(mut self) -> Result<ImportReport> {
-        self.store()?;
-        Ok(self.report)
     }
 }
 
@@ -178,10 +166,6 @@ fn read_error(line: u64, error: &io::Error) -> Error {
         ErrorKind::Io,
         format!("line {line} cannot be read: {error}"),
     )
-}
-
-fn parse_line(line: &[u8]) -> Result<ListedEmail, String> {
-    parse_json(std::str::from_utf8(line).map_err(|error| error.to_string())?)
 }
 
 fn parse_json(text: &str) -> Result<ListedEmail, String> {

@@ -1,4 +1,4 @@
-//! One email on its way into the archive: its content, and the row that the archive has of it.
+//! One email that is to be stored: its content, and the row that the archive has of it.
 //!
 //! The calls have an order: create it from the service's JSON, find the row that exists, assign the sort
 //! key, then insert or update. Until then its key is a placeholder. An older response never overwrites a
@@ -8,16 +8,15 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
 use rusqlite::ToSql as _;
 use rusqlite::types::{ToSqlOutput, Value};
 
-use super::codec::row::{self, row_columns, summary_columns};
+use super::codec::row::{self, row_columns};
 use super::codec::{self, dictionary};
 use super::listing::confirmations::{self, latest_response_seq};
+use super::storage::db::{Transaction, params};
 use super::storage::error::damaged_error;
-use super::storage::sql;
 use super::{RequestTime, SortKey, search};
 use crate::api::ListedEmail;
 use crate::api::wire::LosslessSummary;
@@ -27,7 +26,7 @@ use crate::mail::{EmailId, Status};
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// One email on its way into the archive.
+/// One email that is to be stored.
 pub(crate) struct IncomingEmail {
     pub(crate) item: ListedEmail,
     /// The key that its time gives it.
@@ -114,9 +113,6 @@ impl IncomingEmail {
         fts_rowid: i64,
         source: EmailSource,
     ) -> Result<()> {
-        let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
-                   recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
-                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
         let (listed, seen_at, response_seq, confirmed_at) = match source {
             EmailSource::Page(request) => (true, request.at, request.seq, None),
             EmailSource::Response(request) => {
@@ -124,18 +120,16 @@ impl IncomingEmail {
             }
             EmailSource::File(seen_at) => (false, seen_at, 0, None),
         };
-        let mut values = vec![
-            self.sort_key.to_sql()?,
-            fts_rowid.into(),
+        let state = [
             listed.into(),
             seen_at.as_microsecond().into(),
+            0.into(),
             response_seq.into(),
-            ToSqlOutput::Owned(confirmed_at.into()),
+            confirmed_at.into(),
+            Value::Null,
         ];
         let fields = self.item.parsed();
-        values.extend(cache.row_values(tx, &fields)?);
-        tx.prepare_cached(query)?.execute(values)?;
-        Ok(())
+        cache.insert_row(tx, self.sort_key, Some(fts_rowid), state, &fields)
     }
 
     /// Updates the existing row and records an earlier status; returns whether the status changed.
@@ -151,13 +145,13 @@ impl IncomingEmail {
         let key = self.sort_key;
         if existing.is_newer_than(request) {
             if listed && !existing.listed && !existing.is_missing {
-                sql::execute(tx, "UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
+                tx.execute("UPDATE mail SET listed = 1 WHERE sort_key = ?1", [key])?;
             }
             return Ok(false);
         }
         if (listed && !existing.listed) || existing.is_missing {
             let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
-            sql::execute(tx, query, params![key, listed, request.seq])?;
+            tx.execute(query, params![key, listed, request.seq])?;
         }
         let (mut fields, current) = (self.item.parsed(), load_fields(tx, key)?);
         if let (Some(bounce), None) = (current.bounce(), fields.bounce()) {
@@ -173,7 +167,7 @@ impl IncomingEmail {
         let mut values = vec![key.to_sql()?];
         values.extend(ValueCache::default().row_values(tx, &fields)?);
         values.push(request.seq.into());
-        tx.prepare_cached(query)?.execute(values)?;
+        tx.execute(query, values)?;
         record_status_change(tx, key, existing, &current, &fields, request)
     }
 
@@ -190,7 +184,7 @@ impl IncomingEmail {
             && record_status_change(tx, key, existing, &current, &fields, request)?;
         if changed {
             let query = "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1";
-            sql::execute(tx, query, params![key, last_event])?;
+            tx.execute(query, params![key, last_event])?;
         }
         Ok(changed)
     }
@@ -202,7 +196,7 @@ pub(crate) fn find_existing(tx: &Transaction, emails: &mut [IncomingEmail]) -> R
         .iter()
         .map(|email| [codec::encode_id(&email.item.id)])
         .collect();
-    let rows = sql::optional_each(tx, EXISTING, ids, |row| {
+    let rows = tx.optional_each(EXISTING, ids, |row| {
         Ok(ExistingRow {
             sort_key: row.get(0)?,
             listed: row.get(1)?,
@@ -266,7 +260,7 @@ impl ExistingRow {
 
 /// Loads the fields of a row.
 pub(crate) fn load_fields(tx: &Transaction, key: SortKey) -> Result<LosslessSummary> {
-    sql::one(tx, FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
+    tx.one(FIELDS_BY_KEY, [key], |row| row::read_fields(row, 0))
 }
 
 /// Records the status that the row at `key` had, if it has another one now.
@@ -291,9 +285,9 @@ fn record_status_change(
     } = existing;
     let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    sql::execute(tx, query, params![key, changes, status_seen, before])?;
+    tx.execute(query, params![key, changes, status_seen, before])?;
     let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    sql::execute(tx, query, params![key, request.micros(), request.seq])?;
+    tx.execute(query, params![key, request.micros(), request.seq])?;
     Ok(true)
 }
 
@@ -305,8 +299,26 @@ pub(crate) struct ValueCache {
 }
 
 impl ValueCache {
+    /// Inserts a row; `state` has its columns from `listed` to `missing_since`.
+    pub(crate) fn insert_row(
+        &mut self,
+        tx: &Transaction,
+        key: SortKey,
+        fts_rowid: Option<i64>,
+        state: [Value; 6],
+        fields: &LosslessSummary,
+    ) -> Result<()> {
+        let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, \
+                   key_order_id, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+        let mut values = vec![key.to_sql()?, ToSqlOutput::Owned(fts_rowid.into())];
+        values.extend(state.map(ToSqlOutput::Owned));
+        values.extend(self.row_values(tx, fields)?);
+        tx.execute(query, values)
+    }
+
     /// Returns the column `key_order_id` and those of the fields.
-    pub(crate) fn row_values<'a>(
+    fn row_values<'a>(
         &mut self,
         tx: &Transaction,
         fields: &'a LosslessSummary,
@@ -325,9 +337,9 @@ impl ValueCache {
             return Ok(*id);
         }
         let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let id = sql::optional_value(tx, query, [names])?;
+        let id = tx.optional_value(query, [names])?;
         if id.is_none() {
-            sql::execute(tx, "INSERT INTO key_order (keys) VALUES (?1)", [names])?;
+            tx.execute("INSERT INTO key_order (keys) VALUES (?1)", [names])?;
         }
         let id = id.map_or_else(|| tx.last_insert_rowid(), Ok)?;
         self.key_order = Some((names.to_owned(), id));

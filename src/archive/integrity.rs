@@ -5,22 +5,22 @@
 
 use std::path::Path;
 
-use crate::archive::storage::db::{Connection, Row};
 use rusqlite::{ErrorCode, OpenFlags};
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, row_columns, summary_columns};
-use super::storage::error::{REFETCH_HINT, REPAIR_HINT, damage_error, damaged_error};
+use super::codec::row::{self, row_columns};
+use super::storage;
+use super::storage::db::{Connection, Row};
+use super::storage::error::{REPAIR_HINT, damage_error, damaged_error};
 use super::storage::files::read_to_end;
-use super::storage::{self, sql};
 use super::{Archive, SortKey, search};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mail::Summary;
 
 impl Archive {
     /// Reads the whole file and checks its structure. A large one takes seconds.
     pub(crate) fn quick_check(&self) -> Result<()> {
-        let result: String = self.read(|conn| sql::value(conn, "PRAGMA quick_check", []))?;
+        let result: String = self.read(|conn| conn.value("PRAGMA quick_check", []))?;
         if result == "ok" {
             return Ok(());
         }
@@ -92,7 +92,7 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
      + (SELECT iif(count(*) <> 1, 1, 0) FROM listing) + (SELECT iif(count(*) <> 1, 1, 0) FROM row_counts) + (SELECT iif(count(*) > 1, 1, 0) FROM identity) \
      + (SELECT count(*) FROM dirty)";
 
-/// Finds what is damaged. An error of `SQLite` on the way counts as damage.
+/// Finds what is damaged. An error of `SQLite` meanwhile counts as damage.
 pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Result<Damage> {
     let mut damage = Damage::default();
     if conn.is_postgres() {
@@ -100,7 +100,7 @@ pub(crate) fn find_damage(conn: &Connection, progress: impl FnMut(u64)) -> Resul
         compare_with_emails(conn, &mut damage, progress)?;
         return Ok(damage);
     }
-    let checked = sql::value::<String>(conn, "PRAGMA integrity_check(1)", []);
+    let checked = conn.value::<String>("PRAGMA integrity_check(1)", []);
     damage.in_file = !checked.is_ok_and(|result| result == "ok");
     let compared = compare_with_emails(conn, &mut damage, progress);
     conn.sqlite()?.pragma_update(None, "query_only", true)?;
@@ -139,9 +139,8 @@ fn compare_with_emails(
         expected.add(email.fts_rowid, &email.mail, body.as_ref())?;
     }
     let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
-    let are_counts_right: bool =
-        sql::value(conn, query, [emails.cast_signed(), bodies.cast_signed()])?;
-    let contradictions: i64 = sql::value(conn, COUNT_CONTRADICTIONS, [])?;
+    let are_counts_right: bool = conn.value(query, [emails.cast_signed(), bodies.cast_signed()])?;
+    let contradictions: i64 = conn.value(COUNT_CONTRADICTIONS, [])?;
     damage.in_counts = !are_counts_right || contradictions > 0;
     // An email that cannot be read has tokens that are not expected.
     damage.in_index |= damage.emails + damage.bodies == 0 && !expected.matches_index()?;
@@ -171,19 +170,6 @@ fn decode_row(row: &Row) -> Result<DecodedRow> {
         fts_rowid,
         mail: Summary::from(&fields.summary),
     })
-}
-
-/// Whether an error means that something in the archive cannot be read any more.
-pub(crate) fn is_damage_error(error: &Error) -> bool {
-    error.hint == REPAIR_HINT || error.hint == REFETCH_HINT
-}
-
-/// Emails that a search should have examined cannot be read.
-pub(crate) fn unreadable_error(count: usize) -> Error {
-    let emails = if count == 1 { "email" } else { "emails" };
-    damage_error(format!(
-        "{count} {emails} in the archive cannot be read, so matches may be missing"
-    ))
 }
 
 /// Whether this version can never use the file: it is damaged, not an archive, or of a newer version.

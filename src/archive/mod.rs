@@ -31,36 +31,36 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use bodies::StoredEmail;
 pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
-pub(crate) use copy::{CopyOutcome, CopyStep};
+pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
 pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
-pub(crate) use integrity::{is_damage_error, is_unusable};
+pub(crate) use integrity::is_unusable;
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};
-#[cfg(test)]
-pub(crate) use listing::deletions::MissingReason;
-pub(crate) use listing::deletions::MissingUpstream;
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestTime, SortKey};
 pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
-pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
+pub(crate) use search::{CandidateRows, MatchCount};
 pub(crate) use statistics::{Share, Statistics, StatisticsBuilder};
 use storage::Connections;
+pub(crate) use storage::RowCounts;
+use storage::db::{Connection, Transaction};
+pub(crate) use storage::error::is_damage_error;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
-use storage::sql;
+#[cfg(test)]
+pub(crate) use window::MissingReason;
 pub use window::WindowAnchor;
-pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
+pub(crate) use window::{EmailRow, MissingUpstream, ObservedStatus, RowWindow};
 
 pub use crate::config::ArchiveLocation;
 use crate::error::{Error, Result};
@@ -126,13 +126,9 @@ impl Archive {
         location: &ArchiveLocation,
         outdated_backup: Option<PathBuf>,
     ) -> Self {
-        let lock = |work| match connections.server() {
-            Some(server) => ProcessLock::on_server(server, work, connections.is_read_only()),
-            None => ProcessLock::new(location, work),
-        };
         Self {
-            poll_lock: lock("lease"),
-            backfill_lock: lock("walk"),
+            poll_lock: connections.process_lock(location, "lease"),
+            backfill_lock: connections.process_lock(location, "walk"),
             connections: Arc::new(connections),
             retention: None,
             outdated_backup,
@@ -144,9 +140,13 @@ impl Archive {
         self.connections.read(read)
     }
 
-    /// Runs `change` in one transaction: it applies completely or not at all.
+    /// Runs `change` in one transaction, in which the search index follows it: both apply completely or not at all.
     fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        self.connections.write(change)
+        self.connections.write(|tx| {
+            let result = change(tx)?;
+            search::reindex_dirty(tx)?;
+            Ok(result)
+        })
     }
 
     /// Returns where an archive of an older version was moved when this one was opened.
@@ -168,9 +168,7 @@ impl Archive {
 
     /// Returns why the archive stores no new mail, if it was opened for reading only.
     pub(crate) fn read_only_reason(&self) -> Option<Error> {
-        self.connections
-            .is_read_only()
-            .then(|| self.connections.read_only_error())
+        self.connections.read_only_reason()
     }
 
     /// Limits how long mail is stored; mail that is too old at `now` is purged at once.
@@ -193,28 +191,31 @@ impl Archive {
         if self.connections.server().is_none() {
             return Ok(None);
         }
-        self.read(|conn| sql::value(conn, query, []).map(|bytes: i64| Some(bytes.unsigned_abs())))
+        self.read(|conn| {
+            conn.value(query, [])
+                .map(|bytes: i64| Some(bytes.unsigned_abs()))
+        })
+    }
+
+    /// Returns how much is stored.
+    pub(crate) fn row_counts(&self) -> Result<RowCounts> {
+        self.read(storage::count_rows)
     }
 
     /// Returns counts and facts about the archive. Counts rows: not for the hot path.
     pub(crate) fn info(&self) -> Result<ArchiveInfo> {
         let coverage = self.coverage()?;
         self.read(|conn| {
-            let count = |query: &str| sql::value(conn, query, []).map(i64::unsigned_abs);
+            let RowCounts { emails, bodies } = storage::count_rows(conn)?;
+            let missing = "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL";
             Ok(ArchiveInfo {
                 version: storage::read_version(conn)?,
-                emails: count("SELECT emails FROM row_counts")?,
-                bodies: count("SELECT bodies FROM row_counts")?,
-                missing_upstream: count(
-                    "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
-                )?,
-                newest: sql::optional_value(
-                    conn,
-                    "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
-                    [],
-                )?,
-                oldest: sql::optional_value(
-                    conn,
+                emails,
+                bodies,
+                missing_upstream: conn.value(missing, []).map(i64::unsigned_abs)?,
+                newest: conn
+                    .optional_value("SELECT created_at FROM mail ORDER BY sort_key LIMIT 1", [])?,
+                oldest: conn.optional_value(
                     "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
                     [],
                 )?,

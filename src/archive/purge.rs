@@ -5,15 +5,16 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Connection, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 
+use super::codec::dictionary;
 use super::codec::row::{self, summary_columns};
 use super::incoming::{self, IncomingEmail};
 use super::listing::coverage;
+use super::storage;
+use super::storage::db::{Connection, Transaction};
 use super::storage::error::archive_error;
-use super::storage::{self, sql};
 use super::{Archive, SortKey, search};
 use crate::error::Result;
 use crate::mail::{Address, ApiTime, EmailId, Summary};
@@ -66,14 +67,14 @@ impl Archive {
         let count = self.write(|tx| {
             if let PurgeTarget::Before(time) = target {
                 let query = "UPDATE listing SET cutoff = max(coalesce(cutoff, ?1), ?1)";
-                sql::execute(tx, query, [time.as_microsecond()])?;
+                tx.execute(query, [time.as_microsecond()])?;
                 store_id_hashes_before(tx, *time)?;
                 return delete_before(tx, *time);
             }
             let keys = find_targets(tx, target)?;
             for key in &keys {
                 let query = "SELECT id FROM mail WHERE sort_key = ?1";
-                let id: EmailId = sql::value(tx, query, [key])?;
+                let id: EmailId = tx.value(query, [key])?;
                 store_id_hash(tx, &id)?;
             }
             delete_rows(tx, &keys)?;
@@ -96,7 +97,11 @@ impl Archive {
     /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
     /// write-ahead log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool> {
-        self.connections.compact()
+        self.connections.with_writer(|writer| {
+            search::erase_deleted(writer)?;
+            dictionary::delete_unused(writer)?;
+            storage::compact(writer)
+        })
     }
 
     /// Deletes what is older than the retention. The search index drops the words with its next merges, or
@@ -140,10 +145,10 @@ pub(crate) fn filter_purged(
     retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<FilteredCounts> {
-    let purged_before: Option<i64> = sql::value(tx, "SELECT cutoff FROM listing", [])?;
+    let purged_before: Option<i64> = tx.value("SELECT cutoff FROM listing", [])?;
     let retained = retained_since(retention, now).map(Timestamp::as_microsecond);
     let cutoff = purged_before.max(retained).unwrap_or(i64::MIN);
-    let any_purged: bool = sql::value(tx, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
+    let any_purged: bool = tx.value("SELECT EXISTS (SELECT 1 FROM purged)", [])?;
     let mut find_hash = tx.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut filtered = FilteredCounts::default();
     incoming::find_existing(tx, emails)?;
@@ -168,7 +173,7 @@ fn find_targets(conn: &Connection, target: &PurgeTarget) -> Result<Vec<SortKey>>
                 return Ok(Vec::new());
             };
             let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
-            sql::all(conn, query, [edge], |row| row.get(0))
+            conn.all(query, [edge], |row| row.get(0))
         }
         PurgeTarget::To(address) => find_with(conn, address, false),
         PurgeTarget::With(address) => find_with(conn, address, true),
@@ -217,7 +222,7 @@ fn find_with(conn: &Connection, address: &str, has_senders: bool) -> Result<Vec<
 
 fn store_id_hash(tx: &Transaction, id: &EmailId) -> Result<()> {
     let query = "INSERT INTO purged (id_hash) VALUES (?1) ON CONFLICT DO NOTHING";
-    sql::execute(tx, query, [id_hash(id.as_str())])
+    tx.execute(query, [id_hash(id.as_str())])
 }
 
 /// Stores hashes of the ids of old emails that their own times would not keep out.
@@ -244,14 +249,14 @@ fn delete_before(tx: &Transaction, before: Timestamp) -> Result<u64> {
         return Ok(0);
     };
     let query = "SELECT count(*) FROM mail WHERE sort_key > ?1";
-    let count: i64 = sql::value(tx, query, [edge])?;
+    let count: i64 = tx.value(query, [edge])?;
     if count > 0 {
         forget_ends(tx, |bottom| bottom < edge)?;
         coverage::shrink_ranges_to(tx, edge)?;
         if tx.is_postgres() {
-            sql::optional(tx, "SELECT delete_older(?1)::text", [edge], |_| Ok(()))?;
+            tx.optional("SELECT delete_older(?1)::text", [edge], |_| Ok(()))?;
         } else {
-            sql::execute(tx, "DELETE FROM mail WHERE sort_key > ?1", [edge])?;
+            tx.execute("DELETE FROM mail WHERE sort_key > ?1", [edge])?;
         }
     }
     Ok(count.unsigned_abs())
@@ -265,11 +270,11 @@ fn delete_rows(tx: &Transaction, keys: &[SortKey]) -> Result<()> {
     let purged: HashSet<SortKey> = keys.iter().copied().collect();
     forget_ends(tx, |bottom| purged.contains(&bottom))?;
     for key in keys {
-        sql::execute(tx, "UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
+        tx.execute("UPDATE mail SET listed = 0 WHERE sort_key = ?1", [key])?;
     }
     coverage::shrink_ranges(tx)?;
     for key in keys {
-        sql::execute(tx, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
+        tx.execute("DELETE FROM mail WHERE sort_key = ?1", [key])?;
     }
     Ok(())
 }
@@ -279,7 +284,7 @@ fn forget_ends(tx: &Transaction, loses: impl Fn(SortKey) -> bool) -> Result<()> 
     for range in coverage::load_ranges(tx)? {
         if loses(range.bottom) {
             let query = "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1";
-            sql::execute(tx, query, [range.bottom])?;
+            tx.execute(query, [range.bottom])?;
         }
     }
     Ok(())

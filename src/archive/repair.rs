@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::archive::storage::db::{Connection, Row, Transaction, params};
-use rusqlite::ToSql as _;
-use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::types::Value;
 
 use super::codec::body::CompressedBody;
-use super::codec::row::{self, row_columns, summary_columns};
+use super::codec::row::{self, row_columns};
 use super::codec::{self, dictionary};
+use super::copy::{TABLES, Table};
 use super::incoming::ValueCache;
 use super::integrity::{self, Damage};
 use super::listing::Direction;
 use super::listing::coverage::{self, CoveredRange};
+use super::storage::db::{Connection, Row, Transaction, params};
 use super::storage::error::{START_NEW_HINT, archive_error, damaged_error, in_use_error};
 use super::storage::files::{move_error, rename_sidecars, sidecar_path, unused_path};
-use super::storage::{self, open_for_repair, sql};
+use super::storage::{self, open_for_repair};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::api::wire::LosslessSummary;
 use crate::error::Result;
@@ -57,8 +57,6 @@ const EMAIL_FROM: &str = concat!(
     " FROM mail LEFT JOIN key_order USING (key_order_id) WHERE mail.sort_key "
 );
 
-const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
-
 /// The end of [`EMAIL_FROM`] for each [`Direction`].
 const EMAILS_PAST: [&str; 2] = [
     "> ?1 ORDER BY mail.sort_key",
@@ -71,15 +69,7 @@ const NEXT_KEY: [&str; 2] = [
 ];
 
 /// Tables that are copied as they are, except rows that contradict the new file.
-const COPIED_TABLES: [(&str, &str); 4] = [
-    ("identity", "service, key_fingerprint"),
-    ("purged", "id_hash"),
-    (
-        "confirmed_run",
-        "top, bottom, requested_at, response_seq, may_change",
-    ),
-    ("status_history", "sort_key, seq, seen_at, last_event"),
-];
+const COPIED_TABLES: [&str; 4] = ["identity", "purged", "confirmed_run", "status_history"];
 
 impl Archive {
     /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
@@ -243,7 +233,7 @@ impl RepairJob<'_> {
         let step = stored_step(direction);
         let mut from = (0..62).filter_map(|bits| broken_at.checked_add(step << bits));
         let query = NEXT_KEY[direction as usize];
-        let found: i64 = from.find_map(|from| sql::value(self.source, query, [from]).ok())?;
+        let found: i64 = from.find_map(|from| self.source.value(query, [from]).ok())?;
         (found.cmp(&end) == 0.cmp(&step)).then_some(found)
     }
 
@@ -266,8 +256,7 @@ impl RepairJob<'_> {
     }
 
     fn read_body(&self, key: SortKey) -> Result<Option<String>> {
-        let read = |row: &Row| CompressedBody::from_row(row, 0);
-        let Some(compressed) = sql::optional(self.source, BODY, [key], read)?.flatten() else {
+        let Some(compressed) = CompressedBody::load(self.source, key)? else {
             return Ok(None);
         };
         compressed.to_email(self.source)?;
@@ -285,12 +274,13 @@ impl RepairJob<'_> {
                 let query = "SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2";
                 let id = codec::encode_id(&email.fields.summary.id);
                 let known: Option<SortKey> =
-                    sql::optional_value(tx, query, params![id, email.sort_key])?;
+                    tx.optional_value(query, params![id, email.sort_key])?;
                 if let Some(known) = known {
                     lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
                 }
-                insert_row(tx, &mut cache, email)?;
+                let state = email.state.clone();
+                cache.insert_row(tx, email.sort_key, None, state, &email.fields)?;
                 written.push(email);
             }
             let bodies: Vec<(SortKey, &str)> = written
@@ -311,17 +301,18 @@ impl RepairJob<'_> {
         let (source, lost) = (self.source, &self.lost);
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
         self.target.write(|tx| {
-            for (table, names) in COPIED_TABLES {
+            let is_copied = |table: &&Table| COPIED_TABLES.contains(&table.name);
+            for table in TABLES.iter().filter(is_copied) {
                 // What cannot be read is dropped: a time of confirmation, an earlier status.
-                let _ = copy_table(source, tx, table, names);
+                let _ = copy_table(source, tx, table);
             }
             let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
-            let listing = sql::one(source, query, [], |row| {
+            let listing = source.one(query, [], |row| {
                 (0..5).map(|column| row.get::<Value>(column)).collect::<rusqlite::Result<Vec<_>>>()
             });
             if let Ok(listing) = listing {
                 let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
-                let _ = sql::execute(tx, query, listing);
+                let _ = tx.execute(query, listing);
             }
             if is_coverage_reset {
                 tx.execute_batch(
@@ -341,7 +332,7 @@ impl RepairJob<'_> {
 
     fn count_lost_emails(&self) -> u64 {
         let query = "SELECT emails FROM row_counts";
-        let counted: i64 = sql::value(self.source, query, []).unwrap_or(0);
+        let counted: i64 = self.source.value(query, []).unwrap_or(0);
         // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
@@ -360,32 +351,13 @@ const fn stored_step(direction: Direction) -> i64 {
     }
 }
 
-fn insert_row(tx: &Transaction, cache: &mut ValueCache, email: &RecoveredEmail) -> Result<()> {
-    let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
-               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let mut values = vec![email.sort_key.to_sql()?];
-    values.extend(email.state.iter().cloned().map(ToSqlOutput::Owned));
-    values.extend(cache.row_values(tx, &email.fields)?);
-    tx.prepare_cached(query)?.execute(values)?;
-    Ok(())
-}
-
 /// Copies rows until one cannot be read, without those that the new table rejects.
-fn copy_table(source: &Connection, tx: &Transaction, table: &str, names: &str) -> Result<()> {
-    let count = names.split(',').count();
-    let marks: Vec<String> = (1..=count).map(|number| format!("?{number}")).collect();
-    let mut insert = tx.prepare_cached(&format!(
-        "INSERT INTO {table} ({names}) VALUES ({}) ON CONFLICT DO NOTHING",
-        marks.join(", ")
-    ))?;
-    let mut statement = source.prepare_cached(&format!("SELECT {names} FROM {table}"))?;
+fn copy_table(source: &Connection, tx: &Transaction, table: &Table) -> Result<()> {
+    let mut insert = tx.prepare_cached(&format!("{} ON CONFLICT DO NOTHING", table.insert()))?;
+    let mut statement = source.prepare_cached(&table.select())?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let values = (0..count)
-            .map(|at| row.get::<Value>(at))
-            .collect::<Result<Vec<_>, _>>()?;
-        let _ = insert.execute(values);
+        let _ = insert.execute(table.read_row(&row)?);
     }
     Ok(())
 }

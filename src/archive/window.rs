@@ -1,13 +1,11 @@
-//! Windows onto the list: rows around a position, found by key and never by counting.
+//! Windows onto the list: rows around a position, found by key and never by counting, with all that the list shows.
 
-use crate::archive::storage::db::{Connection, Row as SqlRow, params};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
 use super::listing::confirmations::{self, confirmed_at};
-use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
-use super::storage::sql;
+use super::storage::db::{Connection, Row as SqlRow, params};
 use super::{Archive, SortKey};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, SafeText, Status, Summary};
@@ -54,6 +52,62 @@ pub(crate) struct ObservedStatus {
     pub(crate) seen: Timestamp,
 }
 
+/// An email that the service no longer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MissingUpstream {
+    /// When that was noticed.
+    pub(crate) noticed: Timestamp,
+    /// Why, as far as the email's position shows it.
+    pub(crate) reason: MissingReason,
+}
+
+/// Why the service no longer has an email.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingReason {
+    /// It is newer than the oldest email that the service lists, so it was deleted.
+    Deleted,
+    /// It is older than that: the service keeps mail for a limited time.
+    Expired,
+    /// The end of the listing was never reached.
+    Unknown,
+}
+
+impl MissingReason {
+    pub(crate) const fn description(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted from the service; kept here",
+            Self::Expired => "no longer kept by the service, as it is too old; kept here",
+            Self::Unknown => "no longer listed by the service; kept here",
+        }
+    }
+}
+
+/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
+/// while the listing is read, and its end is not read every day.
+const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
+
+impl MissingUpstream {
+    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
+    pub(crate) fn from_columns(
+        key: SortKey,
+        missing_since: Option<i64>,
+        listing_end: Option<SortKey>,
+    ) -> Option<Self> {
+        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
+        let reason = match listing_end {
+            None => MissingReason::Unknown,
+            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
+                MissingReason::Expired
+            }
+            Some(_) => MissingReason::Deleted,
+        };
+        Some(Self {
+            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
+            reason,
+        })
+    }
+}
+
 /// Where a window begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowAnchor {
@@ -94,9 +148,9 @@ macro_rules! select_rows {
             "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            ", iif(listed = 1, NULL, missing_since), ",
-            listing_end_if_missing!(),
-            ", ",
+            // The sort key of the oldest listed email, if this one is missing.
+            ", iif(listed = 1, NULL, missing_since), \
+             iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1)), ",
             confirmed_at!(),
             " FROM mail ",
             $rest
@@ -138,7 +192,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn query_count(&self) -> Result<u64> {
-        self.read(|conn| sql::value(conn, COUNT_ALL, []))
+        self.read(|conn| conn.value(COUNT_ALL, []))
             .map(i64::unsigned_abs)
     }
 
@@ -148,7 +202,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, key: SortKey) -> Result<u64> {
-        self.read(|conn| sql::value(conn, COUNT_NEWER, [key]))
+        self.read(|conn| conn.value(COUNT_NEWER, [key]))
             .map(i64::unsigned_abs)
     }
 
@@ -158,14 +212,14 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn row(&self, id: &EmailId) -> Result<Option<EmailRow>> {
-        self.read(|conn| load_row(conn, id))
+        self.read(|conn| conn.optional(BY_ID, [id], read_row))
     }
 
     /// Returns the id of the email at this position.
     pub(crate) fn id_at(&self, key: SortKey) -> Result<Option<EmailId>> {
         self.read(|conn| {
             let query = "SELECT id FROM mail WHERE sort_key = ?1";
-            sql::optional(conn, query, [key], |row| row.get(0))
+            conn.optional(query, [key], |row| row.get(0))
         })
     }
 
@@ -173,9 +227,9 @@ impl Archive {
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>> {
         self.read(|conn| {
             let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
-            let mut history = sql::all(conn, OBSERVED, [id], read)?;
+            let mut history = conn.all(OBSERVED, [id], read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            history.extend(sql::optional(conn, now, [id], read)?);
+            history.extend(conn.optional(now, [id], read)?);
             Ok(history)
         })
     }
@@ -192,17 +246,8 @@ impl Archive {
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
-        self.read(|conn| {
-            sql::optional(conn, query, [id], |row| {
-                Ok(row::read_fields(row, 0)?.to_json())
-            })
-        })
+        self.read(|conn| conn.optional(query, [id], |row| Ok(row::read_fields(row, 0)?.to_json())))
     }
-}
-
-/// Loads the row of one email.
-pub(crate) fn load_row(conn: &Connection, id: &EmailId) -> Result<Option<EmailRow>> {
-    sql::optional(conn, BY_ID, [id], read_row)
 }
 
 /// Converts a status from its columns.
@@ -234,7 +279,7 @@ impl RowSource for AllRows<'_> {
             Direction::Newer => ABOVE,
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        sql::all(self.conn, query, params![from, limit], |row| {
+        self.conn.all(query, params![from, limit], |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)
@@ -246,7 +291,7 @@ impl RowSource for AllRows<'_> {
             Direction::Older => ANY_BELOW,
             Direction::Newer => ANY_ABOVE,
         };
-        sql::value(self.conn, query, [from])
+        self.conn.value(query, [from])
     }
 }
 
@@ -317,21 +362,21 @@ fn read_around(
     let back = forward.reverse();
     let edge = back.next_key(key);
     let lead = lead.min(limit.saturating_sub(1));
-    // One row more than wanted tells whether there are more: to ask again may cost as much as the rows.
+    // One row more than needed shows whether there are more: to read again may cost as much as the rows.
     let mut before = source.rows(back, forward.next_key(edge), lead + 1)?;
-    let room = limit - before.len().min(lead);
-    let mut after = source.rows(forward, edge, room + 1)?;
-    let more_below = after.len() > room;
-    after.truncate(room);
-    let room = limit - after.len();
+    let below = limit - before.len().min(lead);
+    let mut after = source.rows(forward, edge, below + 1)?;
+    let more_below = after.len() > below;
+    after.truncate(below);
+    let above = limit - after.len();
     if let Some(farthest) = before.get(lead)
-        && room > lead
+        && above > lead
     {
         let from = farthest.sort_key;
-        before.extend(source.rows(back, from, room - lead)?);
+        before.extend(source.rows(back, from, above - lead)?);
     }
-    let more_above = before.len() > room;
-    before.truncate(room);
+    let more_above = before.len() > above;
+    before.truncate(above);
     before.reverse();
     before.append(&mut after);
     Ok(RowWindow {

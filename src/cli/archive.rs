@@ -16,8 +16,8 @@ use super::open_archive::{
 };
 use super::output::{CommandExit, Output};
 use crate::archive::{
-    Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
-    OnMismatch, PurgeTarget, RepairOutcome, is_unusable,
+    Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, PurgeTarget,
+    RepairOutcome, RowCounts, is_unusable,
 };
 use crate::config::{ApiKey, HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
@@ -420,9 +420,9 @@ fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandEx
     if let PurgeTarget::Matching(query) = &target
         && query.needs_bodies()
     {
-        let BodyAvailability { fetched, emails } = archive.body_availability()?;
-        if fetched < emails {
-            let (fetched, emails) = (group_digits(fetched, ' '), group_digits(emails, ' '));
+        let RowCounts { emails, bodies } = archive.row_counts()?;
+        if bodies < emails {
+            let (fetched, emails) = (group_digits(bodies, ' '), group_digits(emails, ' '));
             ctx.out.note(&format!(
                 "bodies and tags are known of {fetched} of {emails} emails; the others are not found by theirs"
             ));

@@ -8,7 +8,7 @@ use super::ProfileContext;
 use super::args::CopyArgs;
 use super::open_archive::require_disk;
 use super::output::CommandExit;
-use crate::archive::{Archive, ArchiveLocation, CopyOutcome, CopyStep};
+use crate::archive::{Archive, ArchiveLocation, CopyStep, RowCounts};
 use crate::mail::Mailbox;
 use crate::text::format::{group_digits, plural};
 
@@ -48,7 +48,7 @@ pub(super) fn copy(args: &CopyArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         ctx.out.show_progress(&format!("{done}{mail}"));
     });
     ctx.out.show_progress("");
-    let CopyOutcome { emails, bodies } = copied?;
+    let RowCounts { emails, bodies } = copied?;
     let report = CopyJson {
         emails,
         bodies,

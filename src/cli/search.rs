@@ -192,7 +192,7 @@ pub(super) fn describe_scope(
     let noun = if emails == 1 { "email" } else { "emails" };
     let mut scope = format!("searched {emails} {noun}, {reach}");
     if query.needs_bodies() {
-        let bodies = archive.body_availability()?.fetched;
+        let bodies = archive.row_counts()?.bodies;
         scope = format!("{scope}; bodies and tags of {bodies} are known");
     }
     Ok(scope)

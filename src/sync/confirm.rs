@@ -1,17 +1,15 @@
 //! Confirms statuses: reads due pages again in the background, and rows that a user looks at.
 
-use std::collections::HashMap;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::planner::Goal;
 use super::recheck::{RecheckScope, find_due_runs, lateness};
 use super::run::is_cursor_error;
-use super::{Engine, StopReason, SyncDepth, SyncReport, merge_page_after};
+use super::{Engine, FailedPages, StopReason, SyncDepth, SyncReport, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
 use crate::error::{ErrorKind, Result, lock};
-use crate::mail::{EmailId, Finality, Status};
+use crate::mail::{EmailId, Finality};
 use crate::query::Query;
 
 /// Cursors to try for a page, from the row right above it up; then a refresh reads the newest page.
@@ -25,9 +23,6 @@ const CANDIDATE_BATCH: usize = 200;
 
 /// Unlisted emails among which the most overdue one is searched.
 const MAX_UNLISTED: u32 = 500;
-
-/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
-pub(super) type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// The result of confirming statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +42,8 @@ pub(crate) struct ConfirmReport {
 /// A request that confirms rows.
 #[derive(Debug, PartialEq, Eq)]
 enum ConfirmRequest {
-    /// The page that begins at row `start` and has `rows` of the wanted rows.
-    Page { start: SortKey, rows: usize },
+    /// The page that begins at this row.
+    Page(SortKey),
     /// One email.
     Email(EmailId),
 }
@@ -64,10 +59,10 @@ impl<S: EmailApi> Engine<S> {
             failed_pages.retain(|_, tried_at| now.duration_since(*tried_at).abs() < RETRY_AFTER);
             next_due_request(&archive, scope, now, &failed_pages)
         });
-        let mut report = SyncReport::new();
+        let mut report = SyncReport::default();
         match next.await? {
             None => return Ok(None),
-            Some(ConfirmRequest::Page { start, .. }) => {
+            Some(ConfirmRequest::Page(start)) => {
                 if !self.confirm_page(start, &mut report).await? {
                     lock(&self.failed_pages).insert(start, now);
                 }
@@ -161,22 +156,19 @@ impl<S: EmailApi> Engine<S> {
             last_examined,
             is_exhausted,
         } = candidates;
-        let (mut report, mut requests, mut done) = (SyncReport::new(), 0, 0);
+        let (mut report, mut requests, mut done) = (SyncReport::default(), 0, 0);
         while done < rows.len() && requests < max_requests {
             let pending = rows[done..].to_vec();
-            let request = self
+            let (request, count) = self
                 .run_blocking(move |archive| next_confirm_request(&archive, &pending))
                 .await?;
             match request {
-                ConfirmRequest::Page { start, rows } => {
+                ConfirmRequest::Page(start) => {
                     self.confirm_page(start, &mut report).await?;
-                    done += rows;
                 }
-                ConfirmRequest::Email(id) => {
-                    self.confirm_email(&id, &mut report).await?;
-                    done += 1;
-                }
+                ConfirmRequest::Email(id) => self.confirm_email(&id, &mut report).await?,
             }
+            done += count;
             requests += 1;
         }
         let is_all = done == rows.len();
@@ -241,22 +233,13 @@ impl<S: EmailApi> Engine<S> {
 
     /// Retrieves one email. Its absence from the service confirms it too.
     async fn confirm_email(&self, id: &EmailId, report: &mut SyncReport) -> Result<()> {
-        let before = self.load_status(id).await?;
-        match self.fetch_and_store(id).await {
-            Ok(retrieved) => retrieved.stored?,
-            Err(error) if error.kind == ErrorKind::NotFound => {}
+        let is_changed = match self.fetch_and_store(id).await {
+            Ok(retrieved) => retrieved.is_changed?,
+            Err(error) if error.kind == ErrorKind::NotFound => false,
             Err(error) => return Err(error),
-        }
-        if self.load_status(id).await? != before {
-            report.add_changes(std::iter::once(id));
-        }
+        };
+        report.add_changes(is_changed.then_some(id));
         Ok(())
-    }
-
-    async fn load_status(&self, id: &EmailId) -> Result<Option<Status>> {
-        let id = id.clone();
-        self.run_blocking(move |archive| Ok(archive.row(&id)?.map(|row| row.summary.status)))
-            .await
     }
 
     /// Reads the pages again that should have emails which could not be retrieved, down to `depth`.
@@ -320,7 +303,7 @@ fn next_due_request(
     if !archive.coverage_state()?.oldest_first
         && let Some(start) = next_due_page(archive, scope, now, failed_pages)?
     {
-        return Ok(Some(ConfirmRequest::Page { start, rows: 0 }));
+        return Ok(Some(ConfirmRequest::Page(start)));
     }
     let unlisted = archive.unlisted_emails(MAX_UNLISTED)?;
     let due = unlisted.into_iter().find(|(_, run)| {
@@ -341,15 +324,12 @@ fn next_due_page(
     }
     for due in find_due_runs(&archive.confirmed_runs()?, scope, now) {
         let row = match scope {
-            RecheckScope::Due { .. } => {
-                archive.first_changeable(due.run.top, due.run.bottom, now)?
-            }
+            RecheckScope::Due { .. } => archive
+                .first_changeable(due.run.top, due.run.bottom, now)?
+                .filter(|row| lateness(&due.run, *row, now) >= 1.0),
             RecheckScope::All { .. } => archive.first_listed(due.run.top, due.run.bottom)?,
         };
-        let is_due = |row: &SortKey| {
-            !matches!(scope, RecheckScope::Due { .. }) || lateness(&due.run, *row, now) >= 1.0
-        };
-        if let Some(row) = row.filter(is_due) {
+        if let Some(row) = row {
             let start = archive.listed_above(row, due.ceiling, u32::from(MAX_LIMIT) - 1)?;
             if !failed_pages.contains_key(&start) {
                 return Ok(Some(start));
@@ -359,12 +339,13 @@ fn next_due_page(
     Ok(None)
 }
 
-/// Returns the request that confirms the first row, and as many of the following ones as it can.
-fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmRequest> {
+/// Returns the request that confirms the first row and as many of the following ones as it can, and how many rows
+/// that are.
+fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<(ConfirmRequest, usize)> {
     let first = &rows[0];
-    let email = || Ok(ConfirmRequest::Email(first.summary.id.clone()));
+    let email = ConfirmRequest::Email(first.summary.id.clone());
     if archive.coverage_state()?.oldest_first || !archive.is_listed(first.sort_key)? {
-        return email();
+        return Ok((email, 1));
     }
     let limit = u32::from(MAX_LIMIT);
     let mut on_page = 1;
@@ -376,12 +357,10 @@ fn next_confirm_request(archive: &Archive, rows: &[EmailRow]) -> Result<ConfirmR
         }
         on_page += 1;
     }
-    if on_page > 1 {
-        Ok(ConfirmRequest::Page {
-            start: first.sort_key,
-            rows: on_page,
-        })
+    let request = if on_page > 1 {
+        ConfirmRequest::Page(first.sort_key)
     } else {
-        email()
-    }
+        email
+    };
+    Ok((request, on_page))
 }

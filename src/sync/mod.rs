@@ -10,6 +10,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +19,6 @@ use jiff::Timestamp;
 use tracing::info;
 
 pub(crate) use confirm::ConfirmReport;
-use confirm::FailedPages;
 use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
@@ -54,6 +54,9 @@ pub(crate) struct Engine<S> {
     is_backfill: bool,
 }
 
+/// The first rows of pages that could not be confirmed lately, with the time of the attempt.
+type FailedPages = HashMap<SortKey, Timestamp>;
+
 /// Releases a process lock when it is dropped.
 struct LockGuard<'a>(&'a ProcessLock);
 
@@ -63,10 +66,10 @@ impl Drop for LockGuard<'_> {
     }
 }
 
-/// A retrieved email, and whether the archive could store it.
+/// A retrieved email, and whether its status has changed; an error if the archive could not store it.
 struct RetrieveResult {
     email: Email,
-    stored: Result<()>,
+    is_changed: Result<bool>,
 }
 
 /// Time between two refreshes of the newest emails by a process that keeps an archive current.
@@ -263,7 +266,7 @@ impl<S: EmailApi> Engine<S> {
         let (sent_at, response) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.run_blocking(move |archive| {
-            let mut report = SyncReport::new();
+            let mut report = SyncReport::default();
             let page = match response {
                 Err(error) if is_cursor_error(&error) => {
                     return report.finish(&archive, StopReason::NoLiveCursor);
@@ -287,7 +290,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// Fetches one email and stores it, or fails.
     pub(crate) async fn store_email(&self, id: &EmailId) -> Result<()> {
-        self.fetch_and_store(id).await?.stored
+        self.fetch_and_store(id).await?.is_changed.map(drop)
     }
 
     async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
@@ -317,10 +320,9 @@ impl<S: EmailApi> Engine<S> {
             .with_hint("nothing was stored; try again or report it to the service's operator"));
         }
         self.run_blocking(move |archive| {
-            let stored = archive.put_body(&retrieved, sent_at).map(|_| ());
             Ok(RetrieveResult {
+                is_changed: archive.put_body(&retrieved, sent_at),
                 email: Email::from(retrieved),
-                stored,
             })
         })
         .await
@@ -355,7 +357,7 @@ impl<S: EmailApi> Engine<S> {
                 report.invalid = invalid.count;
                 match response {
                     Ok(retrieved) => {
-                        retrieved.stored?;
+                        retrieved.is_changed?;
                         report.stored += 1;
                     }
                     Err(error) if !goes_on => {
@@ -390,7 +392,7 @@ impl<S: EmailApi> Engine<S> {
             let response = self.fetch_and_store(&row.summary.id).await;
             let goes_on = invalid.record(&response);
             match response {
-                Ok(retrieved) => retrieved.stored?,
+                Ok(retrieved) => _ = retrieved.is_changed?,
                 Err(error) if !goes_on => return Err(error),
                 Err(_) => {}
             }

@@ -222,7 +222,7 @@ impl Planner {
             // From one row further up, the response shows the end again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
-        // Some services send shorter pages than they are asked for.
+        // Some services send shorter pages than requested.
         let page_len = match u32::try_from(coverage.max_page_len) {
             Ok(longest @ 1..100) => longest,
             _ => u32::from(MAX_LIMIT),

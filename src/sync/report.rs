@@ -14,8 +14,8 @@ const MAX_IDS: usize = 1000;
 /// Rows that [`ChangeFeed`] compares: more than a refresh reads.
 const WATCHED_ROWS: u32 = 1000;
 
-/// The result of one or several requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of one or several requests; [`finish`](Self::finish) completes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SyncReport {
     /// Number of emails that the archive did not have.
     pub(crate) new: u64,
@@ -40,42 +40,22 @@ pub(crate) struct SyncReport {
 }
 
 impl SyncReport {
-    /// Creates a report without results; [`finish`](Self::finish) completes it.
-    pub(super) const fn new() -> Self {
-        Self {
-            new: 0,
-            new_ids: Vec::new(),
-            changes: 0,
-            changed_ids: Vec::new(),
-            pages: 0,
-            requests: 0,
-            unreadable: 0,
-            coverage: Coverage::Unknown,
-            refreshed_at: None,
-            stop_reason: StopReason::Done,
-        }
-    }
-
     /// Adds a merged page with its number of unreadable items.
     pub(super) fn add_page(&mut self, merged: &MergeResult, unreadable: usize) {
         self.pages += 1;
         self.unreadable += unreadable as u64;
-        self.add_new(merged.new.iter());
-        self.add_changes(merged.changed.iter());
+        self.add_new(&merged.new);
+        self.add_changes(&merged.changed);
     }
 
     /// Adds emails that the archive did not have.
-    fn add_new<'a>(&mut self, new: impl ExactSizeIterator<Item = &'a EmailId>) {
-        self.new += new.len() as u64;
-        let free = MAX_IDS - self.new_ids.len();
-        self.new_ids.extend(new.take(free).cloned());
+    fn add_new<'a>(&mut self, new: impl IntoIterator<Item = &'a EmailId>) {
+        add_ids(&mut self.new, &mut self.new_ids, new);
     }
 
     /// Adds emails whose status changed.
-    pub(super) fn add_changes<'a>(&mut self, changed: impl ExactSizeIterator<Item = &'a EmailId>) {
-        self.changes += changed.len() as u64;
-        let free = MAX_IDS - self.changed_ids.len();
-        self.changed_ids.extend(changed.take(free).cloned());
+    pub(super) fn add_changes<'a>(&mut self, changed: impl IntoIterator<Item = &'a EmailId>) {
+        add_ids(&mut self.changes, &mut self.changed_ids, changed);
     }
 
     /// Adds the results of a later run, except for its reason to stop.
@@ -113,10 +93,25 @@ impl SyncReport {
     }
 }
 
+/// Counts emails, and keeps the first ids.
+fn add_ids<'a>(
+    count: &mut u64,
+    ids: &mut Vec<EmailId>,
+    added: impl IntoIterator<Item = &'a EmailId>,
+) {
+    for id in added {
+        *count += 1;
+        if ids.len() < MAX_IDS {
+            ids.push(id.clone());
+        }
+    }
+}
+
 /// Why a run through the listing ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum StopReason {
     /// The goal is reached.
+    #[default]
     Done,
     /// The service has no more in that direction.
     End,
@@ -163,7 +158,7 @@ pub(crate) enum SyncDepth {
 }
 
 impl SyncDepth {
-    /// Returns the oldest wanted time, in microseconds since 1970.
+    /// Returns the oldest time to fetch, in microseconds since 1970.
     pub(super) fn cutoff_micros(self) -> i64 {
         match self {
             Self::All => i64::MIN,
@@ -182,26 +177,19 @@ impl ChangeFeed {
     pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport> {
         archive.check_file()?;
         let now = archive.newest_changes(WATCHED_ROWS)?;
-        let mut report = SyncReport::new();
+        let mut report = SyncReport::default();
         if let Some(before) = &self.0 {
             // Rows below the last known one are not new: they only moved up into the watched range.
             let last = now
                 .iter()
                 .rposition(|(id, _)| before.contains_key(id))
                 .unwrap_or(now.len());
-            let is_new = |(id, _): &&(EmailId, i64)| !before.contains_key(id);
-            let new: Vec<&EmailId> = now[..last]
-                .iter()
-                .filter(is_new)
-                .map(|(id, _)| id)
-                .collect();
-            report.add_new(new.into_iter());
-            let changed: Vec<&EmailId> = now
-                .iter()
-                .filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes))
-                .map(|(id, _)| id)
-                .collect();
-            report.add_changes(changed.into_iter());
+            let ids = now[..last].iter().map(|(id, _)| id);
+            report.add_new(ids.filter(|id| !before.contains_key(id)));
+            let is_changed = |(id, changes): &&(EmailId, i64)| {
+                before.get(id).is_some_and(|earlier| earlier != changes)
+            };
+            report.add_changes(now.iter().filter(is_changed).map(|(id, _)| id));
         }
         self.0 = Some(now.into_iter().collect());
         report.finish(archive, StopReason::OtherProcess)

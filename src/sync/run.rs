@@ -41,7 +41,7 @@ impl SyncRun {
             coverage,
             request: PageRequest::First,
             cursor: None,
-            report: SyncReport::new(),
+            report: SyncReport::default(),
             requested_at: None,
         };
         let step = run.next_step()?;

@@ -115,12 +115,12 @@ pub(super) fn load_counts(
             MatchCount::Exactly(_) => None,
         },
     };
-    let scope = archive.body_availability()?;
+    let scope = archive.row_counts()?;
     Ok(ListCounts {
         total,
         is_capped: capped,
         archive_total: scope.emails,
-        bodies_known: Some(scope.fetched),
+        bodies_known: Some(scope.bodies),
         rows_before: before,
     })
 }

@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use crate::api::wire;
 use crate::archive::SortKey;
+use crate::archive::storage::db::{Connection, Row, Transaction, params};
 use crate::archive::storage::error::damaged_error;
-use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// At higher levels mail gets hardly smaller and takes twice the time.
@@ -20,6 +19,7 @@ const LEVEL: Compression = Compression::new(3);
 /// Bytes that are inflated at once.
 const CHUNK: usize = 64 << 10;
 
+pub(crate) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
 const LATEST_DICTIONARY: &str = "SELECT id FROM dictionary ORDER BY id DESC LIMIT 1";
 
@@ -30,6 +30,12 @@ pub(crate) struct CompressedBody {
 }
 
 impl CompressedBody {
+    /// Loads the body of the email at `key`, if it is stored.
+    pub(crate) fn load(conn: &Connection, key: SortKey) -> Result<Option<Self>> {
+        let found = conn.optional(BODY_BY_KEY, [key], |row| Self::from_row(row, 0))?;
+        Ok(found.flatten())
+    }
+
     /// Reads the two columns, which begin at `first`; `None` if there is no body.
     pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
         let bytes: Option<Vec<u8>> = row.get(first)?;
@@ -78,7 +84,7 @@ pub(crate) struct BodyCompressor {
 
 impl BodyCompressor {
     pub(crate) fn new(conn: &Connection) -> Result<Self> {
-        let latest: Option<i64> = sql::optional_value(conn, LATEST_DICTIONARY, [])?;
+        let latest: Option<i64> = conn.optional_value(LATEST_DICTIONARY, [])?;
         let text = latest.map(|number| conn.constant(DICTIONARY, number));
         Ok(Self {
             deflate: Compress::new(LEVEL, false),
@@ -86,7 +92,7 @@ impl BodyCompressor {
         })
     }
 
-    /// Stores the JSON as the body of an email, in place of an earlier one.
+    /// Stores the JSON as the body of an email; it replaces an earlier one.
     /// Callers use `dictionary::store_bodies`, which makes dictionaries first.
     pub(crate) fn store(&mut self, tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
         let dictionary = self.dictionary.as_ref();
@@ -96,7 +102,7 @@ impl BodyCompressor {
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
         let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        sql::execute(tx, query, params![key, bytes, number])
+        tx.execute(query, params![key, bytes, number])
     }
 }
 

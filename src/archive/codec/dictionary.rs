@@ -6,13 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::{Connection, Transaction};
 use flate2::{Compress, Compression};
 
 use super::body::{BodyCompressor, CompressedBody, compress_bytes};
 use crate::api::wire;
 use crate::archive::SortKey;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Connection, Transaction};
 use crate::error::Result;
 
 /// The window of deflate: how far the first byte can refer back.
@@ -36,7 +35,7 @@ const RELEARN_EVERY: i64 = 100_000;
 /// Stores the body of an email that has none yet.
 pub(crate) fn store_body_if_missing(tx: &Transaction, key: SortKey, json: &str) -> Result<()> {
     let query = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
-    if sql::value(tx, query, [key])? {
+    if tx.value(query, [key])? {
         return Ok(());
     }
     store_bodies(tx, &[(key, json)])
@@ -59,9 +58,9 @@ pub(crate) fn store_bodies(tx: &Transaction, bodies: &[(SortKey, &str)]) -> Resu
 /// Learns a dictionary if it is time: after enough bodies to learn from, and then at each
 /// [`learning_stage`].
 fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
-    let before: i64 = sql::value(tx, "SELECT bodies_stored FROM listing", [])?;
+    let before: i64 = tx.value("SELECT bodies_stored FROM listing", [])?;
     let after = before + i64::try_from(new.len()).unwrap_or(i64::MAX);
-    sql::execute(tx, "UPDATE listing SET bodies_stored = ?1", [after])?;
+    tx.execute("UPDATE listing SET bodies_stored = ?1", [after])?;
     if learning_stage(before) == learning_stage(after) {
         return Ok(());
     }
@@ -71,7 +70,7 @@ fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
         build_from_archive(tx)?
     };
     if let Some(text) = learned {
-        sql::execute(tx, "INSERT INTO dictionary (text) VALUES (?1)", [text])?;
+        tx.execute("INSERT INTO dictionary (text) VALUES (?1)", [text])?;
     }
     Ok(())
 }
@@ -79,8 +78,7 @@ fn learn_if_due(tx: &Transaction, new: &[&str]) -> Result<()> {
 /// Deletes dictionaries that no body needs any more.
 pub(crate) fn delete_unused(conn: &Connection) -> Result<()> {
     let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
-    sql::execute(conn, sql, [])?;
-    Ok(())
+    conn.execute(sql, [])
 }
 
 /// Returns a number that changes when it is time to learn.
@@ -96,7 +94,7 @@ const fn learning_stage(bodies: i64) -> i64 {
 fn build_from_archive(tx: &Transaction) -> Result<Option<Vec<u8>>> {
     let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
     let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
-    let recent = sql::all(tx, query, [limit], |row| CompressedBody::from_row(row, 0))?;
+    let recent = tx.all(query, [limit], |row| CompressedBody::from_row(row, 0))?;
     // A body that cannot be read is reported when it is opened.
     let texts: Vec<String> = recent
         .iter()
@@ -198,10 +196,7 @@ mod tests {
     }
 
     fn numbers(archive: &Archive, sql: &str) -> i64 {
-        archive
-            .connections
-            .read(|conn| sql::value(conn, sql, []))
-            .unwrap()
+        archive.read(|conn| conn.value(sql, [])).unwrap()
     }
 
     #[test]
@@ -251,7 +246,6 @@ mod tests {
     fn unused_dictionary_is_deleted() {
         let archive = filled(0..100);
         archive
-            .connections
             .write(|tx| {
                 tx.execute_batch(
                     "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
@@ -261,7 +255,6 @@ mod tests {
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         archive
-            .connections
             .write(|tx| tx.execute_batch("DELETE FROM body"))
             .unwrap();
         archive.compact().unwrap();

@@ -126,7 +126,7 @@ fn format_uuid(bytes: [u8; 16]) -> String {
     .join("-")
 }
 
-/// The known ways to write a time. A stored time holds the index and depends on the length: a change
+/// The known forms of a time. A stored time holds the index and depends on the length: a change
 /// needs a new schema version.
 const FORMATS: [fn(&mut String, u32); 4] = [
     // As the documentation of the service writes it.
@@ -147,7 +147,7 @@ const FORMATS: [fn(&mut String, u32); 4] = [
 /// The one of them with a space before the hour.
 const POSTGRES: i64 = 1;
 
-/// Encodes a time: a number if it is written in one of those ways, else its text.
+/// Encodes a time: a number if it is written in one of those forms, else its text.
 pub(crate) fn encode_time(text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let at: Option<Timestamp> = text.parse().ok();

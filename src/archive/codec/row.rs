@@ -3,12 +3,12 @@
 //! Rows keep columns: storing the JSON as it came was measured at about 730 MB for a million emails
 //! (490 MB deflated) against 410 MB, too close to or above the limit of 500 MB.
 
-use crate::archive::storage::db::Row;
 use rusqlite::types::ToSqlOutput::Owned;
 use rusqlite::types::{ToSqlOutput, Value};
 
 use super::{decode_id, decode_message_id, decode_time, encode_id, encode_message_id, encode_time};
 use crate::api::wire::{self, LosslessSummary, OrderedObject};
+use crate::archive::storage::db::Row;
 
 /// The columns that [`read_summary`] reads, in its order.
 macro_rules! summary_columns {
@@ -22,7 +22,7 @@ pub(crate) use summary_columns;
 /// The columns that [`read_fields`] reads, in its order; they come from `mail JOIN key_order`.
 macro_rules! row_columns {
     () => {
-        concat!(summary_columns!(), ", keys")
+        concat!($crate::archive::codec::row::summary_columns!(), ", keys")
     };
 }
 pub(crate) use row_columns;
@@ -149,7 +149,7 @@ mod tests {
             .into_iter()
             .chain([ToSqlOutput::from(fields.key_order.as_str())])
             .collect();
-        let back = crate::archive::sql::one(&conn, sql, values, |row| read_fields(row, 0)).unwrap();
+        let back = conn.one(sql, values, |row| read_fields(row, 0)).unwrap();
         assert_eq!(back, *fields);
         back
     }

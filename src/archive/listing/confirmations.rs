@@ -11,13 +11,12 @@
 //! In SQL a newer email has the *smaller* sort key, because the tables store keys negated
 //! ([`super::SortKey`]): "above" is `<` there and `>` in Rust.
 
-use crate::archive::storage::db::{Row, Transaction, params};
 use jiff::{SignedDuration, Timestamp};
 
 use super::coverage;
 use super::{RequestTime, SortKey};
 use crate::archive::Archive;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Row, Transaction, params};
 use crate::error::Result;
 use crate::mail::{EmailId, Finality, Status};
 
@@ -72,14 +71,14 @@ pub(crate) use latest_response_seq;
 impl Archive {
     /// Loads all runs, newest first.
     pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>> {
-        self.read(|conn| sql::all(conn, RUNS, [], read_run))
+        self.read(|conn| conn.all(RUNS, [], read_run))
     }
 
     /// Returns when the latest answered request for the newest page was sent.
     pub(crate) fn head_at(&self) -> Result<Option<Timestamp>> {
         self.read(|conn| {
             let query = "SELECT head_requested_at FROM listing";
-            Ok(to_timestamp(sql::value(conn, query, [])?))
+            Ok(to_timestamp(conn.value(query, [])?))
         })
     }
 
@@ -109,7 +108,7 @@ impl Archive {
         let query = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
                      WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
         self.read(|conn| {
-            sql::all(conn, query, [limit], |row| {
+            conn.all(query, [limit], |row| {
                 let key = row.get(1)?;
                 let at = to_timestamp(row.get(2)?).unwrap_or_default();
                 let last_event: Option<String> = row.get(3)?;
@@ -152,7 +151,7 @@ pub(crate) fn record_run(
     };
     let mut pieces = vec![new];
     let mut remainders = Vec::new();
-    for run in sql::all(tx, OVERLAPPING, [top, bottom], read_run)? {
+    for run in tx.all(OVERLAPPING, [top, bottom], read_run)? {
         if run.response_seq > request.seq {
             pieces = pieces
                 .iter()
@@ -178,14 +177,14 @@ pub(crate) fn record_run(
 /// Records that the response to `request` confirmed one row that no run covers.
 pub(crate) fn record_row(tx: &Transaction, key: SortKey, request: RequestTime) -> Result<()> {
     let query = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
-    sql::execute(tx, query, params![key, request.micros(), request.seq])
+    tx.execute(query, params![key, request.micros(), request.seq])
 }
 
 /// Inserts a run that confirms nothing for a listed row without a run, so that it is fetched again.
 pub(crate) fn ensure_run(tx: &Transaction, key: SortKey) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, response_seq, may_change) SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
                  WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
-    sql::execute(tx, query, [key])
+    tx.execute(query, [key])
 }
 
 impl ConfirmedRun {
@@ -223,7 +222,7 @@ fn insert_merged(
 ) -> Result<()> {
     let at = run.at;
     for query in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
-        if let Some(other) = sql::optional(tx, query, [run.top], read_run)?
+        if let Some(other) = tx.optional(query, [run.top], read_run)?
             && !remainders.contains(&other)
             && at.duration_since(other.at).abs() <= MERGE_WITHIN
             && are_adjacent(tx, &run, &other)?
@@ -248,10 +247,10 @@ fn are_adjacent(tx: &Transaction, one: &ConfirmedRun, other: &ConfirmedRun) -> R
 
 /// Merges the oldest runs with a neighbour until there are at most [`MAX_RUNS`].
 fn limit_runs(tx: &Transaction) -> Result<()> {
-    let count: i64 = sql::value(tx, "SELECT count(*) FROM confirmed_run", [])?;
+    let count: i64 = tx.value("SELECT count(*) FROM confirmed_run", [])?;
     for _ in MAX_RUNS..count {
-        let oldest = sql::one(tx, OLDEST_RUN, [], read_run)?;
-        let next = |query: &str| sql::optional(tx, query, [oldest.top], read_run);
+        let oldest = tx.one(OLDEST_RUN, [], read_run)?;
+        let next = |query: &str| tx.optional(query, [oldest.top], read_run);
         let Some(other) =
             next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))?
         else {
@@ -272,11 +271,11 @@ fn insert_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
     let query = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
     let at = run.at.as_microsecond();
     let params = params![run.top, run.bottom, at, run.may_change, run.response_seq];
-    sql::execute(tx, query, params)
+    tx.execute(query, params)
 }
 
 fn delete_run(tx: &Transaction, run: &ConfirmedRun) -> Result<()> {
-    sql::execute(tx, "DELETE FROM confirmed_run WHERE top = ?1", [run.top])
+    tx.execute("DELETE FROM confirmed_run WHERE top = ?1", [run.top])
 }
 
 fn read_run(row: &Row) -> rusqlite::Result<ConfirmedRun> {

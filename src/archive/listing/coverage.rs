@@ -5,23 +5,22 @@
 //! its id, or imported), even between the keys of a range's ends; `mail.listed` tells the rows that a
 //! page contained from those that only have a key in between.
 
-use crate::archive::storage::db::{Connection, Transaction, params};
-
 use super::{BOTTOM, Direction, RequestTime, SortKey};
 use crate::api::ListedEmail;
 use crate::archive::Archive;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Connection, Transaction, params};
 use crate::error::Result;
 use crate::mail::{ApiTime, EmailId};
 
 /// How far back the archive is complete.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Coverage {
     /// The archive has everything that the service lists.
     Complete,
     /// The archive has everything from the newest email back to the one of this time.
     Since(ApiTime),
     /// No part that begins at the newest email is known to be complete.
+    #[default]
     Unknown,
 }
 
@@ -113,7 +112,7 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn coverage(&self) -> Result<Coverage> {
         self.read(|conn| {
-            if sql::value(conn, "SELECT is_empty FROM listing", [])? {
+            if conn.value("SELECT is_empty FROM listing", [])? {
                 return Ok(Coverage::Complete);
             }
             let ranges = load_ranges(conn)?;
@@ -124,7 +123,7 @@ impl Archive {
                 return Ok(Coverage::Complete);
             }
             let query = "SELECT created_at FROM mail WHERE sort_key = ?1";
-            sql::value(conn, query, [range.bottom]).map(Coverage::Since)
+            conn.value(query, [range.bottom]).map(Coverage::Since)
         })
     }
 
@@ -137,7 +136,7 @@ impl Archive {
         self.read(|conn| {
             let query = "SELECT oldest_first, max_page_len FROM listing";
             let (oldest_first, max_page_len): (bool, i64) =
-                sql::one(conn, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(CoverageState {
                 ranges: load_ranges(conn)?,
                 oldest_first,
@@ -184,7 +183,7 @@ impl Archive {
                      (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed = 1 ORDER BY sort_key DESC LIMIT ?3) AS found";
         let params = params![ceiling, key, steps + 1];
         self.read(|conn| {
-            let found: Option<SortKey> = sql::value(conn, query, params)?;
+            let found: Option<SortKey> = conn.value(query, params)?;
             Ok(found.unwrap_or(key))
         })
     }
@@ -195,7 +194,7 @@ impl Archive {
     /// begins there.
     pub(crate) fn cursors_above(&self, key: SortKey, limit: u32) -> Result<Vec<EmailId>> {
         let query = "SELECT id FROM mail WHERE sort_key < ?1 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
-        self.read(|conn| sql::all(conn, query, params![key, limit], |row| row.get(0)))
+        self.read(|conn| conn.all(query, params![key, limit], |row| row.get(0)))
     }
 
     /// Records that the service has nothing above `top`, if a range ends there.
@@ -217,7 +216,7 @@ fn nth_listed(
     steps: u32,
 ) -> Result<Option<(SortKey, EmailId)>> {
     let query = NTH_LISTED[direction as usize];
-    sql::optional(conn, query, params![top, bottom, steps], |row| {
+    conn.optional(query, params![top, bottom, steps], |row| {
         Ok((row.get(0)?, row.get(1)?))
     })
 }
@@ -247,30 +246,30 @@ pub(crate) fn count_listed(
     bottom: SortKey,
     limit: u32,
 ) -> Result<u32> {
-    sql::value(conn, COUNT_LISTED, params![top, bottom, limit])
+    conn.value(COUNT_LISTED, params![top, bottom, limit])
 }
 
 /// Returns the key of an email if it is listed.
 pub(crate) fn find_listed(conn: &Connection, email: &EmailId) -> Result<Option<SortKey>> {
     let query = "SELECT sort_key FROM mail WHERE id = ?1 AND listed = 1";
-    sql::optional_value(conn, query, [email])
+    conn.optional_value(query, [email])
 }
 
 /// Records when the newest page was requested, if it was answered.
 pub(crate) fn record_head_request(tx: &Transaction, request: RequestTime) -> Result<()> {
     let query = "UPDATE listing SET head_requested_at = ?1";
-    sql::execute(tx, query, [request.micros()])
+    tx.execute(query, [request.micros()])
 }
 
 /// Records that the service has nothing above `top`, if a range ends there; returns whether that is new.
 pub(crate) fn mark_reaches_top(tx: &Transaction, top: SortKey) -> Result<bool> {
     let query = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND reaches_top = 0";
-    Ok(sql::execute_counted(tx, query, [top])? > 0)
+    Ok(tx.execute_counted(query, [top])? > 0)
 }
 
 /// Loads all ranges, newest first.
 pub(crate) fn load_ranges(conn: &Connection) -> Result<Vec<CoveredRange>> {
-    sql::all(conn, RANGES, [], |row| {
+    conn.all(RANGES, [], |row| {
         Ok(CoveredRange {
             top: row.get(0)?,
             bottom: row.get(1)?,
@@ -294,7 +293,7 @@ pub(crate) fn insert_range(tx: &Transaction, range: &CoveredRange) -> Result<()>
     let query =
         "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)";
     let params = params![top, bottom, reaches_top, reaches_end];
-    sql::execute(tx, query, params)
+    tx.execute(query, params)
 }
 
 /// Shrinks each range to its outermost listed rows, and deletes one without any.
@@ -326,5 +325,5 @@ pub(crate) fn shrink_ranges_to(tx: &Transaction, oldest: SortKey) -> Result<()> 
 
 pub(crate) fn delete_range(tx: &Transaction, range: &CoveredRange) -> Result<()> {
     let query = "DELETE FROM covered_range WHERE top = ?1";
-    sql::execute(tx, query, [range.top])
+    tx.execute(query, [range.top])
 }

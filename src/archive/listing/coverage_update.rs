@@ -9,13 +9,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::Transaction;
-
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::{Direction, SortKey};
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::Transaction;
 use crate::error::Result;
 
 /// With this many emails on either side it is no accident that all times of one side are past the other's.
@@ -63,10 +61,14 @@ pub(crate) struct CoverageUpdate {
     bounds: KeyBounds,
 }
 
-/// The page and the ranges that it joins, as one.
-pub(crate) struct MergedRange {
-    pub(crate) range: CoveredRange,
-    /// Whether no row had to move for it.
+/// What a page proves about the listing, once its emails have their keys.
+#[derive(Default)]
+pub(crate) struct PlacedPage {
+    /// The page and the ranges that it joins, as one; `None` if it proves nothing.
+    pub(crate) range: Option<CoveredRange>,
+    /// Whether more is covered than before.
+    pub(crate) extended: bool,
+    /// Whether the page agrees with the known order, so that no row had to move for it.
     pub(crate) in_order: bool,
 }
 
@@ -127,8 +129,7 @@ impl CoverageUpdate {
         };
         let (highest, lowest) = match (members.first(), members.last()) {
             (Some(first), Some(last)) => (first.top, last.bottom),
-            _ if side == Direction::Older => (SortKey(i64::MAX), SortKey(i64::MAX)),
-            _ => (SortKey(i64::MIN), SortKey(i64::MIN)),
+            _ => [side.reverse().end(); 2].into(),
         };
         let next_above = others.iter().map(|range| range.bottom);
         let next_above = next_above.filter(|bottom| *bottom > highest).min();
@@ -154,7 +155,7 @@ impl CoverageUpdate {
     }
 
     /// Whether the page adds to what is covered.
-    pub(crate) fn extends(&self, emails: &[IncomingEmail]) -> bool {
+    fn extends(&self, emails: &[IncomingEmail]) -> bool {
         let is_covered = |email: &IncomingEmail| {
             email
                 .listed_key()
@@ -172,7 +173,7 @@ impl CoverageUpdate {
         &self,
         tx: &Transaction,
         emails: &mut [IncomingEmail],
-    ) -> Result<Result<MergedRange, KeysExhausted>> {
+    ) -> Result<Result<PlacedPage, KeysExhausted>> {
         let mut hints: Vec<PositionHint> =
             emails.iter().map(IncomingEmail::position_hint).collect();
         let cursor_index = if self.side == Direction::Older {
@@ -210,7 +211,7 @@ impl CoverageUpdate {
             }
             if range.reaches_top {
                 let query = "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top = 1";
-                sql::execute(tx, query, [])?;
+                tx.execute(query, [])?;
             }
             position::move_rows(tx, &moves)?;
         }
@@ -220,8 +221,9 @@ impl CoverageUpdate {
         for (email, key) in emails.iter_mut().zip(keys) {
             email.sort_key = SortKey(key);
         }
-        Ok(Ok(MergedRange {
-            range,
+        Ok(Ok(PlacedPage {
+            range: Some(range),
+            extended: self.extends(emails),
             in_order: moves.is_empty(),
         }))
     }

@@ -16,15 +16,14 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Transaction, params};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::confirmations::latest_response_seq;
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::{RequestTime, SortKey};
+use super::{BOTTOM, RequestTime, SortKey, TOP};
 use crate::archive::Archive;
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 use crate::mail::EmailId;
 
@@ -38,73 +37,9 @@ const NEWEST_LISTED: &str =
     "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
-/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
-/// while the listing is read, and its end is not read every day.
-const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
-
 /// Shortest time between two empty first pages of which the second one is believed: less than between
 /// two refreshes, more than a repeated request takes.
 const EMPTY_CONFIRMED_AFTER: SignedDuration = SignedDuration::from_secs(10);
-
-/// An email that the service no longer has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MissingUpstream {
-    /// When that was noticed.
-    pub(crate) noticed: Timestamp,
-    /// Why, as far as the email's position shows it.
-    pub(crate) reason: MissingReason,
-}
-
-/// Why the service no longer has an email.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MissingReason {
-    /// It is newer than the oldest email that the service lists, so it was deleted.
-    Deleted,
-    /// It is older than that: the service keeps mail for a limited time.
-    Expired,
-    /// The end of the listing was never reached.
-    Unknown,
-}
-
-impl MissingReason {
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted from the service; kept here",
-            Self::Expired => "no longer kept by the service, as it is too old; kept here",
-            Self::Unknown => "no longer listed by the service; kept here",
-        }
-    }
-}
-
-/// The sort key of the oldest listed email, if the row of `mail` is missing, as an SQL expression.
-macro_rules! listing_end_if_missing {
-    () => {
-        "iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1))"
-    };
-}
-pub(crate) use listing_end_if_missing;
-
-impl MissingUpstream {
-    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
-    pub(crate) fn from_columns(
-        key: SortKey,
-        missing_since: Option<i64>,
-        listing_end: Option<SortKey>,
-    ) -> Option<Self> {
-        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
-        let reason = match listing_end {
-            None => MissingReason::Unknown,
-            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
-                MissingReason::Expired
-            }
-            Some(_) => MissingReason::Deleted,
-        };
-        Some(Self {
-            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
-            reason,
-        })
-    }
-}
 
 impl Archive {
     /// Records that the service answered a retrieve with *no such email*.
@@ -115,7 +50,7 @@ impl Archive {
             return Ok(());
         }
         let params = params![email, request.micros(), request.seq];
-        self.write(|tx| sql::execute(tx, MARK_MISSING, params))
+        self.write(|tx| tx.execute(MARK_MISSING, params))
     }
 
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
@@ -129,10 +64,10 @@ impl Archive {
     ) -> Result<Option<(SortKey, EmailId)>> {
         self.read(|conn| {
             let bottom = range.bottom.max(SortKey::oldest_at(since));
-            let Some(key) = sql::optional_value(conn, UNCONFIRMED, [range.top, bottom])? else {
+            let Some(key) = conn.optional_value(UNCONFIRMED, [range.top, bottom])? else {
                 return Ok(None);
             };
-            sql::optional(conn, LISTED_ID_ABOVE, [key, range.top], |row| {
+            conn.optional(LISTED_ID_ABOVE, [key, range.top], |row| {
                 Ok((key, row.get(0)?))
             })
         })
@@ -140,8 +75,7 @@ impl Archive {
 
     /// Finds the newest unconfirmed deletion.
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>> {
-        let everywhere = [SortKey(i64::MAX), SortKey(i64::MIN)];
-        self.read(|conn| sql::optional_value(conn, UNCONFIRMED, everywhere))
+        self.read(|conn| conn.optional_value(UNCONFIRMED, [TOP, BOTTOM]))
     }
 
     /// Records that the service has nothing below `bottom`, and that `oldest` is the oldest email that
@@ -157,9 +91,9 @@ impl Archive {
     ) -> Result<()> {
         self.write(|tx| {
             let query = "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1";
-            if sql::execute_counted(tx, query, [bottom])? > 0 {
+            if tx.execute_counted(query, [bottom])? > 0 {
                 self.connections.mark_changed();
-                sql::execute(tx, "DELETE FROM covered_range WHERE top > ?1", [bottom])?;
+                tx.execute("DELETE FROM covered_range WHERE top > ?1", [bottom])?;
                 if let Some(oldest) = oldest
                     && let Some(key) = coverage::find_listed(tx, oldest)?
                 {
@@ -171,18 +105,18 @@ impl Archive {
     }
 }
 
-/// Whether an empty listing contradicts earlier pages, and no earlier response says the same.
+/// Whether an empty listing contradicts earlier pages, and no earlier response agrees with it.
 ///
 /// The deletion of the newest listed email is unconfirmed from the first such response on; an empty
 /// page confirms it some time later.
 pub(crate) fn doubt_empty_listing(tx: &Transaction, request: RequestTime) -> Result<bool> {
-    let newest = sql::optional(tx, NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let newest = tx.optional(NEWEST_LISTED, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((id, missing_since)): Option<(EmailId, Option<i64>)> = newest else {
         return Ok(false);
     };
     let Some(since) = missing_since else {
         let params = params![id, request.micros(), request.seq];
-        sql::execute(tx, MARK_MISSING, params)?;
+        tx.execute(MARK_MISSING, params)?;
         return Ok(true);
     };
     Ok(i128::from(request.micros().abs_diff(since)) < EMPTY_CONFIRMED_AFTER.as_micros())
@@ -200,10 +134,10 @@ pub(crate) fn mark_missing_between(
     }
     match &page.position {
         PagePosition::Top => {
-            contained.insert(SortKey(i64::MAX));
+            contained.insert(TOP);
         }
         PagePosition::Bottom => {
-            contained.insert(SortKey(i64::MIN));
+            contained.insert(BOTTOM);
         }
         PagePosition::Below { cursor, .. } | PagePosition::Above(cursor) => {
             contained.extend(coverage::find_listed(tx, cursor)?);
@@ -218,11 +152,11 @@ pub(crate) fn mark_missing_between(
     );
     let request = page.requested;
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
-    let mut missing: Vec<SortKey> = sql::all(tx, query, params, |row| row.get(0))?;
+    let mut missing: Vec<SortKey> = tx.all(query, params, |row| row.get(0))?;
     missing.retain(|key| !contained.contains(key));
     let query = "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
     for key in &missing {
-        sql::execute(tx, query, params![key, request.micros(), request.seq])?;
+        tx.execute(query, params![key, request.micros(), request.seq])?;
     }
     if missing.is_empty() {
         Ok(())
@@ -244,7 +178,7 @@ pub(crate) fn mark_missing_below(
         " < ?3"
     );
     let params = params![key, request.micros(), request.seq];
-    if sql::execute_counted(tx, query, params)? > 0 {
+    if tx.execute_counted(query, params)? > 0 {
         coverage::shrink_ranges(tx)?;
     }
     Ok(())
@@ -259,7 +193,7 @@ pub(crate) fn mark_restored(
     let existing = email.existing.as_ref();
     if existing.is_some_and(|existing| !existing.is_newer_than(request)) {
         let query = "UPDATE mail SET missing_since = NULL WHERE sort_key = ?1 AND missing_since IS NOT NULL";
-        sql::execute(tx, query, [email.sort_key])?;
+        tx.execute(query, [email.sort_key])?;
     }
     Ok(())
 }

@@ -6,14 +6,12 @@
 
 use std::collections::HashSet;
 
-use crate::archive::storage::db::{Transaction, params};
-
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
-use super::coverage_update::{CoverageUpdate, MergedRange};
+use super::coverage_update::{CoverageUpdate, PlacedPage};
 use super::{RequestTime, TOP, confirmations, deletions, position};
 use crate::archive::codec::dictionary;
 use crate::archive::incoming::{self, EmailSource, IncomingEmail};
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Transaction, params};
 use crate::archive::{Archive, purge};
 use crate::error::Result;
 use crate::mail::EmailId;
@@ -106,16 +104,6 @@ impl Archive {
     }
 }
 
-/// What a page proves about the listing, once its emails have their keys.
-#[derive(Default)]
-struct PlacedPage {
-    range: Option<CoveredRange>,
-    /// Whether more is covered than before.
-    extended: bool,
-    /// Whether the page agrees with the known order.
-    in_order: bool,
-}
-
 /// Assigns the emails their keys: by the order of the page or, if that proves nothing, by their times.
 fn place_emails(
     tx: &Transaction,
@@ -127,13 +115,7 @@ fn place_emails(
             break;
         };
         match update.apply(tx, emails)? {
-            Ok(MergedRange { range, in_order }) => {
-                return Ok(PlacedPage {
-                    range: Some(range),
-                    extended: update.extends(emails),
-                    in_order,
-                });
-            }
+            Ok(placed) => return Ok(placed),
             Err(exhausted) => position::renumber(tx, exhausted)?,
         }
         incoming::find_existing(tx, emails)?;
@@ -203,9 +185,8 @@ fn find_range(
 
 fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Result<()> {
     let query = "SELECT oldest_first, max_page_len, is_empty FROM listing";
-    let before: (bool, i64, bool) = sql::one(tx, query, [], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-    })?;
+    let before: (bool, i64, bool) =
+        tx.one(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let (oldest_first, max_page_len, is_empty) = before;
     let after = (
         page.oldest_first,
@@ -219,7 +200,7 @@ fn update_listing(tx: &Transaction, page: &ListingPage, page_len: usize) -> Resu
     }
     if before != after {
         let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, is_empty = ?3";
-        sql::execute(tx, query, params![after.0, after.1, after.2])?;
+        tx.execute(query, params![after.0, after.1, after.2])?;
     }
     if page.position == PagePosition::Top {
         coverage::record_head_request(tx, page.requested)?;

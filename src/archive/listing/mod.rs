@@ -15,7 +15,6 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
 use crate::archive::Archive;
-use crate::archive::storage::sql;
 use crate::error::Result;
 
 /// Bits below a microsecond: a thousand keys between two neighbouring times.
@@ -165,7 +164,7 @@ impl Archive {
             return Ok(now.into());
         }
         let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
-        let seq = self.write(|tx| sql::value(tx, query, [now.as_microsecond()]))?;
+        let seq = self.write(|tx| tx.value(query, [now.as_microsecond()]))?;
         Ok(RequestTime { at: now, seq })
     }
 
@@ -177,7 +176,7 @@ impl Archive {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let day = now.as_second().div_euclid(24 * 60 * 60);
         let params = [day, number(requests), number(limit)];
-        let counted = self.write(|tx| sql::optional(tx, query, params, |row| row.get::<i64>(0)))?;
+        let counted = self.write(|tx| tx.optional(query, params, |row| row.get::<i64>(0)))?;
         Ok(counted.is_some())
     }
 }

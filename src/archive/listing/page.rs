@@ -1,9 +1,8 @@
 //! Pages of the service's listing from the rows, as far as they are covered, for a server of the archive.
 //!
 //! A page has listed rows of one covered range only, so it never leaves out an email that the service lists. Where it
-//! reaches the end of its range, it says what has to be requested to go on.
+//! reaches the end of its range, it names what has to be requested to go on.
 
-use crate::archive::storage::db::{Connection, params};
 use jiff::Timestamp;
 
 use super::confirmations::{self, confirmed_at};
@@ -11,8 +10,8 @@ use super::coverage::{self, CoveredRange};
 use super::{Direction, SortKey, TOP};
 use crate::api::Cursor;
 use crate::archive::Archive;
-use crate::archive::codec::row::{self, row_columns, summary_columns};
-use crate::archive::storage::sql;
+use crate::archive::codec::row::{self, row_columns};
+use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 use crate::mail::EmailId;
 
@@ -83,7 +82,7 @@ impl Archive {
             let (key, direction, at) = match cursor {
                 Cursor::Start => (TOP, Direction::Older, 0),
                 Cursor::After(id) | Cursor::Before(id) => {
-                    let Some(key) = sql::optional_value(conn, LIVE_KEY, [id])? else {
+                    let Some(key) = conn.optional_value(LIVE_KEY, [id])? else {
                         return Ok(None);
                     };
                     let Some(at) = ranges.iter().position(|range| range.contains(key)) else {
@@ -122,7 +121,7 @@ impl Archive {
     /// Whether old mail is not stored: by the retention, or because it was purged by its age.
     pub(crate) fn has_cutoff(&self) -> Result<bool> {
         let query = "SELECT cutoff IS NOT NULL FROM listing";
-        Ok(self.retention.is_some() || self.read(|conn| sql::value(conn, query, []))?)
+        Ok(self.retention.is_some() || self.read(|conn| conn.value(query, []))?)
     }
 }
 
@@ -130,7 +129,7 @@ impl Archive {
 fn empty_page(conn: &Connection) -> Result<StoredPage> {
     let query = "SELECT is_empty, head_requested_at FROM listing";
     let (is_empty, at): (bool, Option<i64>) =
-        sql::one(conn, query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        conn.one(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(StoredPage {
         items: Vec::new(),
         checked_at: confirmations::to_timestamp(at).filter(|_| is_empty),
@@ -154,14 +153,14 @@ fn read_page(
         Direction::Older => range.bottom,
         Direction::Newer => range.top,
     };
-    let limit = usize::from(limit);
-    let params = params![key, end, u32::try_from(limit).unwrap_or(u32::MAX) + 1];
-    let mut rows = sql::all(conn, LISTED_PAGE[direction as usize], params, |row| {
+    let params = params![key, end, u32::from(limit) + 1];
+    let mut rows = conn.all(LISTED_PAGE[direction as usize], params, |row| {
         let fields = row::read_fields(row, 0)?;
         let confirmed: Option<i64> = row.get(13)?;
         let item = (EmailId::new(&fields.summary.id), fields.to_json());
         Ok((item, confirmed.unwrap_or_default()))
     })?;
+    let limit = usize::from(limit);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     if direction == Direction::Newer {
@@ -185,7 +184,7 @@ fn gap_below(conn: &Connection, ranges: &[CoveredRange], at: usize) -> Result<Ga
     let cursor = if at == 0 {
         None
     } else {
-        sql::optional_value(conn, OLDEST_LIVE, [range.top, range.bottom])?
+        conn.optional_value(OLDEST_LIVE, [range.top, range.bottom])?
     };
     Ok(Gap::Below {
         bottom: range.bottom,

@@ -21,12 +21,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::storage::db::{Transaction, params};
 use jiff::Timestamp;
 
 use super::SortKey;
 use crate::archive::incoming::IncomingEmail;
-use crate::archive::storage::sql;
+use crate::archive::storage::db::{Transaction, params};
 use crate::error::Result;
 
 /// The distance between emails without a time of their own.
@@ -118,7 +117,7 @@ pub(crate) fn assign_keys(
     loop {
         match try_assign(hints, &in_run, bounds, &mut is_taken)? {
             Assignment::Done(keys) => return Ok(Ok(keys)),
-            Assignment::Exhausted(no_room) => return Ok(Err(no_room)),
+            Assignment::Exhausted(exhausted) => return Ok(Err(exhausted)),
             Assignment::Blocked(index) => in_run[index] = false,
         }
     }
@@ -151,18 +150,15 @@ fn try_assign(
             let spacing = below.map_or(KEY_SPACING, |below| {
                 (start.saturating_sub(below) / (to_i64(count) + 1)).min(KEY_SPACING)
             });
-            match free_keys_below(start, below, spacing, count, is_taken)? {
-                Some(run) => keys.extend(run),
-                None => match free_keys_below(start, below, 1, count, is_taken)? {
-                    Some(run) => keys.extend(run),
-                    None => {
-                        return Ok(Assignment::Exhausted(KeysExhausted {
-                            below: start,
-                            count,
-                        }));
-                    }
-                },
+            let mut run = free_keys_below(start, below, spacing, count, is_taken)?;
+            if run.is_none() {
+                run = free_keys_below(start, below, 1, count, is_taken)?;
             }
+            let Some(run) = run else {
+                let below = start;
+                return Ok(Assignment::Exhausted(KeysExhausted { below, count }));
+            };
+            keys.extend(run);
         }
         let Some(index) = next else { break };
         let key = match hints[index] {
@@ -232,7 +228,7 @@ const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
 /// Whether a row has this key.
 pub(crate) fn key_exists(tx: &Transaction, key: i64) -> Result<bool> {
-    sql::value(tx, KEY_EXISTS, [SortKey(key)])
+    tx.value(KEY_EXISTS, [SortKey(key)])
 }
 
 /// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the
@@ -248,7 +244,7 @@ pub(crate) fn move_rows(tx: &Transaction, moves: &HashMap<SortKey, SortKey>) -> 
     Ok(())
 }
 
-/// Keys that no email has, for rows on their way.
+/// Keys that no email has, for rows that are moved.
 fn temporary_keys() -> impl Iterator<Item = SortKey> {
     (i64::MIN + 1..).map(SortKey)
 }

@@ -18,7 +18,7 @@ const EXAMINED_FOR_LONG_PREFIX: usize = 64;
 /// counted.
 const DENSE_RATIO: usize = 4;
 
-/// The same where the rows of a window are wanted, which are few.
+/// The same for the rows of a window, which are few.
 const SPARSE_RATIO: usize = 16;
 
 /// To collect the rows of a prefix takes as long as to examine one of so many emails of the archive.
@@ -298,7 +298,7 @@ mod tests {
             (500, 124, 0, false),
             (500, 125, 0, true),
             (100_000, 25_000, 0, true),
-            // A window wants few rows: in a large archive, some more candidates cost less than the index.
+            // A window has few rows: in a large archive, some more candidates cost less than the index.
             (500, 44, 1_000_000, true),
             (500, 31, 1_000_000, false),
             (3_999, 250, 1_000_000, true),

@@ -4,9 +4,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::archive::storage::db::dialect::cap_token;
-use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
-
 use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
@@ -15,11 +12,13 @@ use super::tokens::{
     tag_value_token,
 };
 use crate::api::wire;
+use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
-use crate::archive::codec::row::{self, row_columns, summary_columns};
+use crate::archive::codec::row::{self, row_columns};
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::{SortKey, sql};
-use crate::error::Error;
+use crate::archive::storage::db::dialect::cap_token;
+use crate::archive::storage::db::{Connection, Transaction, TransactionKind, params};
+use crate::error::Result;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
 
@@ -70,27 +69,19 @@ pub(crate) struct Index<'a> {
     tokens: TokenBuffer,
 }
 
-/// What the index knows of an email.
-struct IndexedEmail<'a> {
-    summary: &'a Summary,
-    /// The whole email, if it was retrieved.
-    email: Option<&'a wire::Email>,
-}
-
 impl<'a> Index<'a> {
     pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
-        Self::from_connection(transaction, true)
+        Self {
+            may_intern: true,
+            ..Self::with_interned(transaction)
+        }
     }
 
-    /// The index of a copy, which has the interned values of its source.
-    pub(crate) fn of_copy(transaction: &'a Transaction<'a>) -> Self {
-        Self::from_connection(transaction, false)
-    }
-
-    fn from_connection(connection: &'a Connection, may_intern: bool) -> Self {
+    /// The index of emails whose values are interned already: of a copy, which has those of its source.
+    pub(crate) fn with_interned(connection: &'a Connection) -> Self {
         Self {
             connection,
-            may_intern,
+            may_intern: false,
             interned: HashMap::new(),
             tokens: TokenBuffer::new(),
         }
@@ -105,31 +96,30 @@ impl<'a> Index<'a> {
         rowid: i64,
         summary: &wire::Summary,
         json: Option<&str>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         let summary = Summary::from(summary);
-        self.build_tokens(&IndexedEmail {
-            summary: &summary,
-            email: email.as_ref(),
-        })?;
-        self.execute(
+        self.build_tokens(&summary, email.as_ref())?;
+        self.connection.execute(
             "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
             params![rowid, self.stored_tokens()],
         )?;
         if email.is_some() {
             // A trigger marked it when its body was inserted, and it is indexed now.
-            self.execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
+            self.connection
+                .execute("DELETE FROM dirty WHERE sort_key = ?1", [key])?;
         }
         if is_out_of_order(key, &summary) {
-            self.execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
+            self.connection
+                .execute("INSERT INTO out_of_order VALUES (?1)", [key])?;
         }
         Ok(())
     }
 
     /// Replaces the tokens of emails as they are stored.
-    pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    pub(crate) fn replace_stored(&mut self, keys: &[SortKey]) -> Result<()> {
         let params = keys.iter().map(|key| [*key]);
-        let rows = sql::optional_each(self.connection, ROW_TO_INDEX, params, |row| {
+        let rows = self.connection.optional_each(ROW_TO_INDEX, params, |row| {
             let body = CompressedBody::from_row(row, 1)?;
             Ok((row.get::<Option<i64>>(0)?, body, row::read_fields(row, 3)?))
         })?;
@@ -139,36 +129,19 @@ impl<'a> Index<'a> {
             };
             // A damaged body is not found by its words; opening the email reports the damage.
             let email = body.and_then(|body| body.to_email(self.connection).ok());
-            let indexed = IndexedEmail {
-                summary: &Summary::from(&fields.summary),
-                email: email.as_ref(),
+            let summary = Summary::from(&fields.summary);
+            self.build_tokens(&summary, email.as_ref())?;
+            // Costs a look-up more than to insert them.
+            let replace = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
+            self.connection
+                .execute(replace, params![rowid, self.stored_tokens()])?;
+            let sql = if is_out_of_order(*key, &summary) {
+                "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
+            } else {
+                "DELETE FROM out_of_order WHERE sort_key = ?1"
             };
-            self.replace(*key, rowid, &indexed)?;
+            self.connection.execute(sql, [key])?;
         }
-        Ok(())
-    }
-
-    /// Replaces the tokens of an email. Costs a look-up more than [`Index::insert`].
-    fn replace(&mut self, key: SortKey, rowid: i64, email: &IndexedEmail<'_>) -> Result<(), Error> {
-        self.build_tokens(email)?;
-        self.execute(
-            "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)",
-            params![rowid, self.stored_tokens()],
-        )?;
-        let sql = if is_out_of_order(key, email.summary) {
-            "INSERT INTO out_of_order VALUES (?1) ON CONFLICT DO NOTHING"
-        } else {
-            "DELETE FROM out_of_order WHERE sort_key = ?1"
-        };
-        self.execute(sql, [key])
-    }
-
-    fn execute(
-        &self,
-        sql: &str,
-        params: impl crate::archive::storage::db::Params,
-    ) -> Result<(), Error> {
-        self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
 
@@ -181,8 +154,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    fn build_tokens(&mut self, email: &IndexedEmail<'_>) -> Result<(), Error> {
-        let summary = email.summary;
+    /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
+    fn build_tokens(&mut self, summary: &Summary, email: Option<&wire::Email>) -> Result<()> {
         self.tokens.clear();
         self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
@@ -191,7 +164,7 @@ impl<'a> Index<'a> {
             self.push_shared_address(interned::REPLY_TO, prefix::RECIPIENT, address)?;
         }
         let mut reason = listed_reason(summary);
-        if let Some(email) = email.email {
+        if let Some(email) = email {
             let retrieved = RetrievedTexts::from_email(email);
             reason.get_or_insert_with(|| retrieved.reason());
             self.tokens.push_retrieved(&retrieved);
@@ -205,12 +178,7 @@ impl<'a> Index<'a> {
     }
 
     /// Adds the id of an address, or its trigrams if too many are interned.
-    fn push_shared_address(
-        &mut self,
-        kind: &str,
-        prefix: char,
-        address: &Address,
-    ) -> Result<(), Error> {
+    fn push_shared_address(&mut self, kind: &str, prefix: char, address: &Address) -> Result<()> {
         let normalized = normalize(&address.to_string());
         if let Some(id) = self.intern(kind, &normalized)? {
             self.tokens.push_interned(id);
@@ -223,7 +191,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>, Error> {
+    fn intern(&mut self, kind: &str, value: &str) -> Result<Option<i64>> {
         let entry = (kind.to_owned(), value.to_owned());
         if let Some(known) = self.interned.get(&entry) {
             return Ok(*known);
@@ -250,23 +218,24 @@ pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
 }
 
 /// Finds the largest rowid of the emails at `key` or newer.
-pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    Ok(sql::optional_value(connection, ROWID_AT_OR_NEWER, [key])?.unwrap_or(i64::MIN))
+pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64> {
+    Ok(connection
+        .optional_value(ROWID_AT_OR_NEWER, [key])?
+        .unwrap_or(i64::MIN))
 }
 
 /// Finds the smallest rowid of the emails at `key` or older.
-pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    Ok(sql::optional_value(connection, ROWID_AT_OR_OLDER, [key])?.unwrap_or(i64::MAX))
+pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64> {
+    Ok(connection
+        .optional_value(ROWID_AT_OR_OLDER, [key])?
+        .unwrap_or(i64::MAX))
 }
 
 /// Assigns rowids to emails by their times, as far as their neighbours allow.
 ///
 /// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
 /// dirty.
-pub(crate) fn assign_rowids(
-    transaction: &Transaction,
-    keys: &[SortKey],
-) -> Result<Vec<i64>, Error> {
+pub(crate) fn assign_rowids(transaction: &Transaction, keys: &[SortKey]) -> Result<Vec<i64>> {
     let mut rowids: Vec<i64> = Vec::with_capacity(keys.len());
     // The next emails with a rowid above and below.
     let mut above = i64::MIN;
@@ -274,9 +243,8 @@ pub(crate) fn assign_rowids(
     for (index, key) in keys.iter().enumerate() {
         if index == 0 || below.is_some_and(|(below, _)| below > *key) {
             above = rowid_at_or_newer(transaction, *key)?;
-            below = sql::optional(transaction, NEXT_ROWID, [above], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+            below =
+                transaction.optional(NEXT_ROWID, [above], |row| Ok((row.get(0)?, row.get(1)?)))?;
         }
         let lowest = rowids
             .last()
@@ -298,7 +266,7 @@ pub(crate) fn assign_rowids(
 }
 
 /// Moves the email at `rowid` to `to`, and those in between further down.
-fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, Error> {
+fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64> {
     let mut free = to;
     let mut moves: Vec<(i64, i64, SortKey)> = Vec::new();
     {
@@ -314,10 +282,9 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
         }
     }
     for (from, to, key) in moves.into_iter().rev() {
-        sql::execute(transaction, SET_ROWID, params![key, to])?;
-        sql::execute(transaction, "DELETE FROM search WHERE rowid = ?1", [from])?;
-        sql::execute(
-            transaction,
+        transaction.execute(SET_ROWID, params![key, to])?;
+        transaction.execute("DELETE FROM search WHERE rowid = ?1", [from])?;
+        transaction.execute(
             "INSERT INTO dirty VALUES (?1) ON CONFLICT DO NOTHING",
             [key],
         )?;
@@ -329,21 +296,21 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
 ///
 /// It goes on until none is dirty, since emails that move for new rowids become dirty. Emails are
 /// indexed in the order of the list: FTS5 writes a segment for each smaller rowid.
-pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
+pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<()> {
     loop {
         let keys = dirty_keys(transaction, TOP, BOTTOM)?;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
             return Ok(());
         };
         let params = keys.iter().map(|key| [*key]);
-        let with_rowid = sql::optional_each(transaction, HAS_ROWID, params, |_| Ok(()))?;
+        let with_rowid = transaction.optional_each(HAS_ROWID, params, |_| Ok(()))?;
         let keys_with = keys.iter().zip(with_rowid);
         let without_rowid: Vec<SortKey> = keys_with
             .filter_map(|(key, found)| found.is_none().then_some(*key))
             .collect();
         let rowids = assign_rowids(transaction, &without_rowid)?;
         for (key, rowid) in without_rowid.iter().zip(rowids) {
-            sql::execute(transaction, SET_ROWID, params![key, rowid])?;
+            transaction.execute(SET_ROWID, params![key, rowid])?;
         }
         let mut index = Index::new(transaction);
         // Emails that had to move for the new rowids may be dirty now.
@@ -351,29 +318,23 @@ pub(crate) fn reindex_dirty(transaction: &Transaction) -> Result<(), Error> {
             index.replace_stored(keys)?;
         }
         let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
-        sql::execute(transaction, delete, [first, last])?;
+        transaction.execute(delete, [first, last])?;
     }
 }
 
-fn dirty_keys(
-    transaction: &Transaction,
-    first: SortKey,
-    last: SortKey,
-) -> Result<Vec<SortKey>, Error> {
-    sql::all(transaction, DIRTY_KEYS, [first, last], |row| row.get(0))
+fn dirty_keys(transaction: &Transaction, first: SortKey, last: SortKey) -> Result<Vec<SortKey>> {
+    transaction.all(DIRTY_KEYS, [first, last], |row| row.get(0))
 }
 
 /// Erases the tokens of deleted emails, and interned values that no email has.
 ///
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
-pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
+pub(crate) fn erase_deleted(writer: &Connection) -> Result<()> {
     let transaction = writer.begin(TransactionKind::Write)?;
-    let values: Vec<(i64, String, String)> = sql::all(
-        &transaction,
-        "SELECT id, kind, value FROM interned",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
+    let values: Vec<(i64, String, String)> =
+        transaction.all("SELECT id, kind, value FROM interned", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
     for (id, kind, value) in values {
         let token = match kind.strip_prefix("tag=") {
             Some(name) => tag_value_token(name, &normalize(&value)),
@@ -383,19 +344,13 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
             None => interned_token(id),
         };
         let sql = "DELETE FROM interned WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
-        transaction.prepare_cached(sql)?.execute(params![
-            id,
-            FtsExpr::Token(token).to_match_text(transaction.is_postgres())
-        ])?;
+        let token = FtsExpr::Token(token).to_match_text(transaction.is_postgres());
+        transaction.execute(sql, params![id, token])?;
     }
     let sql = "DELETE FROM interned WHERE kind = ?1 AND id NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
-    sql::execute(&transaction, sql, [interned::STORED_SENDER])?;
+    transaction.execute(sql, [interned::STORED_SENDER])?;
     if !transaction.is_postgres() {
-        sql::execute(
-            &transaction,
-            "INSERT INTO search (search) VALUES ('optimize')",
-            [],
-        )?;
+        transaction.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
     }
     transaction.commit()
 }
@@ -404,17 +359,17 @@ pub(crate) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
 ///
 /// Each segment costs a search a few microseconds for each token. `start` takes all segments, and later
 /// calls continue.
-pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool, Error> {
+pub(crate) fn merge_segments(writer: &Connection, start: bool) -> Result<bool> {
     /// Other writers wait for about a tenth of a second.
     const MERGED_PAGES: i64 = 500;
     if writer.is_postgres() {
         return Ok(false);
     }
-    let total_changes = || sql::value::<i64>(writer, "SELECT total_changes()", []);
+    let total_changes = || writer.value::<i64>("SELECT total_changes()", []);
     let before = total_changes()?;
     let pages = if start { -MERGED_PAGES } else { MERGED_PAGES };
     let merge = "INSERT INTO search (search, rank) VALUES ('merge', ?1)";
-    sql::execute(writer, merge, [pages])?;
+    writer.execute(merge, [pages])?;
     // The statement itself is one change (https://sqlite.org/fts5.html#the_merge_command).
     Ok(total_changes()? - before >= 2)
 }
@@ -437,7 +392,6 @@ impl TokenChecksum {
 
 /// Compares the index with the tokens that the emails should have.
 pub(crate) struct IndexChecksum<'a> {
-    connection: &'a Connection,
     index: Index<'a>,
     /// Whether all addresses are interned.
     all_interned: bool,
@@ -445,12 +399,11 @@ pub(crate) struct IndexChecksum<'a> {
 }
 
 impl<'a> IndexChecksum<'a> {
-    pub(crate) fn new(connection: &'a Connection) -> Result<Self, Error> {
+    pub(crate) fn new(connection: &'a Connection) -> Result<Self> {
         let all_interned = interned::has_capacity(connection, interned::FROM)?
             && interned::has_capacity(connection, interned::REPLY_TO)?;
         Ok(Self {
-            connection,
-            index: Index::from_connection(connection, false),
+            index: Index::with_interned(connection),
             all_interned,
             checksum: TokenChecksum::default(),
         })
@@ -462,8 +415,8 @@ impl<'a> IndexChecksum<'a> {
         rowid: i64,
         summary: &Summary,
         email: Option<&wire::Email>,
-    ) -> Result<(), Error> {
-        self.index.build_tokens(&IndexedEmail { summary, email })?;
+    ) -> Result<()> {
+        self.index.build_tokens(summary, email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.
@@ -471,7 +424,7 @@ impl<'a> IndexChecksum<'a> {
             .as_bytes()
             .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
         {
-            let token = if self.connection.is_postgres() {
+            let token = if self.index.connection.is_postgres() {
                 cap_token(std::str::from_utf8(token).unwrap_or_default()).as_bytes()
             } else {
                 &token[..token.len().min(MAX_TOKEN_BYTES)]
@@ -484,28 +437,25 @@ impl<'a> IndexChecksum<'a> {
     }
 
     /// Checks whether the index has exactly these tokens. Reads the whole index.
-    pub(crate) fn matches_index(&self) -> Result<bool, Error> {
-        let mut found = TokenChecksum::default();
-        if self.connection.is_postgres() {
-            self.add_found(
-                "SELECT rowid, lexeme FROM search, unnest(tokens)",
-                &mut found,
-            )?;
+    pub(crate) fn matches_index(&self) -> Result<bool> {
+        let connection = self.index.connection;
+        if connection.is_postgres() {
+            let found = self.sum_found("SELECT rowid, lexeme FROM search, unnest(tokens)")?;
             return Ok(found == self.checksum);
         }
         // The temporary table belongs to this connection only.
-        let sqlite = self.connection.sqlite()?;
+        let sqlite = connection.sqlite()?;
         sqlite.pragma_update(None, "query_only", false)?;
-        self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
-        self.add_found("SELECT doc, term FROM temp.search_terms", &mut found)?;
-        self.connection
-            .execute_batch("DROP TABLE temp.search_terms")?;
+        connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
+        let found = self.sum_found("SELECT doc, term FROM temp.search_terms")?;
+        connection.execute_batch("DROP TABLE temp.search_terms")?;
         sqlite.pragma_update(None, "query_only", true)?;
         Ok(found == self.checksum)
     }
 
-    fn add_found(&self, query: &str, found: &mut TokenChecksum) -> Result<(), Error> {
-        let mut statement = self.connection.prepare_cached(query)?;
+    fn sum_found(&self, query: &str) -> Result<TokenChecksum> {
+        let mut found = TokenChecksum::default();
+        let mut statement = self.index.connection.prepare_cached(query)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
@@ -513,7 +463,7 @@ impl<'a> IndexChecksum<'a> {
                 found.add(row.get(0)?, token);
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 

@@ -1,9 +1,7 @@
 //! Interned values: each value that many emails share is stored once and indexed by its id.
 
 use crate::archive::storage::db::{Connection, params};
-
-use crate::archive::sql;
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
 
@@ -37,28 +35,19 @@ pub(super) const IDS_CONTAINING: &str =
 pub(super) const ALL_OF_KIND: &str = "SELECT value FROM interned WHERE kind = ?1";
 
 /// Finds or stores a value; `None` if there are too many of its kind.
-pub(crate) fn intern(
-    connection: &Connection,
-    kind: &str,
-    value: &str,
-) -> Result<Option<i64>, Error> {
+pub(crate) fn intern(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
     let known = find_id(connection, kind, value)?;
     if known.is_some() || !has_capacity(connection, kind)? {
         return Ok(known);
     }
     // A plain INSERT of one row: see `Index` for the cost of other statements.
-    connection
-        .prepare_cached("INSERT INTO interned (kind, value) VALUES (?1, ?2)")?
-        .execute([kind, value])?;
+    let query = "INSERT INTO interned (kind, value) VALUES (?1, ?2)";
+    connection.execute(query, [kind, value])?;
     connection.last_insert_rowid().map(Some)
 }
 
-pub(super) fn find_id(
-    connection: &Connection,
-    kind: &str,
-    value: &str,
-) -> Result<Option<i64>, Error> {
-    sql::optional_value(connection, FIND_ID, [kind, value])
+pub(super) fn find_id(connection: &Connection, kind: &str, value: &str) -> Result<Option<i64>> {
+    connection.optional_value(FIND_ID, [kind, value])
 }
 
 /// Whether the index has the ids of these values.
@@ -67,7 +56,7 @@ pub(crate) fn is_indexed_by_id(kind: &str) -> bool {
 }
 
 /// Checks whether more values of a kind may be stored.
-pub(super) fn has_capacity(connection: &Connection, kind: &str) -> Result<bool, Error> {
+pub(super) fn has_capacity(connection: &Connection, kind: &str) -> Result<bool> {
     let most = if is_indexed_by_id(kind) {
         MAX_ADDRESSES
     } else {
@@ -84,12 +73,12 @@ pub(super) fn ids_containing(
     connection: &Connection,
     kind: &str,
     text: &SearchText,
-) -> Result<Option<Vec<i64>>, Error> {
+) -> Result<Option<Vec<i64>>> {
     let params = [kind, text.normalized()];
-    let found: Vec<i64> = sql::all(connection, IDS_CONTAINING, params, |row| row.get(0))?;
+    let found: Vec<i64> = connection.all(IDS_CONTAINING, params, |row| row.get(0))?;
     Ok((found.len() <= MAX_ADDRESSES).then_some(found))
 }
 
-pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>, Error> {
-    sql::all(connection, ALL_OF_KIND, [kind], |row| row.get(0))
+pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>> {
+    connection.all(ALL_OF_KIND, [kind], |row| row.get(0))
 }

@@ -11,18 +11,17 @@ use std::thread::{self, available_parallelism};
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
-use crate::archive::storage::db::{Connection, Row, params};
-
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
 use crate::api::wire;
+use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
+use crate::archive::storage::db::{Connection, Row, parameter_marks, params};
 use crate::archive::window::{self, EmailRow};
-use crate::archive::{SortKey, sql};
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::{BodyTexts, EmailDocument, Field, Query, Term, matches};
 
 /// Queries with more words are matched by their bodies.
@@ -42,7 +41,6 @@ const LEAST_FOR_A_THREAD: usize = 8;
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-pub(super) const BODY_BY_KEY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
 pub(super) const ROWIDS_FROM: [&str; 2] = [
@@ -55,8 +53,8 @@ pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,
     query: &'a Query,
     plan: &'a Plan,
-    /// `None` if the query depends on more of bodies than single words.
-    body_words: Option<BodyWords<'a>>,
+    /// The words of the query; `None` if it depends on more of bodies than single words.
+    body_words: Option<Vec<BodyWord<'a>>>,
     /// The matches that the index knows, for a query that depends on more of bodies.
     certain: Option<ReadAhead<'a>>,
     bodies_loaded: usize,
@@ -70,7 +68,17 @@ struct LoadedRow {
     /// The words of the query that the body contains, if they are all that the query depends on.
     words: Option<String>,
     /// Whether it matches, if its body has been compared.
-    is_match: Option<Result<bool, Error>>,
+    is_match: Option<Result<bool>>,
+}
+
+impl From<EmailRow> for LoadedRow {
+    fn from(row: EmailRow) -> Self {
+        Self {
+            row,
+            words: None,
+            is_match: None,
+        }
+    }
 }
 
 impl<'a> RowMatcher<'a> {
@@ -80,44 +88,42 @@ impl<'a> RowMatcher<'a> {
         plan: &'a Plan,
         direction: Direction,
     ) -> Self {
-        let body_words =
-            (!connection.is_postgres()).then(|| BodyWords::new(connection, query, direction));
-        let body_words = body_words.flatten();
-        let reader = RowidReader {
-            connection,
-            direction,
-        };
-        let has_certain =
-            body_words.is_none() && plan.certain != FtsExpr::Nothing && !connection.is_postgres();
+        let (mut body_words, mut certain) = (None, None);
+        if !connection.is_postgres() {
+            let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
+            match single_words(query) {
+                Some(words) => {
+                    let words = words.into_iter();
+                    body_words = Some(words.map(|text| BodyWord::new(text, read_ahead)).collect());
+                }
+                None if plan.certain != FtsExpr::Nothing => {
+                    certain = Some(read_ahead(&plan.certain));
+                }
+                None => {}
+            }
+        }
         Self {
             connection,
             query,
             plan,
             body_words,
-            certain: has_certain.then(|| ReadAhead::new(reader, &plan.certain)),
+            certain,
             bodies_loaded: 0,
             loaded: HashMap::new(),
         }
     }
 
     /// Loads the rows at some keys together, where each request takes long.
-    pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    pub(super) fn load_rows(&mut self, keys: &[SortKey]) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
         self.loaded.clear();
         let (marks, params) = key_params(keys);
         let query = window::by_keys(&marks);
-        let rows = sql::all(self.connection, &query, params, window::read_row)?;
-        let loaded = |row: EmailRow| LoadedRow {
-            row,
-            words: None,
-            is_match: None,
-        };
-        self.loaded = rows
-            .into_iter()
-            .map(|row| (row.sort_key, loaded(row)))
-            .collect();
+        let rows = self.connection.all(&query, params, window::read_row)?;
+        let loaded = rows.into_iter().map(LoadedRow::from);
+        self.loaded = loaded.map(|it| (it.row.sort_key, it)).collect();
         let is_open = |key: &SortKey| {
             let loaded = self.loaded.get(key);
             loaded.is_some_and(|it| self.match_without_body(&it.row).is_none())
@@ -133,13 +139,10 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Looks up which of the words the bodies of loaded rows contain.
-    fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<(), Error> {
-        let marks: Vec<String> = (2..keys.len() + 2)
-            .map(|number| format!("?{number}"))
-            .collect();
+    fn load_words(&mut self, words: Vec<String>, keys: &[SortKey]) -> Result<()> {
+        let marks = parameter_marks(2, keys.len());
         let query = format!(
-            "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({})",
-            marks.join(", ")
+            "SELECT sort_key FROM mail JOIN search ON search.rowid = mail.fts_rowid WHERE search MATCH ?1 AND sort_key IN ({marks})"
         );
         for key in keys {
             if let Some(row) = self.loaded.get_mut(key) {
@@ -152,7 +155,7 @@ impl<'a> RowMatcher<'a> {
             for key in keys {
                 params.push(key.to_sql()?);
             }
-            let found: Vec<SortKey> = sql::all(self.connection, &query, params, |row| row.get(0))?;
+            let found: Vec<SortKey> = self.connection.all(&query, params, |row| row.get(0))?;
             for key in found {
                 let words = self.loaded.get_mut(&key).and_then(|row| row.words.as_mut());
                 if let Some(words) = words {
@@ -165,7 +168,7 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Compares the bodies of loaded rows: on all processors, since to extract the text of html takes longest.
-    fn match_bodies(&mut self, keys: &[SortKey]) -> Result<(), Error> {
+    fn match_bodies(&mut self, keys: &[SortKey]) -> Result<()> {
         let (Some(newest), Some(oldest)) = (keys.iter().max(), keys.iter().min()) else {
             return Ok(());
         };
@@ -178,7 +181,7 @@ impl<'a> RowMatcher<'a> {
         );
         params.extend([*newest, *oldest]);
         let read = |row: &Row| Ok((row.get(0)?, CompressedBody::from_row(row, 1)?));
-        let bodies: Vec<(SortKey, _)> = sql::all(self.connection, &query, params, read)?;
+        let bodies: Vec<(SortKey, _)> = self.connection.all(&query, params, read)?;
         let mut pairs = Vec::with_capacity(bodies.len());
         for (key, body) in bodies {
             if let (Some(loaded), Some(body)) = (self.loaded.get(&key), body) {
@@ -220,16 +223,13 @@ impl<'a> RowMatcher<'a> {
     }
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
-    pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
+    pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>> {
         let loaded = match self.loaded.remove(&key) {
             Some(row) => Some(row),
-            None => sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?.map(
-                |row| LoadedRow {
-                    row,
-                    words: None,
-                    is_match: None,
-                },
-            ),
+            None => self
+                .connection
+                .optional(window::BY_KEY, [key], window::read_row)?
+                .map(LoadedRow::from),
         };
         let Some(mut loaded) = loaded else {
             return Ok(None);
@@ -254,7 +254,7 @@ impl<'a> RowMatcher<'a> {
         (is_final || !row.has_body).then_some(result == Some(true))
     }
 
-    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool, Error> {
+    fn is_match(&mut self, loaded: &LoadedRow) -> Result<bool> {
         let row = &loaded.row;
         if let Some(is_match) = self.match_without_body(row) {
             return Ok(is_match);
@@ -265,7 +265,10 @@ impl<'a> RowMatcher<'a> {
         let words = match (&loaded.words, &mut self.body_words) {
             _ if !is_indexed => None,
             (Some(words), _) => Some(words.clone()),
-            (None, Some(body_words)) => body_words.words_in(row.sort_key)?,
+            (None, Some(body_words)) => match find_rowid(self.connection, row.sort_key)? {
+                Some(rowid) => words_in(body_words, rowid)?,
+                None => None,
+            },
             (None, None) => None,
         };
         if let Some(text) = words {
@@ -284,19 +287,11 @@ impl<'a> RowMatcher<'a> {
             return Ok(true);
         }
         self.bodies_loaded += 1;
-        Ok(match self.load_email(row.sort_key)? {
-            Some(email) => match_email(self.query, row, &email),
-            None => matches(self.query, &document) == Some(true),
-        })
-    }
-
-    fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
-        let body = sql::optional(self.connection, BODY_BY_KEY, [key], |row| {
-            CompressedBody::from_row(row, 0)
-        })?;
-        body.flatten()
-            .map(|body| body.to_email(self.connection))
-            .transpose()
+        let Some(body) = CompressedBody::load(self.connection, row.sort_key)? else {
+            return Ok(matches(self.query, &document) == Some(true));
+        };
+        let email = body.to_email(self.connection)?;
+        Ok(match_email(self.query, row, &email))
     }
 }
 
@@ -304,9 +299,8 @@ impl<'a> RowMatcher<'a> {
 /// statements are prepared: keys come again at the end.
 fn key_params(keys: &[SortKey]) -> (String, Vec<SortKey>) {
     let length = keys.len().next_power_of_two();
-    let marks: Vec<String> = (1..=length).map(|number| format!("?{number}")).collect();
     let params = keys.iter().copied().cycle().take(length);
-    (marks.join(", "), params.collect())
+    (parameter_marks(1, length), params.collect())
 }
 
 /// Whether an email matches, with its body.
@@ -349,55 +343,31 @@ fn single_words(query: &Query) -> Option<Vec<String>> {
     texts.filter(|texts| texts.len() <= MAX_WORDS)
 }
 
-/// The words of a query, looked up in the index for one scan.
-struct BodyWords<'a> {
-    connection: &'a Connection,
-    words: Vec<BodyWord<'a>>,
-}
-
-impl<'a> BodyWords<'a> {
-    fn new(connection: &'a Connection, query: &Query, direction: Direction) -> Option<Self> {
-        let texts = single_words(query)?;
-        let reader = RowidReader {
-            connection,
-            direction,
-        };
-        let words = texts.into_iter().map(|text| BodyWord::new(reader, text));
-        Some(Self {
-            connection,
-            words: words.collect(),
-        })
-    }
-
-    /// Returns the words that the body contains; `None` if loading the body is cheaper.
-    fn words_in(&mut self, key: SortKey) -> Result<Option<String>, Error> {
-        let Some(rowid) = find_rowid(self.connection, key)? else {
-            return Ok(None);
-        };
-        let mut found = String::new();
-        for word in &mut self.words {
-            let is_contained = match word.lookup_cheaply(rowid)? {
-                None if word.loads_left > 0 => {
-                    word.loads_left -= 1;
-                    return Ok(None);
-                }
-                None => word.full_prefix.contains(rowid)?,
-                Some(is_contained) => is_contained,
-            };
-            if is_contained {
-                found.push_str(&word.text);
-                found.push(' ');
+/// Returns those of the words that the body at `rowid` contains; `None` if loading the body is cheaper.
+fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>> {
+    let mut found = String::new();
+    for word in words {
+        let is_contained = match word.lookup_cheaply(rowid)? {
+            None if word.loads_left > 0 => {
+                word.loads_left -= 1;
+                return Ok(None);
             }
+            None => word.full_prefix.contains(rowid)?,
+            Some(is_contained) => is_contained,
+        };
+        if is_contained {
+            found.push_str(&word.text);
+            found.push(' ');
         }
-        Ok(Some(found))
     }
+    Ok(Some(found))
 }
 
-fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>, Error> {
-    sql::optional_value(connection, ROWID_BY_KEY, [key])
+fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
+    connection.optional_value(ROWID_BY_KEY, [key])
 }
 
-/// A word with its matches in the index.
+/// A word of the query with its matches in the index, for one scan.
 struct BodyWord<'a> {
     text: String,
     whole: ReadAhead<'a>,
@@ -410,17 +380,16 @@ struct BodyWord<'a> {
 }
 
 impl<'a> BodyWord<'a> {
-    fn new(reader: RowidReader<'a>, text: String) -> Self {
+    fn new(text: String, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
         let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
         let is_letter = start.len() == 1;
         let token = encode_token(prefix::WORD, text.chars());
         let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
         Self {
             text,
-            whole: ReadAhead::new(reader, &FtsExpr::Token(token.clone())),
-            short_prefix: (!is_letter)
-                .then(|| ReadAhead::new(reader, &FtsExpr::Token(start_token))),
-            full_prefix: ReadAhead::new(reader, &FtsExpr::Prefix(token)),
+            whole: read_ahead(&FtsExpr::Token(token.clone())),
+            short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
+            full_prefix: read_ahead(&FtsExpr::Prefix(token)),
             loads_left: if is_letter {
                 LOADED_BEFORE_LETTER_QUERY
             } else {
@@ -430,7 +399,7 @@ impl<'a> BodyWord<'a> {
     }
 
     /// Checks whether the body has a word with this start, if that is cheap.
-    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>, Error> {
+    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>> {
         if let Some(short_prefix) = &mut self.short_prefix {
             let is_contained = short_prefix.contains(rowid)?;
             if !is_contained || self.text.chars().count() <= PREFIX_CHARS {
@@ -441,15 +410,10 @@ impl<'a> BodyWord<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct RowidReader<'a> {
-    connection: &'a Connection,
-    direction: Direction,
-}
-
 /// The rowids that match one expression, read ahead of the scan.
 struct ReadAhead<'a> {
-    reader: RowidReader<'a>,
+    connection: &'a Connection,
+    direction: Direction,
     match_text: String,
     rowids: VecDeque<i64>,
     batch_size: usize,
@@ -457,21 +421,22 @@ struct ReadAhead<'a> {
 }
 
 impl<'a> ReadAhead<'a> {
-    fn new(reader: RowidReader<'a>, expr: &FtsExpr) -> Self {
+    fn new(connection: &'a Connection, direction: Direction, expr: &FtsExpr) -> Self {
         Self {
-            reader,
-            match_text: expr.to_match_text(reader.connection.is_postgres()),
+            connection,
+            direction,
+            match_text: expr.to_match_text(connection.is_postgres()),
             rowids: VecDeque::new(),
             batch_size: FIRST_BATCH,
             is_end: false,
         }
     }
 
-    fn contains(&mut self, rowid: i64) -> Result<bool, Error> {
+    fn contains(&mut self, rowid: i64) -> Result<bool> {
         loop {
             while let Some(next) = self.rowids.front() {
                 // Rowids ascend from the newest email to the oldest.
-                let is_past = match self.reader.direction {
+                let is_past = match self.direction {
                     Direction::Older => *next > rowid,
                     Direction::Newer => *next < rowid,
                 };
@@ -490,9 +455,9 @@ impl<'a> ReadAhead<'a> {
     /// Reads from `rowid` on, more each time.
     ///
     /// A prefix query collects all its matches before it returns the first.
-    fn read_batch(&mut self, rowid: i64) -> Result<(), Error> {
-        let sql = ROWIDS_FROM[self.reader.direction as usize];
-        let mut statement = self.reader.connection.prepare_cached(sql)?;
+    fn read_batch(&mut self, rowid: i64) -> Result<()> {
+        let sql = ROWIDS_FROM[self.direction as usize];
+        let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![rowid, self.match_text])?;
         while self.rowids.len() < self.batch_size {
             let Some(row) = rows.next()? else {

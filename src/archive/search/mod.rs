@@ -30,13 +30,13 @@ mod tokens;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::archive::storage::db::Connection;
-
 use self::scan::{Scan, continue_while};
 use super::listing::{Direction, TOP};
+use super::storage::error::unreadable_error;
 use super::window::{EmailRow, read_window};
-use super::{Archive, RowWindow, SortKey, WindowAnchor, integrity, sql};
-use crate::error::Error;
+use super::{Archive, RowWindow, SortKey, WindowAnchor};
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
 use crate::query::{Query, SortOrder};
 
 pub use tokio_util::sync::CancellationToken;
@@ -53,15 +53,6 @@ pub enum MatchCount {
     Exactly(u64),
     /// There are more; they were not counted.
     MoreThan(u64),
-}
-
-/// How many emails the operators on bodies and tags can match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BodyAvailability {
-    /// Emails with known bodies and tags.
-    pub(crate) fetched: u64,
-    /// All emails.
-    pub(crate) emails: u64,
 }
 
 /// Chosen matches of a query.
@@ -103,7 +94,7 @@ impl Archive {
         anchor: &WindowAnchor,
         limit: usize,
         cancel: &CancellationToken,
-    ) -> Result<Option<RowWindow>, Error> {
+    ) -> Result<Option<RowWindow>> {
         if query.is_match_all() && query.sort == SortOrder::Newest {
             if cancel.is_cancelled() {
                 return Ok(None);
@@ -127,7 +118,7 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         self.for_each_match_past(None, query, cancel, visit)
     }
 
@@ -138,11 +129,11 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let scanned = self.for_each_readable_match(from, query, cancel, visit)?;
         match scanned.unreadable.len() {
             0 => Ok(scanned.is_complete),
-            count => Err(integrity::unreadable_error(count)),
+            count => Err(unreadable_error(count)),
         }
     }
 
@@ -153,7 +144,7 @@ impl Archive {
         query: &Query,
         cancel: &CancellationToken,
         mut visit: impl FnMut(EmailRow) -> bool,
-    ) -> Result<ScannedMatches, Error> {
+    ) -> Result<ScannedMatches> {
         let mut is_complete = true;
         let unreadable = self.connections.read_cancellable(cancel, |connection| {
             let direction = forward_direction(query);
@@ -172,7 +163,7 @@ impl Archive {
     }
 
     /// Whether the email at this position matches.
-    pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool, Error> {
+    pub(crate) fn is_match(&self, query: &Query, key: SortKey) -> Result<bool> {
         self.connections
             .read(|connection| Scan::new(connection, query)?.is_match(key))
     }
@@ -184,7 +175,7 @@ impl Archive {
         from: Option<SortKey>,
         limit: usize,
         mut choose: impl FnMut(&EmailRow) -> bool,
-    ) -> Result<CandidateRows, Error> {
+    ) -> Result<CandidateRows> {
         self.connections.read(|connection| {
             let mut found = CandidateRows {
                 rows: Vec::new(),
@@ -219,7 +210,7 @@ impl Archive {
         query: &Query,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         if query.is_match_all() {
             return Ok(Some(MatchCount::Exactly(self.query_count()?)));
         }
@@ -233,7 +224,7 @@ impl Archive {
         key: SortKey,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         self.count_matches_from(query, Direction::Newer, key, most, cancel)
     }
 
@@ -244,7 +235,7 @@ impl Archive {
         from: SortKey,
         most: u64,
         cancel: &CancellationToken,
-    ) -> Result<Option<MatchCount>, Error> {
+    ) -> Result<Option<MatchCount>> {
         self.connections.read_cancellable(cancel, |connection| {
             let scan = Scan::new(connection, query)?;
             let found = scan.count_matches(direction, from, most.saturating_add(1))?;
@@ -256,23 +247,10 @@ impl Archive {
             })
         })
     }
-
-    /// Counts the emails with known bodies and tags.
-    pub(crate) fn body_availability(&self) -> Result<BodyAvailability, Error> {
-        self.connections.read(|connection| {
-            let sql = "SELECT bodies, emails FROM row_counts";
-            let (fetched, emails): (i64, i64) =
-                sql::one(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(BodyAvailability {
-                fetched: fetched.unsigned_abs(),
-                emails: emails.unsigned_abs(),
-            })
-        })
-    }
 }
 
 /// Returns the keys of all matches, newest first.
-pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>, Error> {
+pub(super) fn matching_keys(connection: &Connection, query: &Query) -> Result<Vec<SortKey>> {
     let mut keys = Vec::new();
     let scan = Scan::new(connection, query)?;
     scan.for_each_match(Direction::Older, TOP, |row| {

@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 
-use crate::archive::storage::db::Connection;
 use jiff::Timestamp;
 
 use super::fts_expr::{FtsExpr, Prefilter};
@@ -13,10 +12,11 @@ use super::interned;
 use super::tokens::{
     self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
 };
+use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::{SortKey, sql};
-use crate::error::Error;
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
 use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term, TimeBounds};
@@ -94,7 +94,7 @@ impl BodyDependency {
 }
 
 impl Plan {
-    pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self, Error> {
+    pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |term, negations| {
@@ -142,12 +142,12 @@ impl Plan {
 }
 
 /// Finds the emails of which the index does not have all tokens. That of `SQLite` has them all.
-fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>, Error> {
+fn find_incomplete(connection: &Connection) -> Result<Vec<SortKey>> {
     if !connection.is_postgres() {
         return Ok(Vec::new());
     }
     let token = FtsExpr::Token(flag::INCOMPLETE.to_owned()).to_match_text(true);
-    let found: Vec<Option<SortKey>> = sql::all(connection, INCOMPLETE, [token], |row| row.get(0))?;
+    let found: Vec<Option<SortKey>> = connection.all(INCOMPLETE, [token], |row| row.get(0))?;
     let mut keys: Vec<SortKey> = found.into_iter().flatten().collect();
     keys.sort_unstable_by(|one, other| other.cmp(one));
     Ok(keys)
@@ -259,12 +259,7 @@ struct Translator<'a> {
 
 impl Translator<'_> {
     /// Translates `node`, or its negation if not `positive`.
-    fn translate_node(
-        &self,
-        node: &Node,
-        positive: bool,
-        depth: usize,
-    ) -> Result<Translated, Error> {
+    fn translate_node(&self, node: &Node, positive: bool, depth: usize) -> Result<Translated> {
         if depth > MAX_DEPTH {
             return Ok(Translated::superset(FtsExpr::All));
         }
@@ -294,7 +289,7 @@ impl Translator<'_> {
         }
     }
 
-    fn translate_term(&self, term: &Term) -> Result<Translated, Error> {
+    fn translate_term(&self, term: &Term) -> Result<Translated> {
         use Translated as T;
         Ok(match term {
             Term::Word(text) => T::or([
@@ -381,7 +376,7 @@ impl Translator<'_> {
     }
 
     /// Searches the addresses in a field.
-    fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated, Error> {
+    fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated> {
         let sender = trigrams(prefix::SENDER, text);
         Ok(match field {
             Field::From => self.with_interned(interned::FROM, text, sender)?,
@@ -452,7 +447,7 @@ impl Translator<'_> {
         kind: &str,
         text: &SearchText,
         others: Translated,
-    ) -> Result<Translated, Error> {
+    ) -> Result<Translated> {
         let Some(ids) = interned::ids_containing(self.connection, kind, text)? else {
             return Ok(Translated::superset(FtsExpr::All));
         };

@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::archive::storage::db::{Connection, Rows, params};
-
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
 use super::tokens::flag;
+use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::storage::db::{Connection, Rows, params};
+use crate::archive::storage::error::{is_damage_error, unreadable_error};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
-use crate::archive::{SortKey, integrity, sql};
-use crate::error::Error;
+use crate::error::Result;
 use crate::query::Query;
 
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
@@ -98,7 +98,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self, Error> {
+    pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self> {
         Ok(Self {
             connection,
             query,
@@ -108,7 +108,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the email at this position matches.
-    pub(super) fn is_match(&self, key: SortKey) -> Result<bool, Error> {
+    pub(super) fn is_match(&self, key: SortKey) -> Result<bool> {
         let direction = Direction::Older;
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         Ok(matcher.match_row(key)?.is_some())
@@ -120,10 +120,10 @@ impl<'a> Scan<'a> {
         direction: Direction,
         mut from: SortKey,
         mut visit: impl FnMut(EmailRow) -> ControlFlow<()>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
-            let emails: i64 = sql::value(self.connection, COUNT_ALL, [])?;
+            let emails: i64 = self.connection.value(COUNT_ALL, [])?;
             let emails = usize::try_from(emails).unwrap_or(0);
             let prefilter = (prefilter, emails);
             match self.try_prefilter(prefilter, &mut matcher, direction, from, &mut visit)? {
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
         visit: &mut impl FnMut(EmailRow) -> ControlFlow<()>,
-    ) -> Result<Prefiltered, Error> {
+    ) -> Result<Prefiltered> {
         let (mut examined, mut found) = (0, 0);
         let mut result = Prefiltered::Finished;
         self.for_each_candidate(&prefilter.expr, direction, from, |key, upcoming| {
@@ -172,9 +172,9 @@ impl<'a> Scan<'a> {
         &self,
         matcher: &mut RowMatcher<'_>,
         key: SortKey,
-    ) -> Result<Option<EmailRow>, Error> {
+    ) -> Result<Option<EmailRow>> {
         match matcher.match_row(key) {
-            Err(error) if integrity::is_damage_error(&error) => {
+            Err(error) if is_damage_error(&error) => {
                 self.unreadable.borrow_mut().insert(key);
                 Ok(None)
             }
@@ -188,10 +188,10 @@ impl<'a> Scan<'a> {
     }
 
     /// Fails if emails could not be read, which may match.
-    pub(super) fn report_unreadable(&self) -> Result<(), Error> {
+    pub(super) fn report_unreadable(&self) -> Result<()> {
         match self.unreadable.borrow().len() {
             0 => Ok(()),
-            count => Err(integrity::unreadable_error(count)),
+            count => Err(unreadable_error(count)),
         }
     }
 
@@ -203,7 +203,7 @@ impl<'a> Scan<'a> {
         direction: Direction,
         mut from: SortKey,
         most: u64,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64> {
         let plan = &self.plan;
         let mut found = 0;
         if most == 0 {
@@ -265,56 +265,44 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
         most: u64,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64> {
         if *expr == FtsExpr::Nothing {
             return Ok(0);
         }
-        let (after, before) = match direction {
-            Direction::Older => (rowid_at_or_newer(self.connection, from)?, i64::MAX),
-            Direction::Newer => (i64::MIN, rowid_at_or_older(self.connection, from)?),
+        let connection = self.connection;
+        let (nearest, farthest, step) = match direction {
+            Direction::Older => (rowid_at_or_newer(connection, from)?, i64::MAX, 1),
+            Direction::Newer => (rowid_at_or_older(connection, from)?, i64::MIN, -1),
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut text = expr.to_match_text(self.connection.is_postgres());
+        let mut text = expr.to_match_text(connection.is_postgres());
         if !self.plan.incomplete.is_empty() {
             text = format!("({text}) & !'{}'", flag::INCOMPLETE);
         }
-        let connection = self.connection;
-        let count = |after: i64, before: i64, most: i64| {
-            sql::value(
-                connection,
-                COUNT_BETWEEN,
-                params![text, after, before, most],
-            )
-        };
-        let count: i64 = if connection.is_postgres() {
-            let (nearest, farthest) = match direction {
-                Direction::Older => (after, before),
-                Direction::Newer => (before, after),
+        // Counts what is between two rowids, without them.
+        let count = |near: i64, far: i64, most: i64| -> Result<i64> {
+            let (after, before) = match direction {
+                Direction::Older => (near, far),
+                Direction::Newer => (far, near),
             };
-            let query = COMPARED_ROWID[direction as usize];
-            match sql::optional_value(connection, query, [nearest, farthest, MOST_COMPARED - 1])? {
-                None => count(after, before, most)?,
-                Some(compared) => {
-                    let near = match direction {
-                        Direction::Older => count(after, compared + 1, most)?,
-                        Direction::Newer => count(compared - 1, before, most)?,
-                    };
-                    let (after, before) = match direction {
-                        Direction::Older => (compared, before),
-                        Direction::Newer => (after, compared),
-                    };
-                    let rest = || count(after, before, most - near);
-                    near + if near >= MANY_COMPARED {
-                        rest()?
-                    } else {
-                        connection.without_walks(rest)?
-                    }
-                }
-            }
-        } else {
-            count(after, before, most)?
+            connection.value(COUNT_BETWEEN, params![text, after, before, most])
         };
-        Ok(count.unsigned_abs())
+        let mut compared: Option<i64> = None;
+        if connection.is_postgres() {
+            let params = [nearest, farthest, MOST_COMPARED - 1];
+            compared = connection.optional_value(COMPARED_ROWID[direction as usize], params)?;
+        }
+        let Some(compared) = compared else {
+            return Ok(count(nearest, farthest, most)?.unsigned_abs());
+        };
+        let near = count(nearest, compared + step, most)?;
+        let rest = || count(compared, farthest, most - near);
+        let rest = if near >= MANY_COMPARED {
+            rest()?
+        } else {
+            connection.without_walks(rest)?
+        };
+        Ok((near + rest).unsigned_abs())
     }
 
     /// Calls `visit` for each candidate of `expr`, nearest first; with those that come next, where their rows are
@@ -327,8 +315,8 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         from: SortKey,
-        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<(), Error> {
+        mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let plan = &self.plan;
         let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
         if *expr != FtsExpr::Nothing {
@@ -382,8 +370,8 @@ impl<'a> Scan<'a> {
         expr: &FtsExpr,
         direction: Direction,
         (first, last): (SortKey, SortKey),
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let connection = self.connection;
         let rowid = match direction {
             Direction::Older => rowid_at_or_newer,
@@ -397,7 +385,7 @@ impl<'a> Scan<'a> {
             for (emails, enough) in COMPARED {
                 let query = COMPARED_ROWID[direction as usize];
                 let params = [first, last, emails - 1];
-                let compared: Option<i64> = sql::optional_value(connection, query, params)?;
+                let compared: Option<i64> = connection.optional_value(query, params)?;
                 let until = compared.unwrap_or(last);
                 let rows = statement.query(params![first, until, oldest, newest, text])?;
                 let mut found = 0;
@@ -436,8 +424,8 @@ impl<'a> Scan<'a> {
     fn visit_rows(
         &self,
         mut rows: Rows<'_>,
-        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
         let is_remote = self.connection.is_postgres();
         let mut size = if is_remote { FIRST_CHUNK } else { 1 };
         let mut chunk: Vec<SortKey> = Vec::new();
@@ -477,19 +465,18 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
-    fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>, Error> {
+    fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
         let mut keys = Vec::new();
         if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) {
             let query = OUT_OF_ORDER_ROWS[direction as usize];
-            keys = sql::all(self.connection, query, [from], |row| row.get(0))?;
+            keys = self.connection.all(query, [from], |row| row.get(0))?;
         }
         if let Some(since) = plan.changed_since {
             let query = CHANGED_ROWS[direction as usize];
             let changed: Vec<SortKey> =
-                sql::all(self.connection, query, params![from, since], |row| {
-                    row.get(0)
-                })?;
+                self.connection
+                    .all(query, params![from, since], |row| row.get(0))?;
             keys.extend(changed);
         }
         keys.extend(self.incomplete_past(direction, from));
@@ -503,12 +490,7 @@ impl<'a> Scan<'a> {
 }
 
 impl RowSource for Scan<'_> {
-    fn rows(
-        &self,
-        direction: Direction,
-        from: SortKey,
-        limit: usize,
-    ) -> Result<Vec<EmailRow>, Error> {
+    fn rows(&self, direction: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>> {
         let mut rows = Vec::new();
         if limit > 0 {
             self.for_each_match(direction, from, |mut row| {
@@ -520,7 +502,7 @@ impl RowSource for Scan<'_> {
         Ok(rows)
     }
 
-    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
+    fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool> {
         Ok(!self.rows(direction, from, 1)?.is_empty())
     }
 }

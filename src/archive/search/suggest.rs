@@ -3,17 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::archive::storage::db::{Connection, params};
-
 use super::CancellationToken;
 use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::Plan;
 use super::scan::Scan;
+use crate::archive::Archive;
 use crate::archive::listing::{Direction, TOP};
+use crate::archive::storage::db::{Connection, params};
 use crate::archive::window::RowSource as _;
-use crate::archive::{Archive, sql};
-use crate::error::Error;
+use crate::error::Result;
 use crate::mail::{Address, SafeText, Status};
 use crate::query::normalize::normalize;
 use crate::query::{
@@ -71,7 +70,7 @@ impl Archive {
             values
                 .into_iter()
                 .map(with_count)
-                .collect::<Result<Vec<_>, Error>>()
+                .collect::<Result<Vec<_>>>()
         });
         let mut suggestions = found.ok().flatten().unwrap_or_default();
         suggestions.retain(|value| value.emails > 0);
@@ -88,7 +87,7 @@ fn recent_values(
     part: &str,
     limit: usize,
     value: fn(&Address) -> &str,
-) -> Result<Vec<SafeText>, Error> {
+) -> Result<Vec<SafeText>> {
     let query = SearchText::new(part).map_or_else(Query::match_all, |text| {
         single_term_query(Term::Text(field, text))
     });
@@ -114,11 +113,7 @@ fn recent_values(
     Ok(texts.collect())
 }
 
-fn interned_values(
-    connection: &Connection,
-    kind: &str,
-    part: &str,
-) -> Result<Vec<SafeText>, Error> {
+fn interned_values(connection: &Connection, kind: &str, part: &str) -> Result<Vec<SafeText>> {
     let values = interned::all_of_kind(connection, kind)?;
     let texts = values.iter().map(|value| SafeText::new(value));
     Ok(texts
@@ -130,7 +125,7 @@ fn count_emails_with(
     connection: &Connection,
     field: SuggestionField<'_>,
     value: &str,
-) -> Result<u64, Error> {
+) -> Result<u64> {
     let Some(text) = SearchText::new(value) else {
         return Ok(0);
     };
@@ -164,7 +159,7 @@ fn count_emails_with(
         return Ok(0);
     }
     let params = params![expr.to_match_text(connection.is_postgres()), MAX_COUNT];
-    let count: i64 = sql::value(connection, COUNT_MATCHES, params)?;
+    let count: i64 = connection.value(COUNT_MATCHES, params)?;
     Ok(count.unsigned_abs())
 }
 

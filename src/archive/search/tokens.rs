@@ -108,7 +108,7 @@ impl TokenBuffer {
         &self.0
     }
 
-    /// Returns the tokens; if they have more than `most` bytes, the first of them, and a flag that says so.
+    /// Returns the tokens; if they have more than `most` bytes, the first of them, and a flag for that.
     pub(super) fn limited_to(&self, most: usize) -> Cow<'_, str> {
         if self.0.len() <= most {
             return Cow::Borrowed(&self.0);

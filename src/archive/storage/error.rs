@@ -63,6 +63,19 @@ pub(crate) fn damage_error(message: impl Into<String>) -> Error {
     archive_error(message, REPAIR_HINT)
 }
 
+/// Whether an error means that something in the archive cannot be read any more.
+pub(crate) fn is_damage_error(error: &Error) -> bool {
+    error.hint == REPAIR_HINT || error.hint == REFETCH_HINT
+}
+
+/// Emails that a search should have examined cannot be read.
+pub(crate) fn unreadable_error(count: usize) -> Error {
+    let emails = if count == 1 { "email" } else { "emails" };
+    damage_error(format!(
+        "{count} {emails} in the archive cannot be read, so matches may be missing"
+    ))
+}
+
 /// An email whose stored JSON cannot be read.
 pub(crate) fn damaged_error(error: impl std::error::Error) -> Error {
     archive_error(

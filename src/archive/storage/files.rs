@@ -123,11 +123,6 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
     archive_error(message, "check the owner and the mode of the folder")
 }
 
-/// Moves an archive of an older version, and its write-ahead log, to a name that no file has yet.
-pub(crate) fn back_up_outdated(path: &Path) -> Result<PathBuf> {
-    back_up_file(path, "old")
-}
-
 /// Moves the file of an archive, and its write-ahead log, to a name with `label` that no file has yet.
 pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
     let backup = unused_path(path, label);

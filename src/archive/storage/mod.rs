@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) mod db;
 pub(crate) mod error;
@@ -15,27 +16,22 @@ pub(crate) mod peer_notice;
 pub(crate) mod process_lock;
 #[cfg(feature = "postgres")]
 pub(crate) mod server;
-#[cfg(not(feature = "postgres"))]
-#[path = "no_server.rs"]
-pub(crate) mod server;
-pub(crate) mod sql;
 mod tables;
 
-use super::codec::dictionary;
-use super::search::{self, CancellationToken};
 use crate::config::{ArchiveLocation, ServerUrl};
 use crate::error::{Error, Result, lock};
+#[cfg(not(feature = "postgres"))]
+pub(crate) use db::postgres as server;
 use db::{Connection, Transaction, TransactionKind};
 use error::{archive_error, in_use_error};
-use files::{
-    FileId, back_up_outdated, create_private, explain_damage, file_uri, is_read_only_file,
-};
+use files::{FileId, back_up_file, create_private, explain_damage, file_uri, is_read_only_file};
 use peer_notice::{PeerNotice, PeerNotifier};
+use process_lock::ProcessLock;
 use server::PostgresServer;
 use tables::create_tables_as;
 pub(crate) use tables::{
-    INCOMPLETE_COPY, advance_numbers, check_version, complete_copy, create_tables, exists,
-    has_tables, is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
+    INCOMPLETE_COPY, RowCounts, advance_numbers, compact, complete_copy, count_rows, create_tables,
+    exists, has_tables, is_incomplete, is_outdated, is_owner, read_version, set_version, vacuum,
 };
 
 /// How long a connection waits for another process before it gives up.
@@ -58,7 +54,7 @@ pub(crate) struct Connections {
     has_changed: Arc<AtomicBool>,
     /// `None` if the archive is in memory.
     file_id: Option<FileId>,
-    notifier: Option<Arc<PeerNotifier>>,
+    notifier: Option<PeerNotifier>,
     /// The user, if it is recorded which emails they open.
     audited_user: Option<String>,
 }
@@ -74,7 +70,7 @@ impl Connections {
     /// Opens the archive on a server, and creates it if there is none.
     pub(crate) fn open_on_server(url: &ServerUrl) -> Result<Self> {
         let server = Arc::new(PostgresServer::new(url)?);
-        let reader = Connection::Postgres(Box::new(server.connect()?));
+        let reader = server.connect()?;
         let mut connections = Self::new(Database::Server(server), None, false);
         if !has_tables(&reader)? {
             connections.with_writer(|writer| create_tables(writer))?;
@@ -93,7 +89,7 @@ impl Connections {
 
     /// Opens an archive that is to become a copy, and creates one if there is none.
     pub(crate) fn open_copy(location: &ArchiveLocation) -> Result<Self> {
-        let connections = match location {
+        let mut connections = match location {
             ArchiveLocation::Disk(path) => {
                 create_private(path)?;
                 Self::new(Database::Sqlite(file_uri(path)), Some(path), false)
@@ -104,6 +100,8 @@ impl Connections {
             }
             ArchiveLocation::Memory => Self::open_in_memory()?,
         };
+        // No other process can open it before it is complete.
+        connections.notifier = None;
         connections.with_writer(|writer| create_tables_as(writer, INCOMPLETE_COPY))?;
         Ok(connections)
     }
@@ -116,7 +114,7 @@ impl Connections {
         {
             return Ok((connections, None));
         }
-        let backup = back_up_outdated(path)?;
+        let backup = back_up_file(path, "old")?;
         let connections = Self::open_file(path)?.ok_or_else(|| {
             in_use_error("another sentbox, of an older version, uses the archive")
         })?;
@@ -214,14 +212,9 @@ impl Connections {
             idle_readers: Mutex::default(),
             has_changed: Arc::default(),
             file_id: path.and_then(FileId::from_path),
-            notifier: path.map(|path| Arc::new(PeerNotifier::new(path))),
+            notifier: path.map(PeerNotifier::new),
             audited_user: None,
         }
-    }
-
-    /// Whether the archive is read-only.
-    pub(crate) const fn is_read_only(&self) -> bool {
-        self.is_read_only
     }
 
     /// Returns the user, if it is recorded which emails they open.
@@ -229,13 +222,11 @@ impl Connections {
         self.audited_user.as_deref()
     }
 
-    pub(crate) fn read_only_error(&self) -> Error {
-        error::read_only_error(self.server().is_some())
-    }
-
-    /// Returns the sender of notices to other processes, if there can be others.
-    pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
-        self.notifier.as_ref()
+    /// Returns why nothing can be stored, if the archive is read-only.
+    pub(crate) fn read_only_reason(&self) -> Option<Error> {
+        let is_on_server = self.server().is_some();
+        self.is_read_only
+            .then(|| error::read_only_error(is_on_server))
     }
 
     /// Reports something to the other processes, if there can be others. They see a change later if that fails.
@@ -245,8 +236,7 @@ impl Connections {
         }
         if self.server().is_some() {
             let query = "SELECT pg_notify(current_schema(), ?1)";
-            let sent =
-                self.with_writer(|writer| sql::one(writer, query, [notice.as_str()], |_| Ok(())));
+            let sent = self.with_writer(|writer| writer.one(query, [notice.as_str()], |_| Ok(())));
             if let Err(error) = sent {
                 tracing::warn!(%error, "a notice was not sent");
             }
@@ -265,18 +255,13 @@ impl Connections {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `operation` in one transaction: it applies completely or not at all.
+    /// Runs `operation` in one transaction: it applies completely or not at all. Emails that it changes stay marked for
+    /// the search index.
     pub(crate) fn write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
-        self.run_write(operation)
-            .map_err(|error| self.explain(error))
-    }
-
-    fn run_write<T>(&self, operation: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
         self.with_writer(|writer| {
             let tx = writer.begin(TransactionKind::Write)?;
             self.has_changed.store(false, Ordering::Relaxed);
             let result = operation(&tx)?;
-            search::reindex_dirty(&tx)?;
             commit(tx)?;
             if self.has_changed.load(Ordering::Relaxed)
                 && let Some(notifier) = &self.notifier
@@ -287,47 +272,31 @@ impl Connections {
         })
     }
 
-    /// The same, but emails that it changes stay marked for the search index.
-    pub(crate) fn write_unindexed<T>(
-        &self,
-        operation: impl FnOnce(&Transaction) -> Result<T>,
-    ) -> Result<T> {
-        self.with_writer(|writer| {
-            let tx = writer.begin(TransactionKind::Write)?;
-            let result = operation(&tx)?;
-            commit(tx)?;
-            Ok(result)
-        })
-    }
-
     /// Runs `work` on the writer. The first write opens it: most commands only read.
     pub(crate) fn with_writer<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T>,
     ) -> Result<T> {
-        if self.is_read_only {
-            return Err(self.read_only_error());
+        if let Some(error) = self.read_only_reason() {
+            return Err(error);
         }
         self.check_file()?;
         let mut writer = lock(&self.writer);
         if writer.as_ref().is_some_and(Connection::is_closed) {
             *writer = None;
         }
+        let explain = |error| self.explain(error);
         let writer = match &mut *writer {
             Some(writer) => writer,
-            none => none.insert(self.connect_writer()?),
+            none => none.insert(self.connect_writer().map_err(explain)?),
         };
-        work(writer)
+        work(writer).map_err(explain)
     }
 
     fn connect_writer(&self) -> Result<Connection> {
         let uri = match &self.database {
             Database::Sqlite(uri) => uri,
-            Database::Server(server) => {
-                return server
-                    .connect_writer()
-                    .map(|conn| Connection::Postgres(Box::new(conn)));
-            }
+            Database::Server(server) => return server.connect_writer(),
         };
         let mut writer = connect(uri)?;
         if self.file_id.is_some() {
@@ -341,24 +310,6 @@ impl Connections {
             }
         }))?;
         Ok(Connection::Sqlite(writer))
-    }
-
-    /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
-    /// the log from being emptied.
-    pub(crate) fn compact(&self) -> Result<bool> {
-        self.with_writer(|writer| {
-            search::erase_deleted(writer)?;
-            dictionary::delete_unused(writer)?;
-            if writer.is_postgres() {
-                vacuum(writer)?;
-                return Ok(true);
-            }
-            // The copy may be too large for memory.
-            writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-            let busy: bool = sql::value(writer, "PRAGMA wal_checkpoint(TRUNCATE)", [])?;
-            Ok(!busy)
-        })
-        .map_err(|error| self.explain(error))
     }
 
     /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.
@@ -408,9 +359,7 @@ impl Connections {
     fn connect_reader(&self) -> Result<Connection> {
         match &self.database {
             Database::Sqlite(uri) => connect_reader(uri),
-            Database::Server(server) => server
-                .connect()
-                .map(|conn| Connection::Postgres(Box::new(conn))),
+            Database::Server(server) => server.connect(),
         }
     }
 
@@ -419,6 +368,18 @@ impl Connections {
         match &self.database {
             Database::Sqlite(_) => None,
             Database::Server(server) => Some(server),
+        }
+    }
+
+    /// Creates the lock of the processes that do the work `work` on this archive, which is at `location`.
+    pub(crate) fn process_lock(
+        &self,
+        location: &ArchiveLocation,
+        work: &'static str,
+    ) -> ProcessLock {
+        match self.server() {
+            Some(server) => ProcessLock::on_server(server, work, self.is_read_only),
+            None => ProcessLock::new(location, work),
         }
     }
 
@@ -435,7 +396,7 @@ fn commit(tx: Transaction<'_>) -> Result<()> {
     if tx.is_postgres() {
         let query = "UPDATE row_count SET emails = emails + added('emails'), bodies = bodies + added('bodies') \
                      WHERE added('emails') <> 0 OR added('bodies') <> 0";
-        sql::execute(&tx, query, [])?;
+        tx.execute(query, [])?;
     }
     tx.commit()
 }
@@ -497,6 +458,23 @@ fn connect(uri: &str) -> rusqlite::Result<rusqlite::Connection> {
     Ok(conn)
 }
 
+/// Fails if there is an archive of an older version in a file, which opening would move aside.
+pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
+    let ArchiveLocation::Disk(path) = location else {
+        return Ok(());
+    };
+    if !is_outdated(&open_for_repair(path)?)? {
+        return Ok(());
+    }
+    Err(archive_error(
+        format!(
+            "the archive {} was written by an older version of sentbox",
+            path.display()
+        ),
+        "begin a new one at the other place: its mail is fetched again",
+    ))
+}
+
 /// Opens a file that may be damaged, for reading.
 pub(crate) fn open_for_repair(path: &Path) -> Result<Connection> {
     if !path.exists() {
@@ -551,13 +529,13 @@ mod tests {
         assert!(lock(&connections.writer).is_none());
         assert_eq!(lock(&connections.idle_readers).len(), 1);
         connections
-            .write(|tx| sql::execute(tx, "INSERT INTO key_order (keys) VALUES ('[]')", []))
+            .write(|tx| tx.execute("INSERT INTO key_order (keys) VALUES ('[]')", []))
             .unwrap();
         assert!(lock(&connections.writer).is_some());
         let keys = "SELECT count(*) FROM key_order WHERE keys = '[]'";
-        let found: i64 = other.read(|conn| sql::value(conn, keys, [])).unwrap();
+        let found: i64 = other.read(|conn| conn.value(keys, [])).unwrap();
         assert_eq!(found, 1);
-        let refused = connections.read(|conn| sql::execute(conn, "DELETE FROM key_order", []));
+        let refused = connections.read(|conn| conn.execute("DELETE FROM key_order", []));
         assert!(refused.is_err(), "a reader does not write");
     }
 

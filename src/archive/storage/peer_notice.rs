@@ -104,11 +104,6 @@ impl PeerNotifier {
         PeerNotice::parse(word).filter(|_| sender != self.sender)
     }
 
-    /// The archive file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Removes the files of killed processes.
     pub(crate) fn remove_leftovers(&self) {
         let Ok(entries) = std::fs::read_dir(parent_dir(&self.path)) else {
@@ -128,17 +123,16 @@ impl PeerNotifier {
 impl Archive {
     /// Starts to watch other processes; `None` if the archive is in memory or its folder cannot be watched.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
-        if let Some(server) = self.connections.server() {
-            return Some(PeerNoticeReceiver {
-                source: NoticeSource::Server(server.listen()),
-                archive: self.clone(),
-            });
-        }
-        let notifier = self.connections.notifier()?.clone();
-        let watch = Watch::start(parent_dir(notifier.path())).ok()?;
-        notifier.remove_leftovers();
+        let source = if let Some(server) = self.connections.server() {
+            NoticeSource::Server(server.listen())
+        } else {
+            let notifier = self.connections.notifier.as_ref()?;
+            let watch = Watch::start(parent_dir(&notifier.path)).ok()?;
+            notifier.remove_leftovers();
+            NoticeSource::Folder(watch)
+        };
         Some(PeerNoticeReceiver {
-            source: NoticeSource::Folder(watch),
+            source,
             archive: self.clone(),
         })
     }
@@ -182,11 +176,8 @@ impl PeerNoticeReceiver {
             let mut notices = Vec::new();
             let events = watch.next().await;
             for name in &events.names {
-                let notice = self
-                    .archive
-                    .connections
-                    .notifier()
-                    .and_then(|notifier| notifier.parse(name));
+                let notifier = self.archive.connections.notifier.as_ref();
+                let notice = notifier.and_then(|notifier| notifier.parse(name));
                 notices.extend(notice.filter(|notice| !notices.contains(notice)));
             }
             if events.overflow && !notices.contains(&PeerNotice::Changed) {

@@ -11,7 +11,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::db::Connection;
 use super::server::PostgresServer;
-use super::sql;
 use crate::archive::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result, lock};
 
@@ -91,7 +90,7 @@ impl ProcessLock {
                 .on_session(|session, work| {
                     if !session.is_held {
                         let query = "SELECT pg_try_advisory_lock(hashtext(current_setting('search_path')), hashtext(?1))";
-                        session.is_held = sql::value(&session.connection, query, [work])?;
+                        session.is_held = session.connection.value(query, [work])?;
                     }
                     Ok(session.is_held)
                 })
@@ -162,7 +161,7 @@ impl ProcessLock {
                              ON CONFLICT (work) DO UPDATE SET record = excluded.record";
                 let written = self.on_session(|session, work| {
                     if session.is_held {
-                        sql::execute_counted(&session.connection, query, [work, text])?;
+                        session.connection.execute_counted(query, [work, text])?;
                     }
                     Ok(session.is_held)
                 });
@@ -210,7 +209,7 @@ impl ProcessLock {
             LockKind::Server { .. } => self
                 .on_session(|session, work| {
                     let query = "SELECT record FROM poller_record WHERE work = ?1";
-                    sql::optional_value(&session.connection, query, [work])
+                    session.connection.optional_value(query, [work])
                 })
                 .flatten(),
         }
@@ -226,7 +225,7 @@ impl ProcessLock {
                     // At once; the end of the connection would release it a little later.
                     self.on_session(|session, work| {
                         let query = "SELECT pg_advisory_unlock(hashtext(current_setting('search_path')), hashtext(?1))";
-                        sql::value::<bool>(&session.connection, query, [work])
+                        session.connection.value::<bool>(query, [work])
                     });
                 }
                 *lock(session) = None;
@@ -254,7 +253,7 @@ impl ProcessLock {
             .is_none_or(|session| session.connection.is_closed())
         {
             *session = Some(Session {
-                connection: Connection::Postgres(Box::new(server.connect().ok()?)),
+                connection: server.connect().ok()?,
                 is_held: false,
             });
         }

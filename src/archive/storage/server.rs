@@ -1,6 +1,5 @@
 //! The PostgreSQL server of an archive: how to connect, which schema, and what it reports.
 
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::db::Connection;
 use super::db::postgres::{PostgresConnection, RUNTIME, to_error};
 use super::error::archive_error;
 use super::peer_notice::PeerNotice;
@@ -115,7 +115,11 @@ impl PostgresServer {
     }
 
     /// Opens a connection.
-    pub(crate) fn connect(&self) -> Result<PostgresConnection> {
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        self.open().map(Connection::from)
+    }
+
+    fn open(&self) -> Result<PostgresConnection> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let opening = RUNTIME.spawn(async move {
             let (client, connection) = config.connect(tls).await?;
@@ -129,7 +133,7 @@ impl PostgresServer {
             .map_err(|error| self.connect_error(error))
     }
 
-    /// Says what to do about a server that takes no connection.
+    /// Explains why a server takes no connection, and what to do about it.
     fn connect_error(&self, error: tokio_postgres::Error) -> Error {
         let hosts: Vec<String> = (self.config.get_hosts().iter())
             .map(|host| match host {
@@ -165,12 +169,12 @@ impl PostgresServer {
     }
 
     /// Opens the connection that writes.
-    pub(crate) fn connect_writer(&self) -> Result<PostgresConnection> {
-        let writer = self.connect()?;
+    pub(crate) fn connect_writer(&self) -> Result<Connection> {
+        let writer = self.open()?;
         writer.send_batch(WRITER_TIMEOUT)?;
         let pid = writer.backend_pid()?;
         self.writer_pid.store(pid, Ordering::Relaxed);
-        Ok(writer)
+        Ok(writer.into())
     }
 
     pub(crate) fn quoted_schema(&self) -> String {
@@ -277,9 +281,7 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig> {
 
 impl std::fmt::Debug for PostgresServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PostgresServer")?;
-        f.write_char(' ')?;
-        f.write_str(&self.schema)
+        write!(f, "PostgresServer {}", self.schema)
     }
 }
 
@@ -324,15 +326,13 @@ pub(crate) mod tests {
         let url = ServerUrl::parse(&format!("{server}&schema={schema}")).unwrap();
         if is_used {
             let connection = PostgresServer::connect_for_test(&url);
-            super::super::db::Connection::Postgres(Box::new(connection))
-                .execute_batch(EMPTY)
-                .unwrap();
+            connection.execute_batch(EMPTY).unwrap();
         }
         Some(url)
     }
 
     impl PostgresServer {
-        fn connect_for_test(url: &ServerUrl) -> PostgresConnection {
+        fn connect_for_test(url: &ServerUrl) -> Connection {
             let mut server = Self::new(url).unwrap();
             let connection = server.connect().unwrap();
             std::mem::forget(server.schema_for_test.take());

@@ -3,7 +3,6 @@
 use super::db::{Connection, Transaction, TransactionKind};
 use super::error::archive_error;
 use super::server::PostgresServer;
-use super::{open_for_repair, sql};
 use crate::config::ArchiveLocation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -13,6 +12,22 @@ pub(super) const VERSION: u32 = 13;
 
 /// The version of a copy that is not complete: see `archive/copy.rs`.
 pub(crate) const INCOMPLETE_COPY: u32 = 1_000_000 + VERSION;
+
+/// How much is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RowCounts {
+    pub(crate) emails: u64,
+    /// Emails whose bodies and tags are known.
+    pub(crate) bodies: u64,
+}
+
+/// Reads how much is stored, which triggers count.
+pub(crate) fn count_rows(conn: &Connection) -> Result<RowCounts> {
+    conn.one("SELECT emails, bodies FROM row_counts", [], |row| {
+        let [emails, bodies] = [row.get::<i64>(0)?, row.get(1)?].map(i64::unsigned_abs);
+        Ok(RowCounts { emails, bodies })
+    })
+}
 
 /// Creates the tables if there are none, in one transaction.
 pub(crate) fn create_tables(conn: &Connection) -> Result<()> {
@@ -26,7 +41,7 @@ pub(super) fn create_tables_as(conn: &Connection, version: u32) -> Result<()> {
         if change.is_postgres() {
             check_encoding(&change)?;
             change.execute_batch(include_str!("../postgres.sql"))?;
-            sql::execute(&change, "INSERT INTO format VALUES (?1)", [version])?;
+            change.execute("INSERT INTO format VALUES (?1)", [version])?;
             if version == INCOMPLETE_COPY {
                 // At the end it takes a fraction of the time.
                 change.execute_batch("DROP INDEX search_tokens")?;
@@ -53,7 +68,7 @@ pub(crate) fn advance_numbers(tx: &Transaction) -> Result<()> {
         let query = format!(
             "SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table} HAVING max({key}) IS NOT NULL"
         );
-        sql::optional(tx, &query, [], |_| Ok(()))?;
+        tx.optional(&query, [], |_| Ok(()))?;
     }
     Ok(())
 }
@@ -72,7 +87,7 @@ pub(crate) fn complete_copy(conn: &Connection) -> Result<()> {
 
 pub(crate) fn set_version(conn: &Connection, version: u32) -> Result<()> {
     if conn.is_postgres() {
-        return sql::execute(conn, "UPDATE format SET version = ?1", [version]);
+        return conn.execute("UPDATE format SET version = ?1", [version]);
     }
     Ok(conn
         .sqlite()?
@@ -94,20 +109,30 @@ pub(crate) fn vacuum(writer: &Connection) -> Result<()> {
     Ok(())
 }
 
+/// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
+/// the log from being emptied. Vacuums the tables of a server.
+pub(crate) fn compact(writer: &Connection) -> Result<bool> {
+    if writer.is_postgres() {
+        vacuum(writer)?;
+        return Ok(true);
+    }
+    // The copy may be too large for memory.
+    writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
+    let busy: bool = writer.value("PRAGMA wal_checkpoint(TRUNCATE)", [])?;
+    Ok(!busy)
+}
+
 /// Whether the tables of an archive on a server belong to this role.
 pub(crate) fn is_owner(conn: &Connection) -> Result<bool> {
     let query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'mail'::regclass";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 /// Whether there is an archive; creates none.
 pub(crate) fn exists(location: &ArchiveLocation) -> Result<bool> {
     match location {
         ArchiveLocation::Disk(path) => Ok(path.exists()),
-        ArchiveLocation::Server(url) => {
-            let conn = PostgresServer::new(url)?.connect()?;
-            has_tables(&Connection::Postgres(Box::new(conn)))
-        }
+        ArchiveLocation::Server(url) => has_tables(&PostgresServer::new(url)?.connect()?),
         ArchiveLocation::Memory => Ok(false),
     }
 }
@@ -136,38 +161,21 @@ pub(crate) fn is_outdated(conn: &Connection) -> Result<bool> {
     }
 }
 
-/// Fails if there is an archive of an older version in a file, which opening would move aside.
-pub(crate) fn check_version(location: &ArchiveLocation) -> Result<()> {
-    let ArchiveLocation::Disk(path) = location else {
-        return Ok(());
-    };
-    if !is_outdated(&open_for_repair(path)?)? {
-        return Ok(());
-    }
-    Err(archive_error(
-        format!(
-            "the archive {} was written by an older version of sentbox",
-            path.display()
-        ),
-        "begin a new one at the other place: its mail is fetched again",
-    ))
-}
-
 /// Reads the version of the tables.
 pub(crate) fn read_version(conn: &Connection) -> Result<u32> {
     if conn.is_postgres() {
         let exists = "SELECT to_regclass('format') IS NOT NULL";
-        if !sql::value::<bool>(conn, exists, [])? {
+        if !conn.value::<bool>(exists, [])? {
             return Ok(0);
         }
-        return sql::value(conn, "SELECT version FROM format", []);
+        return conn.value("SELECT version FROM format", []);
     }
-    sql::value(conn, "PRAGMA user_version", [])
+    conn.value("PRAGMA user_version", [])
 }
 
 /// Fails if the database cannot store every text.
 fn check_encoding(conn: &Connection) -> Result<()> {
-    let encoding: String = sql::value(conn, "SELECT current_setting('server_encoding')", [])?;
+    let encoding: String = conn.value("SELECT current_setting('server_encoding')", [])?;
     if encoding == "UTF8" {
         return Ok(());
     }
@@ -181,11 +189,11 @@ fn check_encoding(conn: &Connection) -> Result<()> {
 pub(crate) fn is_writable(conn: &Connection) -> Result<bool> {
     let query = "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' \
                  AND has_table_privilege('mail', 'INSERT')";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 /// Whether the server is set to record who opens which email: for the role, the database, or all. What a
-/// connection sets itself counts only where the server says nothing.
+/// connection sets itself counts only where the server sets nothing.
 pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
     let query = "SELECT coalesce(
             (SELECT split_part(setting, '=', 2)
@@ -196,7 +204,7 @@ pub(super) fn is_audited(conn: &Connection) -> Result<bool> {
                 ORDER BY setrole = 0, setdatabase = 0 LIMIT 1),
             current_setting('sentbox.audit', true),
             '') = 'on'";
-    sql::value(conn, query, [])
+    conn.value(query, [])
 }
 
 #[cfg(test)]
@@ -213,7 +221,8 @@ mod tests {
             (read_version(&conn).unwrap(), is_outdated(&conn).unwrap()),
             (VERSION, false)
         );
-        sql::execute(&conn, "INSERT INTO key_order (keys) VALUES ('[]')", []).unwrap();
+        conn.execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
+            .unwrap();
     }
 
     #[test]
@@ -241,7 +250,9 @@ mod tests {
             .unwrap();
         create_tables(&conn).unwrap_err();
         assert!(!has_tables(&conn).unwrap());
-        let tables: i64 = sql::value(&conn, "SELECT count(*) FROM sqlite_schema", []).unwrap();
+        let tables: i64 = conn
+            .value("SELECT count(*) FROM sqlite_schema", [])
+            .unwrap();
         assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -43,7 +43,6 @@ impl World {
 
 fn is_marked(archive: &Archive) -> bool {
     archive
-        .connections
         .read(|connection| Ok(connection.prepare_cached("SELECT x FROM token").is_ok()))
         .unwrap()
 }
@@ -51,7 +50,6 @@ fn is_marked(archive: &Archive) -> bool {
 /// Leaves something in the archive by which it is known again.
 fn mark(archive: &Archive) {
     archive
-        .connections
         .write(|change| change.execute_batch("CREATE TABLE token (x)"))
         .unwrap();
 }

@@ -14,7 +14,7 @@ fn import_merges_segments_of_index() {
             .unwrap();
         let segments = archive.read(|conn| {
             let sql = "SELECT count(DISTINCT segid) FROM search_idx";
-            storage::sql::value::<i64>(conn, sql, [])
+            conn.value::<i64>(sql, [])
         });
         assert_eq!(segments.unwrap(), 1);
     }

@@ -367,17 +367,13 @@ fn failed_page_changes_nothing() {
         .unwrap();
     let before = (all(&archive), archive.coverage_state().unwrap());
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
-    archive
-        .connections
-        .write(|change| change.execute_batch(trap))
-        .unwrap();
+    archive.write(|change| change.execute_batch(trap)).unwrap();
     let error = archive
         .merge_page(&page((80..90).rev(), below(90)))
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Archive);
     assert_eq!((all(&archive), archive.coverage_state().unwrap()), before);
     archive
-        .connections
         .write(|change| change.execute_batch("DROP TRIGGER trap"))
         .unwrap();
     assert_eq!(

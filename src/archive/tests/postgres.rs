@@ -97,13 +97,11 @@ fn cancelled_search_ends_and_does_not_end_the_next_one() {
         let cancel = CancellationToken::new();
         std::thread::scope(|scope| {
             scope.spawn(|| cancel.cancel());
-            let endless = |conn: &Connection| sql::value::<i64>(conn, slow, [i64::MAX]);
+            let endless = |conn: &Connection| conn.value::<i64>(slow, [i64::MAX]);
             let cancelled = archive.connections.read_cancellable(&cancel, endless);
             assert_eq!(cancelled.unwrap(), None);
         });
-        let rows: i64 = archive
-            .read(|conn| sql::value(conn, slow, [100_000]))
-            .unwrap();
+        let rows: i64 = archive.read(|conn| conn.value(slow, [100_000])).unwrap();
         assert_eq!(rows, 100_000);
     }
 }
@@ -167,7 +165,7 @@ fn email_with_too_many_words_for_the_index_is_found_and_counted() {
         .import(lines.join("\n").as_bytes(), at(100), |_| ())
         .unwrap();
     let flagged = "SELECT count(*) FROM search WHERE tokens @@ 'xincomplete'::tsquery";
-    let flagged: i64 = archive.read(|conn| sql::value(conn, flagged, [])).unwrap();
+    let flagged: i64 = archive.read(|conn| conn.value(flagged, [])).unwrap();
     assert_eq!(flagged, 1);
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     for (text, found) in [
@@ -222,7 +220,7 @@ fn old_months_are_dropped_with_their_mail() {
         let query = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN ('body'::regclass, 'search'::regclass) \
                      AND inhrelid::regclass::text ~ '20' ORDER BY 1";
         archive
-            .read(|conn| sql::all(conn, query, [], |row| row.get(0)))
+            .read(|conn| conn.all(query, [], |row| row.get(0)))
             .unwrap()
     };
     let before = partitions();
@@ -236,17 +234,12 @@ fn old_months_are_dropped_with_their_mail() {
     let read = "SELECT (SELECT count(*) FROM body) + (SELECT count(*) FROM search)";
     archive
         .read(|conn| {
-            assert_eq!(sql::value::<i64>(conn, read, [])?, 10);
+            assert_eq!(conn.value::<i64>(read, [])?, 10);
             archive.purge(&PurgeTarget::Before(at(130 * day)))
         })
         .unwrap();
     assert_eq!((archive.info().unwrap().bodies, partitions().len()), (3, 6));
-    assert_eq!(
-        archive
-            .read(|conn| sql::value::<i64>(conn, read, []))
-            .unwrap(),
-        6
-    );
+    assert_eq!(archive.read(|conn| conn.value::<i64>(read, [])).unwrap(), 6);
     let context = crate::query::ParseContext::new(at(0), jiff::tz::TimeZone::UTC);
     let query = crate::query::parse("zebra", &context).query;
     let found = archive.search(&query, &WindowAnchor::Newest, 20, &CancellationToken::new());
@@ -455,14 +448,14 @@ fn reader_searches_and_leaves_the_work_to_others() {
     reader.record_opened(&EmailId::new("mail-3"), None).unwrap();
     let query = "SELECT role || ':' || person || ':' || email_id FROM audit ORDER BY opened_at";
     let rows: Vec<String> = archive
-        .read(|conn| sql::all(conn, query, [], |row| row.get(0)))
+        .read(|conn| conn.all(query, [], |row| row.get(0)))
         .unwrap();
     assert_eq!(rows, ["support::mail-1", "support:key ana:mail-2"]);
     let folder = tempfile::tempdir().unwrap();
     let to = ArchiveLocation::Disk(folder.path().join("copy"));
     let copied = Archive::copy(&location_with("support"), &to, |_, _| ());
     assert!(copied.unwrap_err().message.contains("owner"));
-    let refused = audited.read(|conn| sql::all(conn, query, [], |row| row.get::<String>(0)));
+    let refused = audited.read(|conn| conn.all(query, [], |row| row.get::<String>(0)));
     assert!(refused.is_err(), "those who are recorded cannot look");
     archive
         .write(|tx| tx.execute_batch("REVOKE ALL ON audit FROM support"))

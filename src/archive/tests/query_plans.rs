@@ -1,8 +1,7 @@
 //! The query plans of the archive's frequent statements.
 
-use crate::archive::storage::db::Connection;
-
 use crate::archive::listing::{confirmations, coverage, deletions, page, position};
+use crate::archive::storage::db::Connection;
 use crate::archive::{bodies, incoming, storage, window};
 
 #[test]

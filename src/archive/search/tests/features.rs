@@ -1,7 +1,7 @@
 //! Tests of single features: index updates, FTS syntax in text, suggestions, rowids.
 
 use super::*;
-use crate::archive::sql;
+use crate::archive::RowCounts;
 use crate::mail::EmailId;
 
 #[test]
@@ -65,9 +65,9 @@ fn index_follows_every_change() {
         (String::new(), "two".into(), "two".into())
     );
     assert_eq!(
-        archive.body_availability().unwrap(),
-        BodyAvailability {
-            fetched: 1,
+        archive.row_counts().unwrap(),
+        RowCounts {
+            bodies: 1,
             emails: 2
         }
     );
@@ -78,14 +78,13 @@ fn index_follows_every_change() {
     );
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive
-        .connections
-        .write(|tx| sql::execute(tx, "DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
+        .write(|tx| tx.execute("DELETE FROM mail WHERE id = ?1", [EmailId::new("gone")]))
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
     assert_eq!(
-        archive.body_availability().unwrap(),
-        BodyAvailability {
-            fetched: 1,
+        archive.row_counts().unwrap(),
+        RowCounts {
+            bodies: 1,
             emails: 2
         }
     );

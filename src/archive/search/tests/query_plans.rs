@@ -1,11 +1,10 @@
 //! The FTS expression of each class of query, and the query plan of each statement.
 
-use crate::archive::sql;
-use crate::archive::storage::db::{Connection, params};
-
+use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
 use crate::archive::search::{index, interned, matcher, scan, suggest};
+use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
 
@@ -14,7 +13,7 @@ fn tables() -> Connection {
     crate::archive::storage::create_tables(&connection).unwrap();
     let query =
         "INSERT INTO interned (id, kind, value) VALUES (7, 'from', 'acme <hi@acme.example>')";
-    sql::execute(&connection, query, []).unwrap();
+    connection.execute(query, []).unwrap();
     connection
 }
 
@@ -202,7 +201,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (matcher::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (matcher::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
         (matcher::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
-        (matcher::BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
+        (BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
         (interned::FIND_ID, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=? AND value=?)"),
         (interned::ALL_OF_KIND, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (suggest::COUNT_MATCHES, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN found"),

@@ -31,6 +31,12 @@ pub(crate) enum Connection {
     Postgres(Box<PostgresConnection>),
 }
 
+impl From<PostgresConnection> for Connection {
+    fn from(conn: PostgresConnection) -> Self {
+        Self::Postgres(Box::new(conn))
+    }
+}
+
 impl Connection {
     /// Opens an empty database of `SQLite`.
     #[cfg(test)]
@@ -46,6 +52,71 @@ impl Connection {
         })
     }
 
+    /// Runs a statement that changes rows. An error of a server may be reported by a later call.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<()> {
+        self.prepare_cached(sql)?.execute(params)
+    }
+
+    /// Runs a statement that changes rows; returns how many it changed.
+    pub(crate) fn execute_counted(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.prepare_cached(sql)?.execute_counted(params)
+    }
+
+    /// Returns the first column of the first row; no row is an error.
+    pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<T> {
+        self.one(sql, params, |row| row.get(0))
+    }
+
+    /// Returns the first column of the first row, if there is one.
+    pub(crate) fn optional_value<T: FromSql>(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Option<T>> {
+        self.optional(sql, params, |row| row.get(0))
+    }
+
+    /// Returns the first row; no row is an error.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let row = self.optional(sql, params, map)?;
+        row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+    }
+
+    /// Returns the first row, if there is one.
+    pub(crate) fn optional<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        self.prepare_cached(sql)?.first(params, map)
+    }
+
+    /// Returns the first row for each of the parameters, if there is one. A server gets all requests at once.
+    pub(crate) fn optional_each<T>(
+        &self,
+        sql: &str,
+        each: impl IntoIterator<Item = impl Params>,
+        map: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<Option<T>>> {
+        self.prepare_cached(sql)?.first_of_each(each, map)
+    }
+
+    /// Returns all rows.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        self.prepare_cached(sql)?.all(params, map)
+    }
+
     /// Runs statements without parameters, in the dialect of the database.
     pub(crate) fn execute_batch(&self, sql: &str) -> Result<()> {
         match self {
@@ -58,13 +129,13 @@ impl Connection {
     pub(crate) fn last_insert_rowid(&self) -> Result<i64> {
         match self {
             Self::Sqlite(conn) => Ok(conn.last_insert_rowid()),
-            Self::Postgres(_) => super::sql::value(self, "SELECT lastval()", []),
+            Self::Postgres(_) => self.value("SELECT lastval()", []),
         }
     }
 
-    /// Returns the first column of the row `number`, which never changes: a server is asked once.
+    /// Returns the first column of the row `number`, which never changes: it is read from a server once.
     pub(crate) fn constant(&self, sql: &'static str, number: i64) -> Result<Arc<Vec<u8>>> {
-        let load = || super::sql::value(self, sql, [number]).map(Arc::new);
+        let load = || self.value(sql, [number]).map(Arc::new);
         match self {
             Self::Sqlite(_) => load(),
             Self::Postgres(conn) => conn.constant((sql, number), load),
@@ -360,6 +431,14 @@ impl<V: ToSql> Params for Vec<V> {
         let values: Vec<&dyn ToSql> = self.iter().map(|value| value as &dyn ToSql).collect();
         run(&values)
     }
+}
+
+/// Writes so many parameters from the number `first` on, separated by commas.
+pub(crate) fn parameter_marks(first: usize, count: usize) -> String {
+    let marks: Vec<String> = (first..first + count)
+        .map(|number| format!("?{number}"))
+        .collect();
+    marks.join(", ")
 }
 
 /// Parameters of several types.

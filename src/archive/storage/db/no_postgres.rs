@@ -1,4 +1,5 @@
-//! In place of the driver, in a program that is built without PostgreSQL: none of these values exists.
+//! In place of driver and server, in a program that is built without PostgreSQL: none of these values exists, and to open
+//! an archive on a server is an error.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -6,9 +7,13 @@ use std::sync::Arc;
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, ValueRef};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Result;
+use super::Connection;
+use crate::archive::storage::peer_notice::PeerNotice;
+use crate::config::ServerUrl;
+use crate::error::{Error, ErrorKind, Result};
 
 pub(crate) struct PostgresConnection(Infallible);
 pub(crate) struct PostgresStatement<'a>(Infallible, PhantomData<&'a ()>);
@@ -85,5 +90,44 @@ impl PostgresRow {
 
     pub(super) fn get_ref(&self, _: usize) -> rusqlite::Result<ValueRef<'_>> {
         match self.0 {}
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct PostgresServer(Infallible);
+
+impl PostgresServer {
+    pub(crate) fn new(url: &ServerUrl) -> Result<Self> {
+        let message =
+            format!("this sentbox was built without PostgreSQL, where the archive is: {url}");
+        Err(Error::new(ErrorKind::Unsupported, message)
+            .with_hint("install it with its default features"))
+    }
+
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        match self.0 {}
+    }
+
+    pub(crate) fn connect_writer(&self) -> Result<Connection> {
+        match self.0 {}
+    }
+
+    pub(crate) fn listen(self: &Arc<Self>) -> mpsc::UnboundedReceiver<PeerNotice> {
+        match self.0 {}
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::config::ServerUrl;
+
+    pub(crate) const SERVER: &str = "SENTBOX_TEST_SERVER";
+
+    pub(crate) fn variable(_: &str) -> Option<std::ffi::OsString> {
+        None
+    }
+
+    pub(crate) fn schema_for_test() -> Option<ServerUrl> {
+        None
     }
 }
