@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::args::AttachmentArgs;
-use super::output::{CommandExit, Output, OutputFormat};
+use super::output::{CommandExit, Output};
 use super::show::find_id;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::wire::ListBody;
@@ -166,7 +166,7 @@ fn join_names(all: &[Attachment]) -> String {
 }
 
 fn print_list(all: &[Attachment], out: &mut Output) -> Result<(), CommandExit> {
-    if all.is_empty() && out.format == OutputFormat::Human {
+    if all.is_empty() && !out.is_json() {
         out.note("this email has no attachments");
         return Ok(());
     }

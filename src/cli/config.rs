@@ -89,7 +89,7 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     } else {
         format!("{path} does not exist (optional)")
     };
-    if errors.is_empty() || out.format != OutputFormat::Human {
+    if errors.is_empty() || out.is_json() {
         out.report(&report, text)?;
     }
     let message = match errors.as_slice() {

@@ -5,9 +5,8 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::escape::add_checked_at;
-use super::format::{covered_since, describe_coverage};
-use super::output::{CommandExit, Output, OutputFormat};
-use super::table::shown_subject;
+use super::format::{covered_since, describe_coverage, shown_subject};
+use super::output::{CommandExit, Output};
 use crate::archive::{Archive, Coverage, EmailRow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::{EmailId, Status, Summary};
@@ -90,7 +89,7 @@ impl EventLog {
             return Ok(());
         }
         out.show_progress("");
-        if out.format != OutputFormat::Human {
+        if out.is_json() {
             let page = PageJson {
                 event: "page",
                 at: format_timestamp(now),
@@ -171,7 +170,7 @@ impl EventLog {
         let summary = &row.summary;
         let event = if before.is_some() { "changed" } else { "new" };
         let at = format_timestamp(now);
-        if out.format != OutputFormat::Human {
+        if out.is_json() {
             let json = archive.summary_json(&summary.id)?.unwrap_or_default();
             let email = add_checked_at(&escape_line(&json), row.confirmed_at);
             let word = |text: &str| serde_json::Value::from(text).to_string();

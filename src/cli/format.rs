@@ -1,5 +1,6 @@
-//! Formats times, coverage and remaining time for several verbs.
+//! Formats times, subjects, coverage and remaining time for several verbs.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -7,8 +8,18 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::archive::Coverage;
 use crate::config::Rate;
-use crate::mail::ApiTime;
+use crate::mail::{ApiTime, Summary};
 use crate::text::format::{format_pause, format_timestamp};
+use crate::text::secrets;
+
+/// Returns the subject, with its codes masked unless `reveal`.
+pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
+    if reveal {
+        Cow::Borrowed(&summary.subject)
+    } else {
+        secrets::mask_codes(&summary.subject)
+    }
+}
 
 /// Formats a time for people, as `3 May 2026 09:14`.
 pub(super) fn format_api_time(time: &ApiTime, zone: &TimeZone) -> String {

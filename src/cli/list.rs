@@ -29,7 +29,7 @@ pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             .with_hint("to walk to older emails, use --after")
             .into());
     }
-    let columns = list.table.columns(ctx.out.format, ctx.mailbox)?;
+    let columns = list.table.columns(ctx.out.is_json(), ctx.mailbox)?;
     let is_archived = |column: &&Column| {
         matches!(
             column,

@@ -4,6 +4,7 @@ mod archive;
 mod archive_copy;
 pub mod args;
 mod attachment;
+mod columns;
 mod command_line;
 mod completion;
 mod config;

@@ -78,6 +78,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// Whether data are printed as JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.format != OutputFormat::Human
+    }
+
     /// Creates the output of a command with its flags.
     pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
@@ -98,9 +103,8 @@ impl Output {
         out.ascii = global.ascii;
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
-        out.shows_progress = io::stderr().is_terminal()
-            && env.get("TERM") != Some("dumb")
-            && out.format == OutputFormat::Human;
+        out.shows_progress =
+            io::stderr().is_terminal() && env.get("TERM") != Some("dumb") && !out.is_json();
         out
     }
 
@@ -135,7 +139,7 @@ impl Output {
         // Screen readers need lines without a pager; the configuration file has a switch for it.
         let is_accessible =
             || Profiles::load_with_errors(env).is_ok_and(|profiles| profiles.file.accessible);
-        if is_terminal && self.format == OutputFormat::Human && !is_accessible() {
+        if is_terminal && !self.is_json() && !is_accessible() {
             self.pager_command = pager_command(env);
         }
     }
@@ -204,7 +208,7 @@ impl Output {
                 None => Ok(()),
             };
         }
-        let safe = if self.format == OutputFormat::Human {
+        let safe = if !self.is_json() {
             escape::strip_controls(text)
         } else {
             json::escape_lines(text)
@@ -225,7 +229,7 @@ impl Output {
 
     /// Writes text with styles and links of the program's own.
     pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
-        if self.format == OutputFormat::Human && self.colour {
+        if !self.is_json() && self.colour {
             self.write(&escape::strip_foreign_controls(text))
         } else {
             self.write_data(text)
@@ -367,7 +371,7 @@ impl Output {
             attempts: details.attempts,
             wait: error.retry_after.map(|wait| wait.as_secs()),
         });
-        if self.format != OutputFormat::Human {
+        if self.is_json() {
             let error = ErrorBody {
                 kind: error.kind.code(),
                 message: &message,
@@ -387,7 +391,7 @@ impl Output {
 
     /// A closed stderr is no reason to stop.
     fn write_stderr(&mut self, line: &str) {
-        let line = if self.format == OutputFormat::Human {
+        let line = if !self.is_json() {
             sanitize::sanitize_line(line)
         } else {
             json::escape_lines(line)

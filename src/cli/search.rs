@@ -28,7 +28,7 @@ struct CountJson {
 
 /// Prints the matches, and then on stderr how much was searched.
 pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let columns = search.table.columns(ctx.out.format, ctx.mailbox)?;
+    let columns = search.table.columns(ctx.out.is_json(), ctx.mailbox)?;
     let started = ctx.now();
     let typed = TypedQuery::parse(&search.words, started, ctx)?;
     let archive = open_archive::open_on_disk(ctx)?;

@@ -9,11 +9,10 @@ use jiff::tz::TimeZone;
 
 use super::args::{RenderArgs, ShowArgs, ShowForm};
 use super::escape::add_checked_at;
-use super::format::{format_api_time_long, format_time, format_time_long};
+use super::format::{format_api_time_long, format_time, format_time_long, shown_subject};
 use super::freshness::{is_fresh, may_change};
 use super::lookup::{LookedUp, look_up};
 use super::output::{CommandExit, Output, OutputFormat};
-use super::table::shown_subject;
 use super::{ProfileContext, block_on, open_archive};
 use crate::api::{EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, CancellationToken};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::args::{StatsArgs, grouping_name};
 use super::format::covered_since;
 use super::freshness::OldestConfirmation;
-use super::output::{CommandExit, Output, OutputFormat};
+use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, open_archive};
@@ -125,7 +125,7 @@ impl GroupJson {
 }
 
 pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    if args.csv && ctx.out.format != OutputFormat::Human {
+    if args.csv && ctx.out.is_json() {
         let error = Error::new(ErrorKind::Usage, "--csv and JSON are two formats");
         return Err(error.with_hint("leave one of them out").into());
     }
@@ -182,7 +182,7 @@ fn print(
     let (bounces, complaints) = (statistics.bounces(), statistics.complaints());
     let (ungrouped, unknown, left_out) = (groups.ungrouped, groups.unknown, groups.left_out);
     let mut rows: Vec<GroupJson> = groups.into_sorted().into_iter().map(Into::into).collect();
-    let is_terminal = out.columns.is_some() && out.format == OutputFormat::Human && !args.csv;
+    let is_terminal = out.columns.is_some() && !out.is_json() && !args.csv;
     let is_long = matches!(
         args.by,
         Grouping::Domain | Grouping::Subject | Grouping::Tag

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::args::{SyncArgs, WatchArgs};
 use super::events::EventLog;
 use super::format::{describe_coverage, estimate_remaining};
-use super::output::{CommandExit, Output, OutputFormat};
+use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         });
     }
     // Quiet unless something fails; JSON was asked for.
-    let is_wanted = !is_quiet || ctx.out.format != OutputFormat::Human;
+    let is_wanted = !is_quiet || ctx.out.is_json();
     if totals.has_answer && is_wanted && result != Err(CommandExit::OutputClosed) {
         totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
     }

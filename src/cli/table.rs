@@ -1,21 +1,14 @@
 //! An email as one line: fields between tabs for programs, aligned columns for people.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
-use clap::{Args as Group, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::ProfileContext;
-use super::format::format_utc;
+use super::format::{format_utc, shown_subject};
 use super::output::{CommandExit, Output, OutputFormat};
-use crate::archive::{EmailRow, Outcome};
-use crate::error::{Error, ErrorKind};
-use crate::export::{csv_record, join_addresses};
-use crate::mail::{Address, ApiTime, Mailbox, NO_SUBJECT, Status, Summary};
-use crate::text::format::format_timestamp;
-use crate::text::secrets;
+use crate::archive::Outcome;
+use crate::error::Error;
+use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
 
@@ -199,189 +192,8 @@ impl RowLayout {
     }
 }
 
-/// Returns the subject, with its codes masked unless `reveal`.
-pub(super) fn shown_subject(summary: &Summary, reveal: bool) -> Cow<'_, str> {
-    if reveal {
-        Cow::Borrowed(&summary.subject)
-    } else {
-        secrets::mask_codes(&summary.subject)
-    }
-}
-
 fn fit_width(text: &str, width: usize) -> String {
     align_left(text, width, "…")
-}
-
-/// The columns of `--csv` without `--columns`.
-const DEFAULT_CSV_COLUMNS: [Column; 5] = [
-    Column::Created,
-    Column::Status,
-    Column::To,
-    Column::Subject,
-    Column::Id,
-];
-
-/// The same of received mail.
-const RECEIVED_CSV_COLUMNS: [Column; 5] = [
-    Column::Created,
-    Column::From,
-    Column::To,
-    Column::Subject,
-    Column::Id,
-];
-
-/// The columns of `list` and `search`.
-#[derive(Debug, Group)]
-pub struct TableArgs {
-    /// Print a table for spreadsheets
-    #[arg(long)]
-    pub csv: bool,
-    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<Column>,
-}
-
-impl TableArgs {
-    /// Returns the columns to print; none for the layout of the program's own.
-    ///
-    /// # Errors
-    ///
-    /// If JSON is printed, which has no columns, or a column is about the status of received mail.
-    pub(super) fn columns(
-        &self,
-        format: OutputFormat,
-        mailbox: Mailbox,
-    ) -> Result<&[Column], Error> {
-        if format != OutputFormat::Human && (self.csv || !self.columns.is_empty()) {
-            let message = "JSON has all members of an email, so it goes neither with --csv nor with --columns";
-            return Err(Error::new(ErrorKind::Usage, message).with_hint("leave one of them out"));
-        }
-        let is_of_status = |column: &&Column| {
-            matches!(
-                column,
-                Column::Status | Column::Changed | Column::Checked | Column::Reason
-            )
-        };
-        if mailbox == Mailbox::Received
-            && let Some(column) = self.columns.iter().find(is_of_status)
-        {
-            let message = format!(
-                "received mail has no status, and no column {}",
-                column.name()
-            );
-            return Err(Error::new(ErrorKind::Usage, message).with_hint("leave it out"));
-        }
-        Ok(match self.columns.as_slice() {
-            [] if self.csv && mailbox == Mailbox::Received => &RECEIVED_CSV_COLUMNS,
-            [] if self.csv => &DEFAULT_CSV_COLUMNS,
-            columns => columns,
-        })
-    }
-
-    /// Returns the first line of a table for spreadsheets.
-    pub(super) fn header(&self, columns: &[Column]) -> Option<String> {
-        let header = || csv_record(columns.iter().map(|column| column.name())) + "\n";
-        self.csv.then(header)
-    }
-
-    /// Joins the values of an email.
-    pub(super) fn join(&self, values: impl Iterator<Item = String>) -> String {
-        if self.csv {
-            csv_record(values)
-        } else {
-            values.collect::<Vec<_>>().join("\t")
-        }
-    }
-}
-
-/// A column of `--columns`. A doc comment of a value would be help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Column {
-    // Time of acceptance by the service, in UTC.
-    Created,
-    // The status, by its name in the API.
-    Status,
-    // Time at which the status was seen to change, in UTC.
-    Changed,
-    // Time at which the service confirmed the status, in UTC.
-    Checked,
-    // Time at which the service was found to list it no more, in UTC.
-    Gone,
-    // Recipients.
-    To,
-    // Copy recipients.
-    Cc,
-    // Blind-copy recipients.
-    Bcc,
-    // The sender.
-    From,
-    // Addresses for replies.
-    ReplyTo,
-    // Domains of the recipients.
-    Domain,
-    // The subject.
-    Subject,
-    // Time of sending, in UTC.
-    Scheduled,
-    // Why the email bounced, if the service says so.
-    Reason,
-    // Tags, as `name=value`; empty as long as the email was not retrieved.
-    Tags,
-    // The id.
-    Id,
-    // The message id.
-    MessageId,
-}
-
-impl Column {
-    /// Returns the name in `--columns` and in the header.
-    pub(super) fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// Returns the value of an email in the archive; it has no tab or newline.
-    pub(super) fn value(self, row: &EmailRow, reveal: bool) -> String {
-        let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
-        match self {
-            Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
-            Self::Checked => utc(row.confirmed_at),
-            Self::Gone => utc(row.missing.map(|gone| gone.noticed)),
-            Self::Tags => row.tags.as_deref().unwrap_or_default().to_owned(),
-            _ => self.listed_value(&row.summary, reveal).unwrap_or_default(),
-        }
-    }
-
-    /// Returns the value of an email as the service lists it; `None` if only the archive knows it.
-    pub(super) fn listed_value(self, mail: &Summary, reveal: bool) -> Option<String> {
-        Some(match self {
-            Self::Changed | Self::Checked | Self::Gone | Self::Tags => return None,
-            Self::Created => format_utc(&mail.created),
-            Self::Status => mail.status.api_name().to_owned(),
-            Self::To => join_addresses(&mail.to),
-            Self::Cc => join_addresses(&mail.cc),
-            Self::Bcc => join_addresses(&mail.bcc),
-            Self::From => mail.from.to_string(),
-            Self::ReplyTo => join_addresses(&mail.reply_to),
-            Self::Domain => {
-                let domains: BTreeSet<&str> = mail.to.iter().map(Address::domain).collect();
-                domains
-                    .into_iter()
-                    .filter(|domain| !domain.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(",")
-            }
-            Self::Subject => shown_subject(mail, reveal).into_owned(),
-            Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
-            Self::Reason => mail
-                .bounce_reason()
-                .as_deref()
-                .unwrap_or_default()
-                .to_owned(),
-            Self::Id => mail.id.to_safe_text().to_string(),
-            Self::MessageId => mail.message_id.to_string(),
-        })
-    }
 }
 
 #[cfg(test)]

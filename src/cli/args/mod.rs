@@ -8,9 +8,9 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
+pub use super::columns::{Column, TableArgs};
 use super::jq::JqFilter;
 use super::notes::after_help;
-pub use super::table::{Column, TableArgs};
 pub use verbs::{
     ArchiveVerb, AttachmentArgs, ConfigVerb, CopyArgs, ExportArgs, ImportArgs, ListArgs, Listen,
     MailboxArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs,

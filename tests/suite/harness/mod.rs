@@ -5,7 +5,6 @@ pub mod faults;
 pub mod faulty_server;
 pub mod fixed;
 #[cfg(feature = "postgres")]
-#[expect(dead_code, reason = "the tests inside the crate use the rest")]
 pub mod postgres_server;
 pub mod process;
 pub mod service;
