@@ -41,6 +41,10 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         // Without a screen there is no setup: the error is the missing key.
         settings.credentials.key.as_ref().map_err(Clone::clone)?;
     }
+    if settings.credentials.key.is_err() {
+        // Without a key, a new archive would stay empty.
+        cli::check_named_archive(&settings, Mailbox::Sent)?;
+    }
     let mut sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
     sessions.flags.zone = Some(settings.zone.clone());
     run_tui(&sessions, file, context, || {

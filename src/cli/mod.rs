@@ -51,6 +51,7 @@ use args::{Global, ListArgs, MailboxArgs, SearchArgs, ShowForm};
 pub use args::{Args, CliCommand, Verb};
 pub use command_line::{ParsedArgs, parse_args};
 pub use completion::complete_words;
+pub(crate) use open_archive::check_named_archive;
 pub use output::{CommandExit, Output};
 
 /// The context of every command.

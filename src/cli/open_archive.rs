@@ -8,25 +8,30 @@ use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
     find_stored_archive,
 };
+use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
-use crate::mail::EmailId;
+use crate::mail::{EmailId, Mailbox};
 use crate::query::Query;
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
 
+/// Checks that an archive that a user has named exists: a file or a schema that was misspelt has no mail, and must
+/// not say so.
+pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Result<(), Error> {
+    let location = settings.archive.for_mailbox(mailbox);
+    if !settings.is_named_archive || Archive::exists(&location)? {
+        return Ok(());
+    }
+    let message = match location {
+        ArchiveLocation::Server(url) => format!("there is no archive at {url}"),
+        location => format!("there is no archive {location}"),
+    };
+    Err(Error::new(ErrorKind::Archive, message).with_hint("sync and import make one there"))
+}
+
 /// Opens the archive on disk, for a command that needs one.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
-    let location = ctx.settings.archive.for_mailbox(ctx.mailbox);
-    // A file or a schema that was misspelt has no mail, and must not say so.
-    if ctx.settings.is_named_archive && !Archive::exists(&location)? {
-        let message = match location {
-            ArchiveLocation::Server(url) => format!("there is no archive at {url}"),
-            location => format!("there is no archive {location}"),
-        };
-        return Err(Error::new(ErrorKind::Archive, message)
-            .with_hint("sync and import make one there")
-            .into());
-    }
+    check_named_archive(&ctx.settings, ctx.mailbox)?;
     open_with_answer(OnMismatch::Ask, ctx)
 }
 

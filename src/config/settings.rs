@@ -226,7 +226,7 @@ pub(crate) struct Credentials {
     pub(crate) key: Result<ApiKey, Error>,
     /// Name of the key's source.
     pub(crate) key_source: String,
-    /// Whether no source names a key: sentbox is not set up yet.
+    /// Whether no source names a key, and no archive is named, which needs none: sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
     pub(crate) is_from_profile: bool,
@@ -262,7 +262,7 @@ impl Credentials {
             base_url: apply_base_url_flag(flags, profile.base_url.clone(), &key_source)?,
             key,
             key_source,
-            is_unconfigured: profile.key.is_none(),
+            is_unconfigured: profile.key.is_none() && flags.archive.is_none(),
             is_from_profile: true,
         })
     }

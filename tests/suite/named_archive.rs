@@ -37,6 +37,26 @@ fn named_archive_is_filled_and_read_without_a_key() {
 }
 
 #[test]
+fn terminal_program_reads_a_named_archive_without_a_key() {
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.transcript("--linear --archive mail.sqlite"), @r"
+    stderr: sentbox: there is no archive mail.sqlite
+    stderr:    hint: sync and import make one there
+    exit code 8
+    ");
+    let whole = MAIL.replace('}', r#","text":"Thank you, Ana.","html":null}"#);
+    sentbox.run_with_input("import --archive mail.sqlite -", &whole);
+    let output = sentbox.run_with_input("--linear --archive mail.sqlite", "1\nquit\n");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("default, all mail, 1 email, no key\n1. delivered, "),
+        "{text}"
+    );
+    assert!(text.contains("\nThank you, Ana.\n"), "{text}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
 fn every_line_beside_json_is_json() {
     let sentbox = Sentbox::new();
     sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
