@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::archive::storage::db::dialect::cap_token;
 
 use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
+use crate::error::Result;
 
 /// Candidates to examine where a prefix is so short that it has many matches.
 const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
@@ -243,7 +244,22 @@ impl FtsExpr {
         }
     }
 
-    fn has_prefix(&self, condition: &impl Fn(&str) -> bool) -> bool {
+    /// Replaces each prefix.
+    pub(super) fn map_prefixes(self, map: &mut impl FnMut(String) -> Result<Self>) -> Result<Self> {
+        let all = |members: Vec<Self>, map: &mut _| -> Result<Vec<Self>> {
+            let mapped = members.into_iter().map(|member| member.map_prefixes(map));
+            mapped.collect()
+        };
+        Ok(match self {
+            Self::Prefix(start) => map(start)?,
+            Self::And(members) => Self::and(all(members, map)?),
+            Self::Or(members) => Self::or(all(members, map)?),
+            Self::Not(inner) => inner.map_prefixes(map)?.complement(),
+            other @ (Self::All | Self::Nothing | Self::Token(_)) => other,
+        })
+    }
+
+    pub(super) fn has_prefix(&self, condition: &impl Fn(&str) -> bool) -> bool {
         match self {
             Self::All | Self::Nothing | Self::Token(_) => false,
             Self::Prefix(start) => condition(start),

@@ -15,6 +15,7 @@ use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
+use super::vocabulary::expand_prefixes;
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
@@ -87,14 +88,15 @@ impl<'a> RowMatcher<'a> {
         query: &'a Query,
         plan: &'a Plan,
         direction: Direction,
-    ) -> Self {
+    ) -> Result<Self> {
         let (mut body_words, mut certain) = (None, None);
         if !connection.is_postgres() {
             let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
             match single_words(query) {
                 Some(words) => {
                     let words = words.into_iter();
-                    body_words = Some(words.map(|text| BodyWord::new(text, read_ahead)).collect());
+                    let words = words.map(|text| BodyWord::new(text, connection, read_ahead));
+                    body_words = Some(words.collect::<Result<_>>()?);
                 }
                 None if plan.certain != FtsExpr::Nothing => {
                     certain = Some(read_ahead(&plan.certain));
@@ -102,7 +104,7 @@ impl<'a> RowMatcher<'a> {
                 None => {}
             }
         }
-        Self {
+        Ok(Self {
             connection,
             query,
             plan,
@@ -110,7 +112,7 @@ impl<'a> RowMatcher<'a> {
             certain,
             bodies_loaded: 0,
             loaded: HashMap::new(),
-        }
+        })
     }
 
     /// Loads the rows at some keys together, where each request takes long.
@@ -347,13 +349,8 @@ fn single_words(query: &Query) -> Option<Vec<String>> {
 fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>> {
     let mut found = String::new();
     for word in words {
-        let is_contained = match word.lookup_cheaply(rowid)? {
-            None if word.loads_left > 0 => {
-                word.loads_left -= 1;
-                return Ok(None);
-            }
-            None => word.full_prefix.contains(rowid)?,
-            Some(is_contained) => is_contained,
+        let Some(is_contained) = word.is_in(rowid)? else {
+            return Ok(None);
         };
         if is_contained {
             found.push_str(&word.text);
@@ -370,39 +367,76 @@ fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
 /// A word of the query with its matches in the index, for one scan.
 struct BodyWord<'a> {
     text: String,
+    /// Words that start with the text; `None` if the index has none.
+    starts: Option<ReadAhead<'a>>,
+    /// What is tried first where these are too many to be named.
+    cheap: Option<CheapLookup<'a>>,
+}
+
+/// What tells cheaply of many bodies whether they contain a word with some start.
+struct CheapLookup<'a> {
     whole: ReadAhead<'a>,
     /// Words with the same first characters, of which a token exists.
     short_prefix: Option<ReadAhead<'a>>,
-    /// Words that start with the whole text; costly.
-    full_prefix: ReadAhead<'a>,
+    /// Whether the start is no longer than those.
+    is_short: bool,
     /// The bodies to load before the costly look-up.
     loads_left: usize,
 }
 
 impl<'a> BodyWord<'a> {
-    fn new(text: String, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
-        let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
-        let is_letter = start.len() == 1;
+    fn new(
+        text: String,
+        connection: &Connection,
+        read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
+    ) -> Result<Self> {
         let token = encode_token(prefix::WORD, text.chars());
-        let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
-        Self {
+        let starts = expand_prefixes(FtsExpr::Prefix(token.clone()), connection)?;
+        let cheap = matches!(starts, FtsExpr::Prefix(_)).then(|| {
+            let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
+            let is_letter = start.len() == 1;
+            let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
+            CheapLookup {
+                whole: read_ahead(&FtsExpr::Token(token)),
+                short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
+                is_short: text.chars().count() <= PREFIX_CHARS,
+                loads_left: if is_letter {
+                    LOADED_BEFORE_LETTER_QUERY
+                } else {
+                    LOADED_BEFORE_PREFIX_QUERY
+                },
+            }
+        });
+        Ok(Self {
             text,
-            whole: read_ahead(&FtsExpr::Token(token.clone())),
-            short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
-            full_prefix: read_ahead(&FtsExpr::Prefix(token)),
-            loads_left: if is_letter {
-                LOADED_BEFORE_LETTER_QUERY
-            } else {
-                LOADED_BEFORE_PREFIX_QUERY
-            },
-        }
+            starts: (starts != FtsExpr::Nothing).then(|| read_ahead(&starts)),
+            cheap,
+        })
     }
 
-    /// Checks whether the body has a word with this start, if that is cheap.
-    fn lookup_cheaply(&mut self, rowid: i64) -> Result<Option<bool>> {
+    /// Whether the body has a word with this start; `None` if loading the body is cheaper.
+    fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
+        if let Some(cheap) = &mut self.cheap {
+            if let Some(is_contained) = cheap.lookup(rowid)? {
+                return Ok(Some(is_contained));
+            }
+            if cheap.loads_left > 0 {
+                cheap.loads_left -= 1;
+                return Ok(None);
+            }
+        }
+        match &mut self.starts {
+            Some(starts) => Ok(Some(starts.contains(rowid)?)),
+            None => Ok(Some(false)),
+        }
+    }
+}
+
+impl CheapLookup<'_> {
+    fn lookup(&mut self, rowid: i64) -> Result<Option<bool>> {
         if let Some(short_prefix) = &mut self.short_prefix {
             let is_contained = short_prefix.contains(rowid)?;
-            if !is_contained || self.text.chars().count() <= PREFIX_CHARS {
+            if !is_contained || self.is_short {
                 return Ok(Some(is_contained));
             }
         }

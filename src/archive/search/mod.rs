@@ -26,6 +26,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod vocabulary;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

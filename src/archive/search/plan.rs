@@ -12,6 +12,7 @@ use super::interned;
 use super::tokens::{
     self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
 };
+use super::vocabulary::expand_prefixes;
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
@@ -94,7 +95,22 @@ impl BodyDependency {
 }
 
 impl Plan {
+    /// Plans a query; valid in this transaction.
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self> {
+        Self::new(query, connection, expand_prefixes)
+    }
+
+    /// Plans a query with the starts of words as they are, whatever words the index has.
+    #[cfg(test)]
+    pub(super) fn unexpanded(query: &Query, connection: &Connection) -> Result<Self> {
+        Self::new(query, connection, |expr, _| Ok(expr))
+    }
+
+    fn new(
+        query: &Query,
+        connection: &Connection,
+        expand: impl Fn(FtsExpr, &Connection) -> Result<FtsExpr>,
+    ) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |term, negations| {
@@ -110,11 +126,8 @@ impl Plan {
             Some(filter) => translator.translate_node(filter, true, 0)?,
             None => Translated::exact(FtsExpr::Nothing),
         };
-        let Translated {
-            expr,
-            certain,
-            possible,
-        } = translated.widen(MAX_LOOKUPS);
+        let translated = translated.widen(MAX_LOOKUPS);
+        let expr = expand(translated.expr, connection)?;
         let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
@@ -125,8 +138,8 @@ impl Plan {
                 .prefilter()
                 .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_))),
             expr,
-            certain,
-            possible,
+            certain: expand(translated.certain, connection)?,
+            possible: expand(translated.possible, connection)?,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
             }),
@@ -501,9 +514,10 @@ fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
         _ => {
             // Digits are more selective than letters, and a search takes as long as its most common
             // trigram.
+            let is_digit = |c: &&char| c.is_ascii_digit();
             let digits: Vec<String> = chars
                 .windows(3)
-                .filter(|trigram| trigram.iter().all(char::is_ascii_digit))
+                .filter(|trigram| trigram.iter().filter(is_digit).count() >= 2)
                 .map(token)
                 .collect();
             if digits.len() > 1 {

@@ -1,0 +1,125 @@
+//! The starts of words in an expression become the words that the index has, where these are few.
+//!
+//! FTS5 collects all emails of a prefix before it returns the first one. An `OR` of tokens finds the same emails one by
+//! one, and a start that no token has is known to find nothing. The expression is only valid in the transaction
+//! in which it is made: a later email may have a new word. [`super::plan`] makes it.
+
+use super::fts_expr::FtsExpr;
+use super::tokens::{PREFIX_CHARS, prefix};
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
+
+/// Each token costs a look-up, and is one more list to merge.
+const MAX_TOKENS: usize = 32;
+
+/// FTS5 seeks the first of them; with a number of rows for each token, it would count these.
+/// (<https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module>)
+const CREATE_TERMS: &str =
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_term USING fts5vocab(main, search, instance)";
+const FIRST_TERM_FROM: &str = "SELECT term FROM temp.search_term WHERE term >= ?1 LIMIT 1";
+
+/// Replaces the starts of words of more than [`PREFIX_CHARS`] characters in an expression by the tokens that begin so.
+pub(super) fn expand_prefixes(expr: FtsExpr, connection: &Connection) -> Result<FtsExpr> {
+    // PostgreSQL reads the emails of a prefix as those of a token.
+    if connection.is_postgres() || !expr.has_prefix(&is_expanded) {
+        return Ok(expr);
+    }
+    create_terms(connection)?;
+    expr.map_prefixes(&mut |start| {
+        let tokens = if is_expanded(&start) {
+            find_tokens(&start, connection)?
+        } else {
+            None
+        };
+        Ok(match tokens {
+            Some(tokens) => FtsExpr::or(tokens.into_iter().map(FtsExpr::Token)),
+            None => FtsExpr::Prefix(start),
+        })
+    })
+}
+
+/// Shorter starts have too many tokens.
+fn is_expanded(start: &str) -> bool {
+    start.starts_with([prefix::WORD, prefix::COMPOUND]) && start.chars().count() > PREFIX_CHARS + 1
+}
+
+/// Creates the table of tokens, which exists as long as the connection.
+fn create_terms(connection: &Connection) -> Result<()> {
+    let sqlite = connection.sqlite()?;
+    let is_read_only: bool = sqlite.pragma_query_value(None, "query_only", |row| row.get(0))?;
+    sqlite.pragma_update(None, "query_only", false)?;
+    let created = sqlite.execute_batch(CREATE_TERMS);
+    sqlite.pragma_update(None, "query_only", is_read_only)?;
+    Ok(created?)
+}
+
+/// Finds the tokens with this start; `None` if there are more than [`MAX_TOKENS`].
+fn find_tokens(start: &str, connection: &Connection) -> Result<Option<Vec<String>>> {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut from = start.to_owned();
+    while let Some(token) = connection.optional_value::<String>(FIRST_TERM_FROM, [&from])?
+        && token.starts_with(start)
+    {
+        if tokens.len() == MAX_TOKENS {
+            return Ok(None);
+        }
+        // No token has this character, so what comes next is another token.
+        from = format!("{token}\u{1}");
+        tokens.push(token);
+    }
+    Ok(Some(tokens))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{Archive, ArchiveLocation};
+
+    fn archive(words: &str) -> Archive {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        let email = serde_json::json!({"object": "email", "id": "1", "to": ["ana@example.com"], "text": words});
+        let now = "2026-11-20T00:00:00Z".parse().unwrap();
+        archive
+            .import(email.to_string().as_bytes(), now, |_| ())
+            .unwrap();
+        archive
+    }
+
+    fn expanded(archive: &Archive, start: &str) -> FtsExpr {
+        let expr = FtsExpr::Prefix(start.to_owned());
+        archive
+            .read(|connection| expand_prefixes(expr, connection))
+            .unwrap()
+    }
+
+    #[test]
+    fn start_of_few_words_becomes_these_words() {
+        let archive = archive("receipt receipts received order");
+        let words = ["wreceipt", "wreceipts", "wreceived"].map(str::to_owned);
+        let expected = FtsExpr::or(words.map(FtsExpr::Token));
+        assert_eq!(expanded(&archive, "wrecei"), expected);
+        assert_eq!(expanded(&archive, "wreceiptx"), FtsExpr::Nothing);
+        assert_eq!(
+            expanded(&archive, "wrec"),
+            FtsExpr::Prefix("wrec".to_owned())
+        );
+    }
+
+    #[test]
+    fn start_of_many_words_stays() {
+        let words: Vec<String> = (0..=MAX_TOKENS).map(|n| format!("order{n}")).collect();
+        let start = FtsExpr::Prefix("worder".to_owned());
+        assert_eq!(expanded(&archive(&words.join(" ")), "worder"), start);
+        assert_ne!(expanded(&archive(&words[1..].join(" ")), "worder"), start);
+    }
+
+    #[test]
+    fn connection_stays_read_only() {
+        let archive = archive("receipt");
+        let write = archive.read(|connection| {
+            expand_prefixes(FtsExpr::Prefix("wrecei".to_owned()), connection)?;
+            connection.execute("DELETE FROM mail", [])
+        });
+        assert!(write.is_err());
+    }
+}
