@@ -208,10 +208,10 @@ impl Output {
                 None => Ok(()),
             };
         }
-        let safe = if !self.is_json() {
-            escape::strip_controls(text)
-        } else {
+        let safe = if self.is_json() {
             json::escape_lines(text)
+        } else {
+            escape::strip_controls(text)
         };
         self.write(&safe)
     }
@@ -391,10 +391,10 @@ impl Output {
 
     /// A closed stderr is no reason to stop.
     fn write_stderr(&mut self, line: &str) {
-        let line = if !self.is_json() {
-            sanitize::sanitize_line(line)
-        } else {
+        let line = if self.is_json() {
             json::escape_lines(line)
+        } else {
+            sanitize::sanitize_line(line)
         };
         let _ = writeln!(self.stderr, "{line}");
     }
