@@ -4,6 +4,7 @@
 //!
 //! 1. [`plan`] translates the query to an FTS expression that finds a superset of the matches, with
 //!    bounds of keys and times, and to one that finds only matches: these are counted in the index.
+//!    [`vocabulary`] replaces the start of a word by the words that the index has, if they are few.
 //! 2. [`fts_expr::Prefilter`] is a cheap superset of a costly expression. It is tried first, and kept
 //!    while at least one in four candidates matches.
 //! 3. [`scan`] reads candidates in list order from the index or the table, merged with the few emails
