@@ -20,8 +20,10 @@ use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
 
-/// A service that ignores limits may send all mail at once: the items of a longer page are parsed again one
-/// by one, so that not all of them are in memory twice.
+/// The most items of a page whose parsed form is kept.
+///
+/// A service that ignores the requested page size may send all mail at once. Of such a page only the JSON is kept, and
+/// each item is parsed again when it is needed.
 const MAX_PARSED_ITEMS: usize = 1000;
 
 /// The list response with its items as they were sent.
@@ -273,7 +275,7 @@ fn parse_date(headers: &HeaderMap) -> Option<Timestamp> {
     Timestamp::try_from(httpdate::parse_http_date(header_text(headers, DATE.as_str())?).ok()?).ok()
 }
 
-/// Logs one attempt, but nothing that the response holds.
+/// Logs one attempt: of the response only its status and the request id, nothing of its body.
 pub(super) fn log_attempt(
     details: &RequestDetails,
     duration: Duration,

@@ -84,7 +84,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Divides `size`. Where only one pane fits, it is the reader if `reader_open`; `card` is
+    /// Divides `size`. With [`Arrangement::Single`], the one pane is the reader if `reader_open`; `card` is
     /// whether there is a recipient card.
     pub fn new(size: Size, panes: PaneSettings, reader_open: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
@@ -125,7 +125,7 @@ impl Layout {
         self.arrangement == Arrangement::Below && !self.divider.is_empty()
     }
 
-    /// The number of rows that fit into the list.
+    /// The number of rows that fit into the list, if no headings take lines.
     pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))
     }

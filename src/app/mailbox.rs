@@ -39,7 +39,7 @@ impl Model {
         self.check_selected()
     }
 
-    /// Fails for received mail: it is from the sender, and statuses are counted of sent mail.
+    /// Fails for received mail: its other party is the sender, and it has no statuses to count.
     pub(super) fn check_sent(&self) -> Result<(), String> {
         if self.is_received() {
             let text = "only for sent mail";

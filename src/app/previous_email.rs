@@ -57,7 +57,7 @@ impl Model {
         self.drop_previous_email(layout.reader);
     }
 
-    /// Keeps the email on the screen, unless that is an earlier one already.
+    /// Keeps the email on the screen if its body is loaded, unless that is an earlier one already; not in linear mode.
     fn keep_previous_email(&mut self, pane: Rect) {
         let is_of = |row: &&EmailRow, id: &EmailId| row.summary.id == *id;
         let id = self.reader.id.as_ref();

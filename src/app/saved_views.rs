@@ -49,7 +49,7 @@ impl Model {
         self.show_filter(filter);
     }
 
-    /// Shows the list of views; the one that the list shows is selected.
+    /// Opens the chooser of views, with the view of the current filter selected.
     pub(super) fn open_view_chooser(&mut self) {
         let shown = self.shown_view().map(|(number, _)| number);
         let mut numbers = self.session.saved_views.keys();
@@ -124,7 +124,7 @@ impl Model {
         self.open_prompt(PromptKind::SaveView, text);
     }
 
-    /// Saves the filter as a view; a line without number and name stays in the prompt.
+    /// Saves the filter as a view; an incomplete line stays in the prompt, an empty one closes it.
     pub(super) fn save_view(&mut self, prompt: Prompt) {
         let Some((number, name)) = parse_numbered_name(prompt.text()) else {
             self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());

@@ -23,7 +23,7 @@ const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 /// The same while offline: a retry costs only power.
 const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_mins(1);
-/// The same for a user who presses a key while offline: the list should be live again soon.
+/// While offline, a key press retries if the last error is at least this old: the list should be live again soon.
 const OFFLINE_KEY_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(20);
 
 /// The state of the service.
@@ -68,7 +68,7 @@ pub struct ServiceStatus {
 pub(super) struct BackfillState {
     setting: HistorySpan,
     pub(super) request: Pending<()>,
-    /// Whether there is more to fetch.
+    /// Whether it is running: there is more to fetch, and it is neither paused nor ended.
     is_active: bool,
     /// Paused until the next refresh: the service failed, another process does the backfill, or the
     /// requests of the day are used up.
@@ -125,12 +125,12 @@ impl ServiceStatus {
         self.unavailable.is_none() && self.error.is_none() && self.has_answered
     }
 
-    /// Whether statuses can be confirmed: after the running refresh.
+    /// Whether statuses can be confirmed: the service answers, and no refresh is running.
     pub const fn can_confirm(&self) -> bool {
         self.is_answering() && !self.refresh_request.is_pending()
     }
 
-    /// Stores the error of another request than a refresh; the next refresh may clear it.
+    /// Stores the error of a request; the next success clears it.
     pub fn record_error(&mut self, error: Error, now: Timestamp) {
         self.failures += 1;
         self.failing_since.get_or_insert(now);
@@ -189,7 +189,7 @@ impl ServiceStatus {
             .flatten()
     }
 
-    /// Refreshes if the last request failed, because the service has answered another one.
+    /// Refreshes if the last request failed: the service has answered another request, or another process.
     pub fn refresh_if_failing(&mut self) -> Option<Effect> {
         self.error.as_ref()?;
         self.request_refresh(Priority::Refresh)

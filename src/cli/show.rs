@@ -34,7 +34,7 @@ struct ShownEmail {
     has_body: bool,
     /// The time at which the service confirmed its status.
     confirmed_at: Option<Timestamp>,
-    /// Whether its status is final.
+    /// Whether its status is final; only determined for a copy.
     is_final: bool,
     /// A description of its deletion; empty if the service has it.
     deletion_note: String,
@@ -55,7 +55,7 @@ struct Printing<'a> {
 
 /// Prints the emails of the service, or their archived copies if the service fails.
 ///
-/// One email that cannot be shown does not keep the others from being printed.
+/// If there are several, an error about one email is noted, and the next one is printed; any other error ends the command.
 pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let form = effective_form(show, ctx.out)?;
     let ids = read_ids(&show.ids)?;
@@ -185,7 +185,7 @@ fn load_email(
         Ok(email) => return Ok(email),
         Err(error) => error,
     };
-    // A copy without its body has no other form than text for people.
+    // After a failed request, a copy without its body is only printed as rendered text.
     let is_useful = |copy: &ShownEmail| {
         has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
     };
@@ -432,7 +432,7 @@ fn print_email(
     Ok(())
 }
 
-/// Returns the part, or an error that names a form which the email has.
+/// Returns the part, or an error that suggests the form `other`.
 fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Error> {
     part.map(|part| &**part).ok_or_else(|| {
         let message = format!("this email has no {name} part");

@@ -8,7 +8,7 @@ use crate::archive::{Archive, Coverage, MergeResult};
 use crate::error::{Error, Result};
 use crate::mail::EmailId;
 
-/// Most new ids, and most changed ones, in one [`SyncReport`]: more than a refresh or a recheck reads.
+/// The most ids of new emails, and of changed ones, in a [`SyncReport`]: more than a refresh or a recheck reads.
 const MAX_IDS: usize = 1000;
 
 /// Rows that [`ChangeFeed`] compares: more than a refresh reads.
@@ -148,7 +148,7 @@ impl StopReason {
     }
 }
 
-/// The age down to which mail is fetched.
+/// How far back mail is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyncDepth {
     /// To the end of the listing.
