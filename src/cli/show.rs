@@ -265,11 +265,7 @@ fn retrieve(
         RetryPolicy::ONE_SHOT
     });
     let retrieved = match block_on(client.retrieve(id))? {
-        Ok(retrieved) if retrieved.email.summary.id == id.as_str() => retrieved,
-        Ok(_) => {
-            let message = "the response has another email than the requested one";
-            return Ok(Err(Error::new(ErrorKind::NotTheApi, message)));
-        }
+        Ok(retrieved) => retrieved,
         Err(error) => {
             if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
                 archive.mark_missing(id, requested)?;

@@ -110,6 +110,21 @@ async fn hint_names_service_without_a_list() {
 }
 
 #[tokio::test]
+async fn email_with_its_id_in_another_spelling_is_shown() {
+    let respelled: Does = |asked, _| {
+        asked.changed(|email| {
+            let id = email["id"].as_str().unwrap_or_default().replace('-', "");
+            email["id"] = format!("em_{}", id.to_uppercase()).into();
+        })
+    };
+    let (id, email) = &truth()[0];
+    let (outputs, _) = run(respelled, &[&format!("show {id}")]).await;
+    assert!(outputs[0].status.success(), "{}", text(&outputs[0].stderr));
+    let subject = email["subject"].as_str().unwrap();
+    assert!(text(&outputs[0].stdout).contains(subject), "{subject}");
+}
+
+#[tokio::test]
 async fn gzip_of_two_members_is_read() {
     let packed: Does = |asked, _| {
         let (one, other) = asked.body().split_at(asked.body().len() / 2);
