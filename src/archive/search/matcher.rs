@@ -15,7 +15,7 @@ use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
 use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
-use super::vocabulary::expand_prefixes;
+use super::vocabulary::KnownStarts;
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
@@ -88,15 +88,16 @@ impl<'a> RowMatcher<'a> {
         query: &'a Query,
         plan: &'a Plan,
         direction: Direction,
-    ) -> Result<Self> {
+    ) -> Self {
         let (mut body_words, mut certain) = (None, None);
         if !connection.is_postgres() {
             let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
             match single_words(query) {
                 Some(words) => {
                     let words = words.into_iter();
-                    let words = words.map(|text| BodyWord::new(text, connection, read_ahead));
-                    body_words = Some(words.collect::<Result<_>>()?);
+                    let words =
+                        words.map(|text| BodyWord::new(text, &plan.known_starts, read_ahead));
+                    body_words = Some(words.collect());
                 }
                 None if plan.certain != FtsExpr::Nothing => {
                     certain = Some(read_ahead(&plan.certain));
@@ -104,7 +105,7 @@ impl<'a> RowMatcher<'a> {
                 None => {}
             }
         }
-        Ok(Self {
+        Self {
             connection,
             query,
             plan,
@@ -112,7 +113,7 @@ impl<'a> RowMatcher<'a> {
             certain,
             bodies_loaded: 0,
             loaded: HashMap::new(),
-        })
+        }
     }
 
     /// Loads the rows at some keys together, where each request takes long.
@@ -387,11 +388,12 @@ struct CheapLookup<'a> {
 impl<'a> BodyWord<'a> {
     fn new(
         text: String,
-        connection: &Connection,
+        known_starts: &KnownStarts,
         read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
-    ) -> Result<Self> {
+    ) -> Self {
         let token = encode_token(prefix::WORD, text.chars());
-        let starts = expand_prefixes(FtsExpr::Prefix(token.clone()), connection)?;
+        let known = known_starts.get(&token).cloned();
+        let starts = known.unwrap_or_else(|| FtsExpr::Prefix(token.clone()));
         let cheap = matches!(starts, FtsExpr::Prefix(_)).then(|| {
             let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
             let is_letter = start.len() == 1;
@@ -407,11 +409,11 @@ impl<'a> BodyWord<'a> {
                 },
             }
         });
-        Ok(Self {
+        Self {
             text,
             starts: (starts != FtsExpr::Nothing).then(|| read_ahead(&starts)),
             cheap,
-        })
+        }
     }
 
     /// Whether the body has a word with this start; `None` if loading the body is cheaper.

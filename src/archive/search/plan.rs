@@ -12,7 +12,7 @@ use super::interned;
 use super::tokens::{
     self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
 };
-use super::vocabulary::expand_prefixes;
+use super::vocabulary::{KnownStarts, expand_prefixes};
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
@@ -56,6 +56,8 @@ pub(super) struct Plan {
     pub(super) certain: FtsExpr,
     /// Finds the matches that `certain` does not, and others.
     pub(super) possible: FtsExpr,
+    /// The words that the index has for starts of words of the query.
+    pub(super) known_starts: KnownStarts,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
@@ -97,20 +99,16 @@ impl BodyDependency {
 impl Plan {
     /// Plans a query; valid in this transaction.
     pub(super) fn from_query(query: &Query, connection: &Connection) -> Result<Self> {
-        Self::new(query, connection, expand_prefixes)
+        Self::new(query, connection, true)
     }
 
     /// Plans a query with the starts of words as they are, whatever words the index has.
     #[cfg(test)]
     pub(super) fn unexpanded(query: &Query, connection: &Connection) -> Result<Self> {
-        Self::new(query, connection, |expr, _| Ok(expr))
+        Self::new(query, connection, false)
     }
 
-    fn new(
-        query: &Query,
-        connection: &Connection,
-        expand: impl Fn(FtsExpr, &Connection) -> Result<FtsExpr>,
-    ) -> Result<Self> {
+    fn new(query: &Query, connection: &Connection, finds_words: bool) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
         let mut terms = 0;
         query.filter.visit_terms(0, &mut |term, negations| {
@@ -127,7 +125,18 @@ impl Plan {
             None => Translated::exact(FtsExpr::Nothing),
         };
         let translated = translated.widen(MAX_LOOKUPS);
-        let expr = expand(translated.expr, connection)?;
+        let mut known_starts = KnownStarts::new();
+        let mut expand = |expr| {
+            // Hundreds of starts would become thousands of tokens.
+            if finds_words && terms <= MANY_TERMS {
+                expand_prefixes(expr, connection, &mut known_starts)
+            } else {
+                Ok(expr)
+            }
+        };
+        let expr = expand(translated.expr)?;
+        let certain = expand(translated.certain)?;
+        let possible = expand(translated.possible)?;
         let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
@@ -138,8 +147,9 @@ impl Plan {
                 .prefilter()
                 .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_))),
             expr,
-            certain: expand(translated.certain, connection)?,
-            possible: expand(translated.possible, connection)?,
+            certain,
+            possible,
+            known_starts,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
             }),
@@ -514,14 +524,16 @@ fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
         _ => {
             // Digits are more selective than letters, and a search takes as long as its most common
             // trigram.
-            let is_digit = |c: &&char| c.is_ascii_digit();
-            let digits: Vec<String> = chars
-                .windows(3)
-                .filter(|trigram| trigram.iter().filter(is_digit).count() >= 2)
-                .map(token)
-                .collect();
-            if digits.len() > 1 {
-                return FtsExpr::and(sample_evenly(digits, MAX_TRIGRAMS));
+            let with_digits = |least: usize| {
+                let windows = chars.windows(3);
+                let is_digit = |c: &&char| c.is_ascii_digit();
+                windows.filter(move |it| it.iter().filter(is_digit).count() >= least)
+            };
+            if with_digits(3).count() > 1 {
+                return FtsExpr::and(sample_evenly(
+                    with_digits(2).map(token).collect(),
+                    MAX_TRIGRAMS,
+                ));
             }
             // Thousands of addresses share their domain.
             let at_sign = chars

@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
     /// Whether the email at this position matches.
     pub(super) fn is_match(&self, key: SortKey) -> Result<bool> {
         let direction = Direction::Older;
-        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction)?;
+        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         Ok(matcher.match_row(key)?.is_some())
     }
 
@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
         mut from: SortKey,
         mut visit: impl FnMut(EmailRow) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction)?;
+        let mut matcher = RowMatcher::new(self.connection, self.query, &self.plan, direction);
         if let Some(prefilter) = &self.plan.prefilter {
             let emails: i64 = self.connection.value(COUNT_ALL, [])?;
             let emails = usize::try_from(emails).unwrap_or(0);
@@ -216,7 +216,7 @@ impl<'a> Scan<'a> {
             })?;
             return Ok(found);
         }
-        let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction)?;
+        let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
         // The index of PostgreSQL counts thousands of matches faster than they are compared.
         if let Some(prefilter) = &plan.prefilter
             && most <= MAX_PREFILTERED_COUNT

@@ -4,6 +4,8 @@
 //! one, and a start that no token has is known to find nothing. The expression is only valid in the transaction
 //! in which it is made: a later email may have a new word. [`super::plan`] makes it.
 
+use std::collections::HashMap;
+
 use super::fts_expr::FtsExpr;
 use super::tokens::{PREFIX_CHARS, prefix};
 use crate::archive::storage::db::Connection;
@@ -12,29 +14,43 @@ use crate::error::Result;
 /// Each token costs a look-up, and is one more list to merge.
 const MAX_TOKENS: usize = 32;
 
+const HAS_TERMS: &str = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'search_term'";
 /// FTS5 seeks the first of them; with a number of rows for each token, it would count these.
 /// (<https://www.sqlite.org/fts5.html#the_fts5vocab_virtual_table_module>)
 const CREATE_TERMS: &str =
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_term USING fts5vocab(main, search, instance)";
-const FIRST_TERM_FROM: &str = "SELECT term FROM temp.search_term WHERE term >= ?1 LIMIT 1";
+const FIRST_TERM: &str =
+    "SELECT term FROM temp.search_term WHERE term >= ?1 AND term < ?2 ORDER BY term LIMIT 1";
+
+/// Starts of words, each with the expression that finds the same emails.
+pub(super) type KnownStarts = HashMap<String, FtsExpr>;
 
 /// Replaces the starts of words of more than [`PREFIX_CHARS`] characters in an expression by the tokens that begin so.
-pub(super) fn expand_prefixes(expr: FtsExpr, connection: &Connection) -> Result<FtsExpr> {
+///
+/// Adds each of these starts to `known`, where it is not there yet.
+pub(super) fn expand_prefixes(
+    expr: FtsExpr,
+    connection: &Connection,
+    known: &mut KnownStarts,
+) -> Result<FtsExpr> {
     // PostgreSQL reads the emails of a prefix as those of a token.
     if connection.is_postgres() || !expr.has_prefix(&is_expanded) {
         return Ok(expr);
     }
     create_terms(connection)?;
     expr.map_prefixes(&mut |start| {
-        let tokens = if is_expanded(&start) {
-            find_tokens(&start, connection)?
-        } else {
-            None
-        };
-        Ok(match tokens {
+        if !is_expanded(&start) {
+            return Ok(FtsExpr::Prefix(start));
+        }
+        if let Some(expanded) = known.get(&start) {
+            return Ok(expanded.clone());
+        }
+        let expanded = match find_tokens(&start, connection)? {
             Some(tokens) => FtsExpr::or(tokens.into_iter().map(FtsExpr::Token)),
-            None => FtsExpr::Prefix(start),
-        })
+            None => FtsExpr::Prefix(start.clone()),
+        };
+        known.insert(start, expanded.clone());
+        Ok(expanded)
     })
 }
 
@@ -45,6 +61,9 @@ fn is_expanded(start: &str) -> bool {
 
 /// Creates the table of tokens, which exists as long as the connection.
 fn create_terms(connection: &Connection) -> Result<()> {
+    if connection.optional(HAS_TERMS, [], |_| Ok(()))?.is_some() {
+        return Ok(());
+    }
     let sqlite = connection.sqlite()?;
     let is_read_only: bool = sqlite.pragma_query_value(None, "query_only", |row| row.get(0))?;
     sqlite.pragma_update(None, "query_only", false)?;
@@ -56,10 +75,8 @@ fn create_terms(connection: &Connection) -> Result<()> {
 /// Finds the tokens with this start; `None` if there are more than [`MAX_TOKENS`].
 fn find_tokens(start: &str, connection: &Connection) -> Result<Option<Vec<String>>> {
     let mut tokens: Vec<String> = Vec::new();
-    let mut from = start.to_owned();
-    while let Some(token) = connection.optional_value::<String>(FIRST_TERM_FROM, [&from])?
-        && token.starts_with(start)
-    {
+    let (mut from, end) = (start.to_owned(), format!("{start}\u{10FFFF}"));
+    while let Some(token) = connection.optional_value::<String>(FIRST_TERM, [&from, &end])? {
         if tokens.len() == MAX_TOKENS {
             return Ok(None);
         }
@@ -88,7 +105,7 @@ mod tests {
     fn expanded(archive: &Archive, start: &str) -> FtsExpr {
         let expr = FtsExpr::Prefix(start.to_owned());
         archive
-            .read(|connection| expand_prefixes(expr, connection))
+            .read(|connection| expand_prefixes(expr, connection, &mut KnownStarts::new()))
             .unwrap()
     }
 
@@ -117,7 +134,8 @@ mod tests {
     fn connection_stays_read_only() {
         let archive = archive("receipt");
         let write = archive.read(|connection| {
-            expand_prefixes(FtsExpr::Prefix("wrecei".to_owned()), connection)?;
+            let expr = FtsExpr::Prefix("wrecei".to_owned());
+            expand_prefixes(expr, connection, &mut KnownStarts::new())?;
             connection.execute("DELETE FROM mail", [])
         });
         assert!(write.is_err());

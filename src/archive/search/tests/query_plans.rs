@@ -241,7 +241,7 @@ fn any_query_is_valid_fts_syntax() {
         "id:'",
         "\"\u{0}\"",
     ] {
-        let expr = Plan::unexpanded(&parse(text, &arbitrary::context()).query, &connection)
+        let expr = Plan::from_query(&parse(text, &arbitrary::context()).query, &connection)
             .unwrap()
             .expr;
         let mut statement = connection.prepare_cached(scan::INDEXED_ROWS[0]).unwrap();
