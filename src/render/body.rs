@@ -1,5 +1,7 @@
 //! `Body`: a laid-out email body: lines of styled spans, links and notices.
 
+use compact_str::CompactString;
+
 use crate::text::width::DisplayWidth as _;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -83,7 +85,7 @@ pub(crate) enum LineEnd {
 /// Text of one style, sanitized: no control characters, no bidi controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodySpan {
-    pub(crate) text: String,
+    pub(crate) text: CompactString,
     pub(crate) style: SpanStyle,
 }
 
@@ -225,7 +227,7 @@ pub(super) fn push_span(spans: &mut Vec<BodySpan>, text: &str, style: SpanStyle)
         _ if text.is_empty() => {}
         Some(last) if last.style == style => last.text.push_str(text),
         _ => spans.push(BodySpan {
-            text: text.to_owned(),
+            text: text.into(),
             style,
         }),
     }

@@ -3,7 +3,7 @@
 //! Both views keep every character. Added line breaks and indentation are marked, so that copying
 //! html gives the source back byte for byte. JSON keeps numbers, key order and strings as received.
 
-use super::body::{Body, BodySpan, LineEnd, MAX_LINES, SpanRole, push_span};
+use super::body::{Body, LineEnd, MAX_LINES, SpanRole, push_span};
 use super::layout::wrap::{self, WrapRun};
 use crate::text::json::push_escape;
 use crate::text::sanitize;
@@ -20,15 +20,28 @@ const FOLDED_CHARS: usize = 200;
 /// Code as indented lines, not wrapped yet.
 #[derive(Debug, Default)]
 pub(super) struct CodeView {
+    /// The text of all lines. A large email has a million runs, so they have no strings of their own.
+    text: String,
+    /// In the order of the text.
+    runs: Vec<CodeRun>,
     lines: Vec<CodeLine>,
     /// Extra indentation of the continuation of a wrapped line, in columns.
     hanging_indent: usize,
 }
 
+/// Text of one role; it starts where the run before it ends.
+#[derive(Debug)]
+struct CodeRun {
+    /// In the text of the view.
+    end: usize,
+    role: SpanRole,
+}
+
 #[derive(Debug, Default)]
 struct CodeLine {
     depth: usize,
-    spans: Vec<BodySpan>,
+    /// The number of its runs.
+    runs: usize,
     end: LineEnd,
 }
 
@@ -54,10 +67,7 @@ impl CodeView {
             }
         }
         writer.end_line(LineEnd::Split);
-        Self {
-            lines: writer.lines,
-            hanging_indent: 4,
-        }
+        writer.finish(4)
     }
 
     /// Indents JSON; invalid JSON is shown token by token.
@@ -100,15 +110,14 @@ impl CodeView {
             }
         }
         writer.end_json_line();
-        Self {
-            lines: writer.lines,
-            hanging_indent: 2,
-        }
+        writer.finish(2)
     }
 
     /// Wraps the lines at `width` columns.
     pub(super) fn lay_out(&self, width: usize) -> Body {
         let mut body = Body::default();
+        let mut rest = self.runs.iter();
+        let mut start = 0;
         for line in &self.lines {
             if body.lines.len() > MAX_LINES {
                 break;
@@ -119,10 +128,13 @@ impl CodeView {
                 push_span(&mut spans, &" ".repeat(columns), SpanRole::Indent.into());
                 spans
             };
-            let runs: Vec<WrapRun<'_>> = line
-                .spans
-                .iter()
-                .map(|span| WrapRun::new(&span.text, span.style))
+            let runs: Vec<WrapRun<'_>> = rest
+                .by_ref()
+                .take(line.runs)
+                .map(|run| {
+                    let text = &self.text[std::mem::replace(&mut start, run.end)..run.end];
+                    WrapRun::new(text, run.role.into())
+                })
                 .collect();
             let mut lines =
                 wrap::wrap_lines(&runs, width, &indent(0), &indent(self.hanging_indent));
@@ -137,14 +149,35 @@ impl CodeView {
 
 #[derive(Default)]
 struct CodeWriter {
-    lines: Vec<CodeLine>,
+    view: CodeView,
     line: CodeLine,
+    /// Where the line starts in the text.
+    line_start: usize,
     depth: usize,
 }
 
 impl CodeWriter {
+    fn finish(self, hanging_indent: usize) -> CodeView {
+        CodeView {
+            hanging_indent,
+            ..self.view
+        }
+    }
+
+    /// Adds text to the line; text of the same role joins the last run.
     fn push(&mut self, text: &str, role: SpanRole) {
-        push_span(&mut self.line.spans, text, role.into());
+        if text.is_empty() {
+            return;
+        }
+        self.view.text.push_str(text);
+        let end = self.view.text.len();
+        match self.view.runs.last_mut() {
+            Some(last) if self.line.runs > 0 && last.role == role => last.end = end,
+            _ => {
+                self.view.runs.push(CodeRun { end, role });
+                self.line.runs += 1;
+            }
+        }
     }
 
     /// Adds html that may contain newlines.
@@ -159,15 +192,16 @@ impl CodeWriter {
 
     /// Ends the line; an empty one is dropped unless the source has a newline there.
     fn end_line(&mut self, end: LineEnd) {
-        if end == LineEnd::Newline || !self.line.spans.is_empty() {
+        if end == LineEnd::Newline || self.line.runs > 0 {
             self.line.end = end;
-            self.lines.push(std::mem::take(&mut self.line));
+            self.view.lines.push(std::mem::take(&mut self.line));
+            self.line_start = self.view.text.len();
             self.line.depth = self.depth;
         }
     }
 
     fn end_json_line(&mut self) {
-        if !self.line.spans.is_empty() {
+        if self.line.runs > 0 {
             self.end_line(LineEnd::Newline);
         }
         self.line.depth = self.depth;
@@ -186,15 +220,10 @@ impl CodeWriter {
 
     /// Starts a new line unless this one has only whitespace so far.
     fn begin_line(&mut self) {
-        let mut spans = self.line.spans.iter();
-        if spans.any(|span| !span.text.trim().is_empty()) {
+        if !self.view.text[self.line_start..].trim().is_empty() {
             self.end_line(LineEnd::Split);
         }
-        self.line.depth = if self.line.spans.is_empty() {
-            self.depth
-        } else {
-            0
-        };
+        self.line.depth = if self.line.runs == 0 { self.depth } else { 0 };
     }
 
     /// Adds a tag; returns the element's name if its content is raw text.

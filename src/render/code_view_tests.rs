@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::render::BodySpan;
 
 fn json_text(json: &str, width: usize) -> String {
     CodeView::from_json(json).lay_out(width).text()

@@ -15,7 +15,21 @@ pub(crate) struct EmailViews {
     have_secrets: [Option<bool>; BodyView::ALL.len()],
 }
 
+/// The views of a larger email are parsed each time: what was parsed may take ten times as much memory.
+const MAX_KEPT_JSON: usize = 1 << 20;
+
 impl EmailViews {
+    /// Builds on this thread the tables that are otherwise built when a layout first needs them.
+    pub(crate) fn build_tables() {
+        let page = "<unknown-element>Your code is 123456";
+        mask::mask_body(&mut Document::from_html(page).lay_out(80));
+    }
+
+    /// True if a layout of the email takes much memory.
+    pub(crate) fn is_large(email: &Email) -> bool {
+        email.json.len() > MAX_KEPT_JSON
+    }
+
     /// Lays out one view.
     pub(crate) fn lay_out(
         &mut self,
@@ -36,10 +50,11 @@ impl EmailViews {
         view: BodyView,
         options: LayoutOptions,
     ) -> Body {
-        let mut body = self.lay_out_with(email, view, options, mask::mask_body);
         let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
-        body.has_secrets = body.has_secrets
-            || others.any(|other| other != view && self.has_secrets(email, other, options));
+        let others_have_secrets =
+            others.any(|other| other != view && self.has_secrets(email, other, options));
+        let mut body = self.lay_out_with(email, view, options, mask::mask_body);
+        body.has_secrets |= others_have_secrets;
         body
     }
 
@@ -62,6 +77,9 @@ impl EmailViews {
         }
         if options.for_screen && matches!(view, BodyView::Rendered | BodyView::Text) {
             long_urls::cut_long_urls(&mut body);
+        }
+        if Self::is_large(email) {
+            self.documents = Default::default();
         }
         body
     }

@@ -44,7 +44,7 @@ fn cut(url: &mut Vec<BodyLine>) {
     let hidden: String = end.text.pop().into_iter().collect();
     let style = end.style;
     first.spans.push(BodySpan {
-        text: "…".to_owned(),
+        text: "…".into(),
         // Copying leaves it out.
         style: super::body::SpanStyle {
             role: SpanRole::Indent,

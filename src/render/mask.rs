@@ -36,7 +36,7 @@ pub(super) fn mask_body(body: &mut Body) {
                 masked.extend(std::iter::repeat_n(mask, columns));
                 position += c.len_utf8();
             }
-            span.text = masked;
+            span.text = masked.into();
         }
         position += separator(line.end).len();
     }

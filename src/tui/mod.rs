@@ -9,6 +9,7 @@ mod input;
 mod linear;
 mod piped_command;
 mod queries;
+mod render_cache;
 mod session;
 mod sessions;
 mod state_files;

@@ -1,6 +1,5 @@
-//! Work off the event loop: emails, counts, recipient summaries, suggestions, laid-out bodies.
+//! Work off the event loop: emails, counts, recipient summaries, suggestions.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,6 @@ use crate::mail::{Attachment, Email, EmailId};
 use crate::query::{
     Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
 };
-use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
 use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
 /// Cancels the search before; returns the token of the next one.
@@ -454,94 +452,4 @@ pub(super) fn task_error(error: &JoinError) -> Error {
 
 pub(super) fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
-}
-
-/// The most bodies in the cache: a screenful of neighbours in one view.
-const MAX_BODIES: usize = 24;
-/// The most bytes in the cache. An ordinary email has fifty thousand, a hostile one many million: it is laid
-/// out each time.
-const MAX_CACHE_BYTES: usize = 8 << 20;
-
-/// The views of a larger email are parsed each time.
-const MAX_KEPT_JSON: usize = 1 << 20;
-
-/// The most recently used laid-out bodies, newest first, and the parsed views of the latest email: another
-/// width or view of it costs the layout alone.
-#[derive(Debug, Default)]
-pub struct RenderCache {
-    bodies: VecDeque<CachedBody>,
-    /// With the JSON of the email.
-    views: Option<(Arc<str>, EmailViews)>,
-}
-
-#[derive(Debug)]
-struct CachedBody {
-    key: CacheKey,
-    body: Arc<Body>,
-    bytes: usize,
-}
-
-/// What a laid-out body depends on. The JSON identifies the content: an email that is fetched again
-/// has a new one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct CacheKey {
-    id: EmailId,
-    json: Arc<str>,
-    view: BodyView,
-    options: LayoutOptions,
-    masked: bool,
-}
-
-impl RenderCache {
-    /// Returns the body, rendered now if it is not cached. Blocks.
-    pub fn get_or_render(
-        &mut self,
-        email: &Email,
-        view: BodyView,
-        options: LayoutOptions,
-        masked: bool,
-    ) -> Arc<Body> {
-        let key = CacheKey {
-            id: email.summary.id.clone(),
-            json: email.json.clone(),
-            view,
-            options,
-            masked,
-        };
-        if let Some(body) = self.get(&key) {
-            return body;
-        }
-        let views = self.views.take().filter(|(json, _)| *json == email.json);
-        let mut views = views.map(|(_, views)| views).unwrap_or_default();
-        let body = Arc::new(if masked {
-            views.lay_out_masked(email, view, options)
-        } else {
-            views.lay_out(email, view, options)
-        });
-        if email.json.len() <= MAX_KEPT_JSON {
-            self.views = Some((email.json.clone(), views));
-        }
-        self.insert(key, body.clone());
-        body
-    }
-
-    fn get(&mut self, key: &CacheKey) -> Option<Arc<Body>> {
-        let at = self.bodies.iter().position(|cached| cached.key == *key)?;
-        let entry = self.bodies.remove(at)?;
-        let body = entry.body.clone();
-        self.bodies.push_front(entry);
-        Some(body)
-    }
-
-    fn insert(&mut self, key: CacheKey, body: Arc<Body>) {
-        let bytes = key.json.len() + body.byte_size();
-        if bytes > MAX_CACHE_BYTES {
-            return;
-        }
-        self.bodies.push_front(CachedBody { key, body, bytes });
-        self.bodies.truncate(MAX_BODIES);
-        while self.bodies.iter().map(|cached| cached.bytes).sum::<usize>() > MAX_CACHE_BYTES {
-            self.bodies.pop_back();
-        }
-    }
 }

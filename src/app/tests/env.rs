@@ -583,7 +583,7 @@ pub fn seen(status: &Status) -> ObservedStatus {
 pub fn body(email: &Email) -> Body {
     let line = |text: String| BodyLine {
         spans: vec![BodySpan {
-            text,
+            text: text.into(),
             style: SpanStyle::default(),
         }],
         ..BodyLine::default()

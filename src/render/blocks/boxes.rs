@@ -100,7 +100,7 @@ impl BlockBuilder<'_> {
         let mut free = available_width + 1.0;
         let mut next = Some(first);
         while let Some(id) = next {
-            let style = &self.styles[id.index()];
+            let style = &self.styles[id];
             if style.is_floated() {
                 let shrunk = self.shrunk_width(id, available_width);
                 free -= style.used_width(available_width, shrunk);
@@ -122,7 +122,7 @@ impl BlockBuilder<'_> {
                 left.push(id);
                 next = self.dom.node(id).next_sibling;
             }
-            let ends_line = next.is_none_or(|id| self.styles[id.index()].is_block());
+            let ends_line = next.is_none_or(|id| self.styles[id].is_block());
             if !ends_line || !self.has_short_line(&left) {
                 left.clear();
                 next = after_boxes;
@@ -138,7 +138,7 @@ impl BlockBuilder<'_> {
 
     /// True for text and for elements that are part of a line.
     fn is_in_line(&self, id: NodeId) -> bool {
-        let is_inline = self.styles[id.index()].display == Display::Inline;
+        let is_inline = self.styles[id].display == Display::Inline;
         match self.dom.node(id).data {
             NodeData::Text(_) => true,
             NodeData::Element { .. } => {
@@ -212,7 +212,7 @@ impl BlockBuilder<'_> {
             return available_width;
         }
         let image_width = |image: &NodeId| {
-            let style = &self.styles[image.index()];
+            let style = &self.styles[*image];
             style
                 .px(style.width, available_width)
                 .unwrap_or(available_width)
@@ -296,9 +296,9 @@ impl BlockBuilder<'_> {
 
     /// Lays out the items of a flex container in the order in which they are seen.
     pub(super) fn layout_flex(&mut self, id: NodeId, context: LayoutContext) {
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         let mut items: Vec<NodeId> = self.dom.children(id).collect();
-        items.sort_by_key(|item| self.styles[item.index()].order);
+        items.sort_by_key(|item| self.styles[*item].order);
         if style.flex_reversed {
             items.reverse();
         }
@@ -314,7 +314,7 @@ impl BlockBuilder<'_> {
     fn layout_flex_row(&mut self, items: &[NodeId], context: LayoutContext) {
         let mut columns = Vec::new();
         for &child in items {
-            let style = &self.styles[child.index()];
+            let style = &self.styles[child];
             if style.is_block() {
                 self.end_line(context);
             }

@@ -11,7 +11,8 @@ use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
 use crate::render::css::{
-    BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
+    BOTTOM, ComputedStyle, Display, Float, LEFT, RIGHT, Rgba, Styles, TOP, WhiteSpace,
+    is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
@@ -30,7 +31,7 @@ const MAX_LINKS: u16 = 20_000;
 /// The state of the walk.
 pub(super) struct BlockBuilder<'a> {
     pub(super) dom: &'a Dom,
-    pub(super) styles: &'a [ComputedStyle],
+    pub(super) styles: &'a Styles,
     pub(super) info: ElementInfo,
     pub(super) cursor: VerticalCursor,
     pub(super) line: LineBox,
@@ -54,7 +55,7 @@ pub(super) struct BlockBuilder<'a> {
 }
 
 impl<'a> BlockBuilder<'a> {
-    pub(super) fn new(dom: &'a Dom, styles: &'a [ComputedStyle]) -> Self {
+    pub(super) fn new(dom: &'a Dom, styles: &'a Styles) -> Self {
         Self {
             dom,
             styles,
@@ -115,7 +116,7 @@ impl<'a> BlockBuilder<'a> {
     pub(super) fn visit_children(&mut self, id: NodeId, context: LayoutContext) {
         let mut next = self.dom.node(id).first_child;
         while let Some(child) = next {
-            if self.styles[child.index()].float == Float::Right {
+            if self.styles[child].float == Float::Right {
                 let (boxes, after) = self.order_floats(child, context.available_width);
                 for child in boxes {
                     self.visit_node(child, context);
@@ -132,7 +133,7 @@ impl<'a> BlockBuilder<'a> {
         let Some(parent) = self.dom.node(id).parent else {
             return;
         };
-        let style = &self.styles[parent.index()];
+        let style = &self.styles[parent];
         if is_closed_details(self.dom, parent) {
             return;
         }
@@ -203,7 +204,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     fn visit_element(&mut self, id: NodeId, outer: LayoutContext) {
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         if style.display == Display::None
             || is_hidden_box(style, outer.available_width, self.cursor.y)
         {
@@ -277,7 +278,7 @@ impl<'a> BlockBuilder<'a> {
     fn visit_out_of_flow(&mut self, id: NodeId, context: LayoutContext) {
         let (dom, styles) = (self.dom, self.styles);
         for child in dom.children(id) {
-            let style = &styles[child.index()];
+            let style = &styles[child];
             if style.out_of_flow {
                 self.visit_node(child, context);
             } else if style.display != Display::None && !style.relatively_positioned {
@@ -299,7 +300,7 @@ impl<'a> BlockBuilder<'a> {
         };
         let parent = self.dom.node(id).parent;
         let is_flex_item =
-            parent.is_some_and(|parent| self.styles[parent.index()].display == Display::Flex);
+            parent.is_some_and(|parent| self.styles[parent].display == Display::Flex);
         if is_flex_item || gap(LEFT) >= 3.0 {
             self.line.allow_space();
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::visibility::find_layered_elements;
-use crate::render::css::{ComputedStyle, Display, ROOT_FONT_SIZE};
+use crate::render::css::{ComputedStyle, Display, ROOT_FONT_SIZE, Styles};
 use crate::render::html::{Dom, NodeData, NodeId};
 
 /// Text of this font size or less is invisible.
@@ -25,7 +25,7 @@ pub(super) struct ElementInfo {
 }
 
 impl ElementInfo {
-    pub(super) fn collect(dom: &Dom, styles: &[ComputedStyle]) -> Self {
+    pub(super) fn collect(dom: &Dom, styles: &Styles) -> Self {
         let mut letter_counts = vec![0_u32; dom.len()];
         let mut contains_block = vec![false; dom.len()];
         // A box of several lines cannot be part of a line either.
@@ -34,8 +34,8 @@ impl ElementInfo {
         let order: Vec<NodeId> = dom.nodes().collect();
         for id in order.into_iter().rev() {
             let index = id.index();
-            let style = &styles[index];
-            let parent = dom.node(id).parent.map(NodeId::index);
+            let style = &styles[id];
+            let parent = dom.node(id).parent;
             match &dom.node(id).data {
                 NodeData::Text(text) => {
                     // Style sheets and titles are not read either.
@@ -64,7 +64,7 @@ impl ElementInfo {
             let name = dom.tag_name(id);
             breaks[index] |= name == "br";
             contains_block[index] |= breaks[index] && style.display == Display::InlineBlock;
-            if let Some(parent) = parent {
+            if let Some(parent) = parent.map(NodeId::index) {
                 breaks[parent] |= breaks[index] && !style.is_block();
                 letter_counts[parent] = letter_counts[parent].saturating_add(letter_counts[index]);
                 contains_block[parent] |=

@@ -48,7 +48,7 @@ fn link_around(dom: &Dom, image: NodeId) -> Option<NodeId> {
 impl BlockBuilder<'_> {
     /// Adds the alternative text of an image.
     pub(super) fn layout_image(&mut self, id: NodeId, context: LayoutContext) {
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         if self.skip_tracking_pixel(id, style)
             || context.hidden
             || context.indented_away
@@ -244,7 +244,7 @@ impl BlockBuilder<'_> {
                 return false;
             }
             at = parent;
-            style = self.styles[at.index()];
+            style = self.styles[at];
         }
         false
     }
@@ -255,7 +255,7 @@ impl BlockBuilder<'_> {
             .chain(self.dom.ancestors(id))
             .take(64)
             .find_map(|id| {
-                self.styles[id.index()]
+                self.styles[id]
                     .background
                     .visible()
                     .filter(|colour| colour.alpha > 0.5)
@@ -274,7 +274,7 @@ impl BlockBuilder<'_> {
         if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, context.hidden)
         {
             self.piece_count += 1;
-            let style = &self.styles[id.index()];
+            let style = &self.styles[id];
             let (text, height) = (format!("[ {label} ]"), style.line_height_px());
             self.line
                 .push_image(&text, style, SpanRole::Button.into(), height);

@@ -223,7 +223,7 @@ impl LineBox {
                 .count();
             self.runs.drain(..blank);
             if let Some(first) = self.runs.first_mut() {
-                first.text = first.text.trim_start_matches(is_trimmed).to_owned();
+                first.text = first.text.trim_start_matches(is_trimmed).into();
             }
         }
         Some(Paragraph {

@@ -18,10 +18,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use compact_str::format_compact;
+
 pub(crate) use inline::LINK_MARK;
 
 use super::body::{BodyLine, BodySpan, Link, SpanRole, SpanStyle};
-use super::css::ComputedStyle;
+use super::css::Styles;
 use super::html::{Dom, NodeId};
 use super::links;
 
@@ -129,7 +131,7 @@ impl Paragraph {
     }
 
     pub(crate) fn push_run(&mut self, text: &str, style: SpanStyle) {
-        let text = text.to_owned();
+        let text = text.into();
         self.runs.push(BodySpan { text, style });
     }
 }
@@ -211,7 +213,7 @@ pub(crate) struct BlockContent {
 }
 
 /// Builds the blocks of a page from its elements and their styles.
-pub(crate) fn build_blocks(dom: &Dom, styles: &[ComputedStyle]) -> BlockContent {
+pub(crate) fn build_blocks(dom: &Dom, styles: &Styles) -> BlockContent {
     let mut builder = builder::BlockBuilder::new(dom, styles);
     builder.named_targets = image::named_targets(dom, &builder.info.letter_counts);
     builder.visit_node(NodeId::ROOT, context::LayoutContext::root());
@@ -239,7 +241,7 @@ fn mark_disguised_links(content: &mut BlockContent, targets: &[String]) {
         }
         for (index, host) in marks.into_iter().rev() {
             let mark = BodySpan {
-                text: format!(" (→\u{a0}{host})"),
+                text: format_compact!(" (→\u{a0}{host})"),
                 style: SpanRole::LinkHost.into(),
             };
             paragraph.runs.insert(index, mark);

@@ -46,7 +46,7 @@ impl BlockBuilder<'_> {
             inner.background = None;
         }
         self.layout_rows(id, number, &mut Vec::new(), inner);
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
         }
@@ -60,7 +60,7 @@ impl BlockBuilder<'_> {
             .filter(|child| matches!(self.dom.tag_name(*child), "col" | "colgroup"));
         let mut columns =
             groups.flat_map(|group| std::iter::once(group).chain(self.dom.children(group)));
-        columns.any(|column| self.styles[column.index()].background != Color::TRANSPARENT)
+        columns.any(|column| self.styles[column].background != Color::TRANSPARENT)
     }
 
     /// Lays out rows; `rowspans_left` has, by column, how many rows a cell above still covers.
@@ -74,9 +74,9 @@ impl BlockBuilder<'_> {
         let tree = self.dom;
         for child in tree.children(id) {
             let is_element = tree.is_element(child);
-            match self.styles[child.index()].display {
+            match self.styles[child].display {
                 Display::RowGroup if is_element => {
-                    let inner = context.enter(&self.styles[child.index()]);
+                    let inner = context.enter(&self.styles[child]);
                     self.layout_rows(child, table, rowspans_left, inner);
                 }
                 // The rows of a group that is a block are a table of their own, between the same rows.
@@ -98,7 +98,7 @@ impl BlockBuilder<'_> {
         rowspans_left: &mut Vec<usize>,
         outer: LayoutContext,
     ) {
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         let context = outer.enter(style);
         if !style.border_collapse {
             self.cursor.advance(style.border_spacing);
@@ -109,7 +109,7 @@ impl BlockBuilder<'_> {
             .dom
             .children(id)
             .filter(|child| {
-                self.dom.is_element(*child) && self.styles[child.index()].display != Display::None
+                self.dom.is_element(*child) && self.styles[*child].display != Display::None
             })
             .collect();
         let widths = self.share_width(&nodes, context.available_width);
@@ -166,7 +166,7 @@ impl BlockBuilder<'_> {
             .fold(min_height, f32::max);
         for cell in &cells {
             let free = height - cell.height;
-            let down = match self.styles[cell.id.index()].vertical_align {
+            let down = match self.styles[cell.id].vertical_align {
                 VerticalAlign::Top => 0.0,
                 VerticalAlign::Middle => free / 2.0,
                 VerticalAlign::Bottom => free,
@@ -181,7 +181,7 @@ impl BlockBuilder<'_> {
     }
 
     fn layout_cell(&mut self, id: NodeId, context: LayoutContext) {
-        let style = &self.styles[id.index()];
+        let style = &self.styles[id];
         if style.display != Display::Cell {
             self.visit_node(id, context);
             self.end_line(context);
@@ -218,7 +218,7 @@ impl BlockBuilder<'_> {
         let requested: Vec<Option<f32>> = cells
             .iter()
             .map(|id| {
-                let style = &self.styles[id.index()];
+                let style = &self.styles[*id];
                 style.px(style.width, total).filter(|px| *px > 0.0)
             })
             .collect();
@@ -266,7 +266,7 @@ impl BlockBuilder<'_> {
         let (from, to) = (first.blocks.start, last.blocks.end);
         let mut cells: Vec<TableCell> = Vec::new();
         for cell in &full {
-            let style = &self.styles[cell.id.index()];
+            let style = &self.styles[cell.id];
             let mut own = TableCell {
                 column: cell.column,
                 paragraphs: Vec::new(),
@@ -306,7 +306,7 @@ impl BlockBuilder<'_> {
         }
         let padding = [TOP, BOTTOM].map(|side| {
             full.iter()
-                .map(|cell| self.styles[cell.id.index()].padding_and_border(side, 0.0))
+                .map(|cell| self.styles[cell.id].padding_and_border(side, 0.0))
                 .fold(f32::MAX, f32::min)
         });
         let row = BlockKind::TableRow {

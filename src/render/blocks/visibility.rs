@@ -2,7 +2,9 @@
 //!
 //! What cannot be computed counts as visible: a filler that shows costs less than a text that does not.
 
-use crate::render::css::{BOTTOM, Color, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, TOP};
+use crate::render::css::{
+    BOTTOM, Color, ComputedStyle, Display, LEFT, Length, RIGHT, Rgba, Styles, TOP,
+};
 use crate::render::html::{Dom, NodeId};
 
 /// An indent of a first line below this moves it out of the page.
@@ -90,10 +92,10 @@ fn is_shut(style: &ComputedStyle, available_width: f32) -> bool {
 
 /// Returns, by index, the elements in which something with a background or an image is laid out of
 /// the flow, so that any of it may be behind their text.
-pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<bool> {
+pub(super) fn find_layered_elements(dom: &Dom, styles: &Styles) -> Vec<bool> {
     let mut layered = vec![false; dom.len()];
     for id in dom.nodes() {
-        let style = &styles[id.index()];
+        let style = &styles[id];
         let is_layer = style.out_of_flow
             && style.display != Display::None
             && style.visible
@@ -104,7 +106,7 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<
             continue;
         }
         let container = dom.ancestors(id).find(|id| {
-            let style = &styles[id.index()];
+            let style = &styles[*id];
             style.is_positioned() || dom.tag_name(*id) == "body"
         });
         if let Some(container) = container {
@@ -115,11 +117,11 @@ pub(super) fn find_layered_elements(dom: &Dom, styles: &[ComputedStyle]) -> Vec<
 }
 
 /// True if an element has a background or is a picture or has one as its only child.
-fn is_painted(dom: &Dom, styles: &[ComputedStyle], id: NodeId) -> bool {
-    let style = &styles[id.index()];
+fn is_painted(dom: &Dom, styles: &Styles, id: NodeId) -> bool {
+    let style = &styles[id];
     let is_dot = |length: Length| matches!(length, Length::Px(px) if px <= 2.0);
     let is_picture = |id: NodeId| {
-        let style = &styles[id.index()];
+        let style = &styles[id];
         dom.tag_name(id) == "img" && !is_dot(style.width) && !is_dot(style.height)
     };
     style.background_image

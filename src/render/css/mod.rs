@@ -15,6 +15,7 @@ mod variables;
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Index;
 
 use cssparser::Parser;
 use selectors::context::{
@@ -47,12 +48,56 @@ const MAX_TREE_STEPS: u64 = 3_000_000;
 /// Simple selectors tried plus declarations applied, in all.
 const MAX_SELECTOR_TESTS: u64 = 10_000_000;
 
-/// Returns the style of every element, by its index.
-pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
+/// The new style is compared with this many styles before it.
+const COMPARED_STYLES: usize = 16;
+
+/// The style of each node; nodes that are not elements have the default style.
+///
+/// Elements near each other often have equal styles, and a large email has a hundred thousand elements, so
+/// equal styles are stored once.
+#[derive(Debug)]
+pub(crate) struct Styles {
+    /// By the index of a node, the index of its style in `distinct`.
+    by_node: Vec<u32>,
+    distinct: Vec<ComputedStyle>,
+}
+
+impl Styles {
+    fn new(node_count: usize) -> Self {
+        Self {
+            by_node: vec![0; node_count],
+            distinct: vec![ComputedStyle::default()],
+        }
+    }
+
+    fn set(&mut self, id: NodeId, style: &ComputedStyle) {
+        let recent = self.distinct.len().saturating_sub(COMPARED_STYLES);
+        let equal = self.distinct[recent..]
+            .iter()
+            .rposition(|other| other == style);
+        let at = equal.map_or(self.distinct.len(), |at| recent + at);
+        if at == self.distinct.len() {
+            self.distinct.push(*style);
+        }
+        self.by_node[id.index()] =
+            u32::try_from(at).expect("there are no more styles than nodes, whose ids are 32 bits");
+    }
+}
+
+impl Index<NodeId> for Styles {
+    type Output = ComputedStyle;
+
+    fn index(&self, id: NodeId) -> &ComputedStyle {
+        &self.distinct[self.by_node[id.index()] as usize]
+    }
+}
+
+/// Returns the style of every element.
+pub(crate) fn compute_styles(dom: &Dom) -> Styles {
     let sheets = RuleIndex::from_dom(dom);
     let steps = Cell::new(MAX_TREE_STEPS);
     let mut tests_left = MAX_SELECTOR_TESTS;
-    let mut styles = vec![ComputedStyle::default(); dom.len()];
+    let mut styles = Styles::new(dom.len());
     let mut caches = SelectorCaches::default();
     let mut found = Vec::new();
     for id in dom.nodes().skip(1) {
@@ -62,7 +107,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
         let parent = dom
             .node(id)
             .parent
-            .map_or_else(ComputedStyle::default, |parent| styles[parent.index()]);
+            .map_or_else(ComputedStyle::default, |parent| styles[parent]);
         let user_agent = user_agent::user_agent_style(dom, id, &parent);
         let mut style = user_agent;
         found.clear();
@@ -113,7 +158,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
             "body" => style.body_colour = style.colour,
             _ => {}
         }
-        styles[id.index()] = style;
+        styles.set(id, &style);
     }
     styles
 }

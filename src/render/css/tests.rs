@@ -11,7 +11,7 @@ fn style(html: &str) -> ComputedStyle {
         .nodes()
         .find(|id| tree.attribute(*id, "id") == Some("x"))
         .expect("the html has an element x");
-    styles[id.index()]
+    styles[id]
 }
 
 fn is(px: f32, expected: f32) -> bool {

@@ -7,6 +7,8 @@ pub(super) mod wrap;
 
 use std::collections::HashMap;
 
+use compact_str::CompactString;
+
 pub(super) use columns::MIN_COLUMNS_WIDTH;
 
 use super::blocks::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKind, TableCell};
@@ -339,7 +341,7 @@ fn prefix_spans(prefixes: &[LinePrefix], first: bool) -> Vec<BodySpan> {
 fn rule_line(width: usize) -> BodyLine {
     BodyLine {
         spans: vec![BodySpan {
-            text: "─".repeat((width / 8).clamp(1, 12)),
+            text: CompactString::from("─").repeat((width / 8).clamp(1, 12)),
             style: SpanRole::Rule.into(),
         }],
         ..BodyLine::default()

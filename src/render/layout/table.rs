@@ -173,7 +173,7 @@ fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {
             .text
             .trim_start_matches("[ ")
             .trim_end_matches(" ]")
-            .to_owned();
+            .into();
     }
     row
 }

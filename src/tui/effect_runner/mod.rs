@@ -14,7 +14,8 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
-use super::queries::{RenderCache, load_changes, message_of_joined, no_key_error};
+use super::queries::{load_changes, message_of_joined, no_key_error};
+use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};

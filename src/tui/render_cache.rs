@@ -1,0 +1,168 @@
+//! `RenderCache`: the bodies laid out last, and the parsed views of the latest email.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, mpsc};
+
+use crate::mail::{Email, EmailId};
+use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
+
+/// The most bodies in the cache: a screenful of neighbours in one view.
+const MAX_BODIES: usize = 24;
+/// The most bytes in the cache. An ordinary email has fifty thousand, a hostile one many million: it is laid
+/// out each time.
+const MAX_CACHE_BYTES: usize = 8 << 20;
+
+/// The most recently used laid-out bodies, newest first, and the parsed views of the latest email: another
+/// width or view of it costs the layout alone.
+#[derive(Debug, Default)]
+pub struct RenderCache {
+    bodies: VecDeque<CachedBody>,
+    /// With the JSON of the email.
+    views: Option<(Arc<str>, EmailViews)>,
+}
+
+#[derive(Debug)]
+struct CachedBody {
+    key: CacheKey,
+    body: Arc<Body>,
+    bytes: usize,
+}
+
+/// What a laid-out body depends on. The JSON identifies the content: an email that is fetched again
+/// has a new one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CacheKey {
+    id: EmailId,
+    json: Arc<str>,
+    view: BodyView,
+    options: LayoutOptions,
+    masked: bool,
+}
+
+impl RenderCache {
+    /// Returns the body, rendered now if it is not cached. Blocks.
+    pub fn get_or_render(
+        &mut self,
+        email: &Email,
+        view: BodyView,
+        options: LayoutOptions,
+        masked: bool,
+    ) -> Arc<Body> {
+        let key = CacheKey {
+            id: email.summary.id.clone(),
+            json: email.json.clone(),
+            view,
+            options,
+            masked,
+        };
+        if let Some(body) = self.get(&key) {
+            return body;
+        }
+        let views = self.views.take().filter(|(json, _)| *json == email.json);
+        let mut views = views.map(|(_, views)| views).unwrap_or_default();
+        let mut lay_out = || {
+            if masked {
+                views.lay_out_masked(email, view, options)
+            } else {
+                views.lay_out(email, view, options)
+            }
+        };
+        let body = Arc::new(if EmailViews::is_large(email) {
+            lay_out_apart(lay_out)
+        } else {
+            lay_out()
+        });
+        self.views = Some((email.json.clone(), views));
+        self.insert(key, body.clone());
+        body
+    }
+
+    fn get(&mut self, key: &CacheKey) -> Option<Arc<Body>> {
+        let at = self.bodies.iter().position(|cached| cached.key == *key)?;
+        let entry = self.bodies.remove(at)?;
+        let body = entry.body.clone();
+        self.bodies.push_front(entry);
+        Some(body)
+    }
+
+    fn insert(&mut self, key: CacheKey, body: Arc<Body>) {
+        let bytes = key.json.len() + body.byte_size();
+        if bytes > MAX_CACHE_BYTES {
+            return;
+        }
+        self.bodies.push_front(CachedBody { key, body, bytes });
+        self.bodies.truncate(MAX_BODIES);
+        while self.bodies.iter().map(|cached| cached.bytes).sum::<usize>() > MAX_CACHE_BYTES {
+            self.bodies.pop_back();
+        }
+    }
+}
+
+/// Lays out on a thread that ends with it, and copies the result.
+///
+/// The C library's allocator returns the memory of a thread that has ended, but not what lies below
+/// memory that is still used, and each thread keeps some of what it frees.
+fn lay_out_apart(lay_out: impl FnOnce() -> Body + Send) -> Body {
+    EmailViews::build_tables();
+    let (laid_out, bodies) = mpsc::channel();
+    let (copied, copies) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            let body = Arc::new(lay_out());
+            let _ = laid_out.send(body.clone());
+            // Freed by the thread that allocated it.
+            let _ = copies.recv();
+            drop(body);
+        });
+        let copy = bodies.recv().map(|body| {
+            let mut copy = Body::clone(&body);
+            for link in &mut copy.links {
+                link.target = (*link.target).into();
+            }
+            copy
+        });
+        drop(copied);
+        match thread.join() {
+            Ok(()) => copy.expect("the thread sends the body before it ends"),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::wire;
+    use crate::mail::Summary;
+
+    fn email(html: &str, json: &str) -> Email {
+        Email {
+            summary: Summary::from(&wire::Summary::default()),
+            html: Some(html.into()),
+            text: Some("Your code is 482913.".into()),
+            tags: Vec::new(),
+            json: json.into(),
+        }
+    }
+
+    #[test]
+    fn large_email_is_laid_out_as_any_other() {
+        let html = "<p style='color: red'>Hello <a href='https://shop.example/a'>shop</a> 1 < 2"
+            .repeat(200);
+        let small = email(&html, "{}");
+        let large = email(&html, &format!("\"{}\"", "x".repeat(1 << 20)));
+        assert!(EmailViews::is_large(&large) && !EmailViews::is_large(&small));
+        let mut cache = RenderCache::default();
+        for masked in [true, false] {
+            for width in [40, 100, 40] {
+                for view in [BodyView::Rendered, BodyView::Text, BodyView::Source] {
+                    let mut laid_out =
+                        |email| cache.get_or_render(email, view, width.into(), masked);
+                    assert_eq!(laid_out(&large), laid_out(&small), "{view:?} {width}");
+                }
+            }
+        }
+        let source = cache.get_or_render(&large, BodyView::Source, 40.into(), true);
+        assert!(source.has_secrets, "the text part has a code");
+    }
+}
