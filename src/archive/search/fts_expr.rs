@@ -275,8 +275,9 @@ fn is_short_prefix(start: &str) -> bool {
     start.chars().count() <= PREFIX_CHARS
 }
 
-fn is_costly_prefix(start: &str) -> bool {
-    start.starts_with([prefix::WORD, prefix::COMPOUND]) || is_short_prefix(start)
+/// Whether FTS5 collects many matches before it returns the first.
+pub(super) fn is_costly_prefix(start: &str) -> bool {
+    start.starts_with([prefix::WORD, prefix::COMPOUND, prefix::NUMBERED]) || is_short_prefix(start)
 }
 
 #[cfg(test)]

@@ -1,36 +1,28 @@
 //! Stage 4, the matcher: loads a candidate and checks whether it matches.
 //!
-//! Loading a body is the costly part, so single words of bodies are looked up in the index.
-//! It knows exactly whether a body has a word with a given start. It does not know the order of words,
-//! so a phrase is searched in the body itself.
+//! Loading a body is the costly part, so what a body contains is looked up in the index first
+//! ([`super::body_lookup`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::thread::{self, available_parallelism};
 
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
+use super::body_lookup::{BodyLookup, ReadAhead, single_words};
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
-use super::tokens::{PREFIX_CHARS, RetrievedTexts, encode_token, prefix, single_word};
-use super::vocabulary::KnownStarts;
+use super::tokens::{RetrievedTexts, encode_token, prefix};
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::codec::body::{BodyDictionary, CompressedBody};
 use crate::archive::listing::Direction;
-use crate::archive::storage::db::{Connection, Row, parameter_marks, params};
+use crate::archive::storage::db::{Connection, Row, parameter_marks};
 use crate::archive::window::{self, EmailRow};
 use crate::error::Result;
-use crate::query::{BodyTexts, EmailDocument, Field, Query, Term, matches};
-
-/// Queries with more words are matched by their bodies.
-const MAX_WORDS: usize = 8;
-
-/// The bodies to load before a costly FTS prefix query: of one letter, or longer.
-const LOADED_BEFORE_LETTER_QUERY: usize = 64;
-const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
+use crate::query::{BodyTexts, EmailDocument, Query, matches};
 
 /// The bodies to load before the index is searched for those that need not be loaded.
 const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
@@ -38,24 +30,15 @@ const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
 /// With fewer bodies, to start another thread takes as long as to compare them.
 const LEAST_FOR_A_THREAD: usize = 8;
 
-/// The rowids to read ahead at first, and at most.
-const FIRST_BATCH: usize = 64;
-const MAX_BATCH: usize = 1 << 16;
-
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
-pub(super) const ROWIDS_FROM: [&str; 2] = [
-    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid",
-    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC",
-];
-
 /// The matcher of one scan.
 pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,
     query: &'a Query,
     plan: &'a Plan,
-    /// The words of the query; `None` if it depends on more of bodies than single words.
-    body_words: Option<Vec<BodyWord<'a>>>,
+    /// The texts of the query; `None` if it depends on more of bodies.
+    body_lookup: Option<BodyLookup<'a>>,
     /// The matches that the index knows, for a query that depends on more of bodies.
     certain: Option<ReadAhead<'a>>,
     bodies_loaded: usize,
@@ -89,27 +72,19 @@ impl<'a> RowMatcher<'a> {
         plan: &'a Plan,
         direction: Direction,
     ) -> Self {
-        let (mut body_words, mut certain) = (None, None);
+        let (mut body_lookup, mut certain) = (None, None);
         if !connection.is_postgres() {
             let read_ahead = |expr: &FtsExpr| ReadAhead::new(connection, direction, expr);
-            match single_words(query) {
-                Some(words) => {
-                    let words = words.into_iter();
-                    let words =
-                        words.map(|text| BodyWord::new(text, &plan.known_starts, read_ahead));
-                    body_words = Some(words.collect());
-                }
-                None if plan.certain != FtsExpr::Nothing => {
-                    certain = Some(read_ahead(&plan.certain));
-                }
-                None => {}
+            body_lookup = BodyLookup::new(query, plan, read_ahead);
+            if body_lookup.is_none() && plan.certain != FtsExpr::Nothing {
+                certain = Some(read_ahead(&plan.certain));
             }
         }
         Self {
             connection,
             query,
             plan,
-            body_words,
+            body_lookup,
             certain,
             bodies_loaded: 0,
             loaded: HashMap::new(),
@@ -265,16 +240,16 @@ impl<'a> RowMatcher<'a> {
         let listed_reason = listed_reason(&row.summary);
         let mut document = document(row, listed_reason.as_deref());
         let is_indexed = !self.plan.incomplete.contains(&row.sort_key);
-        let words = match (&loaded.words, &mut self.body_words) {
+        let texts = match (&loaded.words, &mut self.body_lookup) {
             _ if !is_indexed => None,
             (Some(words), _) => Some(words.clone()),
-            (None, Some(body_words)) => match find_rowid(self.connection, row.sort_key)? {
-                Some(rowid) => words_in(body_words, rowid)?,
+            (None, Some(lookup)) => match find_rowid(self.connection, row.sort_key)? {
+                Some(rowid) => lookup.texts_in(rowid)?,
                 None => None,
             },
             (None, None) => None,
         };
-        if let Some(text) = words {
+        if let Some(text) = texts {
             document.bodies = Some(BodyTexts {
                 text: Some(&text),
                 html: None,
@@ -330,179 +305,6 @@ fn document<'a>(row: &'a EmailRow, listed_reason: Option<&'a str>) -> EmailDocum
     }
 }
 
-/// Returns the words of a query that depends on nothing else of bodies.
-fn single_words(query: &Query) -> Option<Vec<String>> {
-    let mut texts = Some(Vec::new());
-    query.filter.visit_terms(0, &mut |term, _| {
-        if let Term::Word(text) | Term::Text(Field::Body, text) = term {
-            match (&mut texts, single_word(text)) {
-                (Some(texts), Some(word)) => texts.push(word),
-                _ => texts = None,
-            }
-        } else if term.is_unknown_until_fetched() {
-            texts = None;
-        }
-    });
-    texts.filter(|texts| texts.len() <= MAX_WORDS)
-}
-
-/// Returns those of the words that the body at `rowid` contains; `None` if loading the body is cheaper.
-fn words_in(words: &mut [BodyWord<'_>], rowid: i64) -> Result<Option<String>> {
-    let mut found = String::new();
-    for word in words {
-        let Some(is_contained) = word.is_in(rowid)? else {
-            return Ok(None);
-        };
-        if is_contained {
-            found.push_str(&word.text);
-            found.push(' ');
-        }
-    }
-    Ok(Some(found))
-}
-
 fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
     connection.optional_value(ROWID_BY_KEY, [key])
-}
-
-/// A word of the query with its matches in the index, for one scan.
-struct BodyWord<'a> {
-    text: String,
-    /// Words that start with the text; `None` if the index has none.
-    starts: Option<ReadAhead<'a>>,
-    /// What is tried first where these are too many to be named.
-    cheap: Option<CheapLookup<'a>>,
-}
-
-/// What tells cheaply of many bodies whether they contain a word with some start.
-struct CheapLookup<'a> {
-    whole: ReadAhead<'a>,
-    /// Words with the same first characters, of which a token exists.
-    short_prefix: Option<ReadAhead<'a>>,
-    /// Whether the start is no longer than those.
-    is_short: bool,
-    /// The bodies to load before the costly look-up.
-    loads_left: usize,
-}
-
-impl<'a> BodyWord<'a> {
-    fn new(
-        text: String,
-        known_starts: &KnownStarts,
-        read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
-    ) -> Self {
-        let token = encode_token(prefix::WORD, text.chars());
-        let known = known_starts.get(&token).cloned();
-        let starts = known.unwrap_or_else(|| FtsExpr::Prefix(token.clone()));
-        let cheap = matches!(starts, FtsExpr::Prefix(_)).then(|| {
-            let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
-            let is_letter = start.len() == 1;
-            let start_token = encode_token(prefix::WORD_PREFIX, start.into_iter());
-            CheapLookup {
-                whole: read_ahead(&FtsExpr::Token(token)),
-                short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
-                is_short: text.chars().count() <= PREFIX_CHARS,
-                loads_left: if is_letter {
-                    LOADED_BEFORE_LETTER_QUERY
-                } else {
-                    LOADED_BEFORE_PREFIX_QUERY
-                },
-            }
-        });
-        Self {
-            text,
-            starts: (starts != FtsExpr::Nothing).then(|| read_ahead(&starts)),
-            cheap,
-        }
-    }
-
-    /// Whether the body has a word with this start; `None` if loading the body is cheaper.
-    fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if let Some(cheap) = &mut self.cheap {
-            if let Some(is_contained) = cheap.lookup(rowid)? {
-                return Ok(Some(is_contained));
-            }
-            if cheap.loads_left > 0 {
-                cheap.loads_left -= 1;
-                return Ok(None);
-            }
-        }
-        match &mut self.starts {
-            Some(starts) => Ok(Some(starts.contains(rowid)?)),
-            None => Ok(Some(false)),
-        }
-    }
-}
-
-impl CheapLookup<'_> {
-    fn lookup(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if let Some(short_prefix) = &mut self.short_prefix {
-            let is_contained = short_prefix.contains(rowid)?;
-            if !is_contained || self.is_short {
-                return Ok(Some(is_contained));
-            }
-        }
-        Ok(self.whole.contains(rowid)?.then_some(true))
-    }
-}
-
-/// The rowids that match one expression, read ahead of the scan.
-struct ReadAhead<'a> {
-    connection: &'a Connection,
-    direction: Direction,
-    match_text: String,
-    rowids: VecDeque<i64>,
-    batch_size: usize,
-    is_end: bool,
-}
-
-impl<'a> ReadAhead<'a> {
-    fn new(connection: &'a Connection, direction: Direction, expr: &FtsExpr) -> Self {
-        Self {
-            connection,
-            direction,
-            match_text: expr.to_match_text(connection.is_postgres()),
-            rowids: VecDeque::new(),
-            batch_size: FIRST_BATCH,
-            is_end: false,
-        }
-    }
-
-    fn contains(&mut self, rowid: i64) -> Result<bool> {
-        loop {
-            while let Some(next) = self.rowids.front() {
-                // Rowids ascend from the newest email to the oldest.
-                let is_past = match self.direction {
-                    Direction::Older => *next > rowid,
-                    Direction::Newer => *next < rowid,
-                };
-                if is_past || *next == rowid {
-                    return Ok(!is_past);
-                }
-                self.rowids.pop_front();
-            }
-            if self.is_end {
-                return Ok(false);
-            }
-            self.read_batch(rowid)?;
-        }
-    }
-
-    /// Reads from `rowid` on, more each time.
-    ///
-    /// A prefix query collects all its matches before it returns the first.
-    fn read_batch(&mut self, rowid: i64) -> Result<()> {
-        let sql = ROWIDS_FROM[self.direction as usize];
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![rowid, self.match_text])?;
-        while self.rowids.len() < self.batch_size {
-            let Some(row) = rows.next()? else {
-                self.is_end = true;
-                break;
-            };
-            self.rowids.push_back(row.get(0)?);
-        }
-        self.batch_size = (self.batch_size * 8).min(MAX_BATCH);
-        Ok(())
-    }
 }

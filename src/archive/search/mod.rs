@@ -17,6 +17,7 @@
 //!
 //! [`query::matches`]: crate::query::matches
 
+mod body_lookup;
 mod fts_expr;
 mod index;
 mod interned;
@@ -26,6 +27,7 @@ mod scan;
 mod suggest;
 #[cfg(test)]
 mod tests;
+mod text_expr;
 mod tokens;
 mod vocabulary;
 

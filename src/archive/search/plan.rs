@@ -3,14 +3,16 @@
 //! Each condition is translated for the emails that it matches, or below a negation for those that it
 //! does not match. Where the index cannot tell, both are all emails, so a negation never excludes too much.
 
-use std::cmp::Reverse;
-
 use jiff::Timestamp;
 
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::interned;
+use super::text_expr::{
+    MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, numbered_exprs, sample_evenly,
+    trigram_expr,
+};
 use super::tokens::{
-    self, ID_CHARS, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, prefix, single_word,
+    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, NUMBER_CHARS, encode_token, flag, prefix, single_word,
 };
 use super::vocabulary::{KnownStarts, expand_prefixes};
 use crate::archive::SortKey;
@@ -21,12 +23,6 @@ use crate::error::Result;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
 use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term, TimeBounds};
-
-/// Trigrams of one text that are searched for; more hardly narrow the result.
-const MAX_TRIGRAMS: usize = 16;
-
-/// The same for the domain of an address, which many emails share.
-const MAX_SHARED_TRIGRAMS: usize = 3;
 
 /// Shorter ends of local parts are searched for by trigrams: many addresses have them.
 const MIN_LOCAL_PART: usize = 4;
@@ -58,6 +54,8 @@ pub(super) struct Plan {
     pub(super) possible: FtsExpr,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
+    /// The texts of several words that are searched in bodies.
+    pub(super) phrases: Vec<Phrase>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
@@ -71,6 +69,16 @@ pub(super) struct Plan {
     pub(super) incomplete: Vec<SortKey>,
     /// Whether the service no longer lists any of the matches.
     pub(super) only_missing_upstream: bool,
+}
+
+/// A text of several words, and the expressions for the bodies that have them beside each other.
+#[derive(Debug)]
+pub(super) struct Phrase {
+    pub(super) text: SearchText,
+    /// Finds all of them, and others.
+    pub(super) possible: FtsExpr,
+    /// Finds some of them.
+    pub(super) certain: FtsExpr,
 }
 
 /// When the matcher must load the body of a candidate.
@@ -111,10 +119,19 @@ impl Plan {
     fn new(query: &Query, connection: &Connection, finds_words: bool) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
         let mut terms = 0;
+        let mut phrases: Vec<&SearchText> = Vec::new();
         query.filter.visit_terms(0, &mut |term, negations| {
             body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
             terms += 1;
+            if let Term::Word(text) | Term::Text(Field::Body, text) = term
+                && single_word(text).is_none()
+            {
+                phrases.push(text);
+            }
         });
+        if terms > MANY_TERMS {
+            phrases.clear();
+        }
         let translator = Translator {
             connection,
             has_many_terms: terms > MANY_TERMS,
@@ -137,6 +154,15 @@ impl Plan {
         let expr = expand(translated.expr)?;
         let certain = expand(translated.certain)?;
         let possible = expand(translated.possible)?;
+        let phrases = phrases.into_iter().map(|text| {
+            let translated = translator.translate_body(text);
+            Ok(Phrase {
+                text: text.clone(),
+                possible: expand(translated.expr)?,
+                certain: expand(translated.certain)?,
+            })
+        });
+        let phrases = phrases.collect::<Result<_>>()?;
         let bounds = filter.map_or_else(TimeBounds::default, |filter| filter.time_bounds());
         let newest = bounds.newest.map(Timestamp::as_microsecond);
         let oldest = bounds.oldest.map(Timestamp::as_microsecond);
@@ -150,6 +176,7 @@ impl Plan {
             certain,
             possible,
             known_starts,
+            phrases,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
             }),
@@ -374,11 +401,18 @@ impl Translator<'_> {
     /// Searches words of a body.
     ///
     /// The index knows a single word exactly, and not the order of several, except where no space is
-    /// between them.
+    /// between them, or where the second is a short number.
     fn translate_body(&self, text: &SearchText) -> Translated {
         let normalized = text.normalized();
         if single_word(text).is_some() {
             return Translated::exact(body_expr(text));
+        }
+        let words: Vec<&str> = split_words(normalized).collect();
+        if let ([word, number], [numbered]) = (&*words, &*numbered_exprs(normalized))
+            && word.chars().count() < MAX_WORD_CHARS
+            && number.chars().count() <= NUMBER_CHARS
+        {
+            return Translated::exact(numbered.clone());
         }
         let expr = if self.has_many_terms {
             // Hundreds of addresses end in the same word, which may be in every body.
@@ -508,105 +542,4 @@ fn trigrams(prefix: char, text: &SearchText) -> Translated {
     // ASCII punctuation is indexed as private characters, which a text may have, too.
     let is_exact = normalized.chars().count() <= 3 && normalized.chars().all(char::is_alphanumeric);
     Translated::new(trigram_expr(prefix, text), is_exact)
-}
-
-fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
-    let chars: Vec<char> = text.normalized().chars().collect();
-    let token = |chars: &[char]| encode_token(prefix, chars.iter().copied());
-    match chars.as_slice() {
-        [one, other] if !one.is_ascii() && !other.is_ascii() => FtsExpr::Token(token(&chars)),
-        [_] | [_, _] => FtsExpr::Prefix(token(&chars)),
-        _ if prefix == prefix::SUBJECT && chars[1..].contains(&'@') => {
-            // Few subjects have an address in them.
-            let around = chars.windows(3).filter(|trigram| trigram.contains(&'@'));
-            FtsExpr::and(sample_evenly(around.map(token).collect(), MAX_TRIGRAMS))
-        }
-        _ => {
-            // Digits are more selective than letters, and a search takes as long as its most common
-            // trigram.
-            let with_digits = |least: usize| {
-                let windows = chars.windows(3);
-                let is_digit = |c: &&char| c.is_ascii_digit();
-                windows.filter(move |it| it.iter().filter(is_digit).count() >= least)
-            };
-            if with_digits(3).count() > 1 {
-                return FtsExpr::and(sample_evenly(
-                    with_digits(2).map(token).collect(),
-                    MAX_TRIGRAMS,
-                ));
-            }
-            // Thousands of addresses share their domain.
-            let at_sign = chars
-                .iter()
-                .position(|c| *c == '@')
-                .filter(|sign| *sign > 2);
-            let (own, shared) =
-                at_sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
-            let trigrams =
-                |chars: &[char], most| sample_evenly(chars.windows(3).map(token).collect(), most);
-            FtsExpr::and(trigrams(own, MAX_TRIGRAMS).chain(trigrams(shared, MAX_SHARED_TRIGRAMS)))
-        }
-    }
-}
-
-/// Chooses at most `most` of the tokens, from all over the text.
-fn sample_evenly(mut tokens: Vec<String>, most: usize) -> impl Iterator<Item = FtsExpr> {
-    tokens.sort_unstable();
-    tokens.dedup();
-    let step = tokens.len().div_ceil(most).max(1);
-    tokens.into_iter().step_by(step).map(FtsExpr::Token)
-}
-
-/// Searches words of a body: all of them, the last one by its start.
-fn body_expr(text: &SearchText) -> FtsExpr {
-    let normalized = text.normalized();
-    let words: Vec<&str> = split_words(normalized).collect();
-    let token = |word: &str| encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS));
-    let Some((last, whole)) = words.split_last() else {
-        return FtsExpr::Nothing;
-    };
-    let unspaced_pairs = words.windows(2).filter_map(|pair| {
-        let chars = [
-            tokens::unspaced_char(pair[0])?,
-            tokens::unspaced_char(pair[1])?,
-        ];
-        Some(FtsExpr::Token(encode_token(
-            prefix::WORD,
-            chars.into_iter(),
-        )))
-    });
-    // Only the first are kept in a query of many terms: many addresses share a domain, and words with
-    // digits and long words are rare.
-    let local_words = normalized
-        .split('@')
-        .next()
-        .map_or(0, |local| split_words(local).count());
-    let mut whole: Vec<(usize, &str)> = whole.iter().copied().enumerate().collect();
-    whole.sort_by_key(|(index, word)| {
-        let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        (*index >= local_words, !has_digit, Reverse(word.len()))
-    });
-    let whole = whole
-        .into_iter()
-        .map(|(_, word)| FtsExpr::Token(token(word)));
-    let last = match last.chars().count() {
-        _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(token(last)),
-        1 => FtsExpr::Prefix(token(last)),
-        2 | 3 => FtsExpr::Token(encode_token(prefix::WORD_PREFIX, last.chars())),
-        length if length < MAX_WORD_CHARS => FtsExpr::Prefix(token(last)),
-        _ => FtsExpr::Token(token(last)),
-    };
-    FtsExpr::and(unspaced_pairs.chain(whole.take(MAX_TRIGRAMS)).chain([last]))
-}
-
-fn id_expr(prefix: char, id: &str) -> FtsExpr {
-    FtsExpr::Token(encode_token(prefix, id.chars().take(ID_CHARS)))
-}
-
-fn id_prefix_expr(prefix: char, start: &str) -> FtsExpr {
-    match start.chars().count() {
-        0 => FtsExpr::All,
-        length if length < ID_CHARS => FtsExpr::Prefix(encode_token(prefix, start.chars())),
-        _ => id_expr(prefix, start),
-    }
 }

@@ -15,6 +15,9 @@ pub(super) const MAX_WORD_CHARS: usize = 24;
 /// The longest word prefix with a token of its own.
 pub(super) const PREFIX_CHARS: usize = 3;
 
+/// Characters of a number in the token of a word and the number after it.
+pub(super) const NUMBER_CHARS: usize = 2;
+
 /// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
 
@@ -37,6 +40,7 @@ pub(super) mod prefix {
     pub(crate) const WORD: char = 'w';
     pub(crate) const WORD_PREFIX: char = 'p';
     pub(crate) const COMPOUND: char = 'c';
+    pub(crate) const NUMBERED: char = 'q';
     pub(crate) const STATUS: char = 's';
     pub(crate) const DOMAIN: char = 'd';
     pub(crate) const TAG: char = 't';
@@ -249,7 +253,11 @@ impl TokenBuffer {
     /// Adds the words of a body except those `seen` before.
     fn push_words<'a>(&mut self, normalized: &'a str, seen: &mut HashSet<&'a str>) {
         let mut previous: Option<char> = None;
+        let mut before: Option<&str> = None;
         for word in split_words(normalized) {
+            if let Some(before) = before.replace(word).filter(|_| is_number(word)) {
+                self.push_token(&numbered_token(before, word));
+            }
             let unspaced = unspaced_char(word);
             if let (Some(one), Some(other)) = (previous, unspaced) {
                 self.begin_token(prefix::WORD);
@@ -381,6 +389,18 @@ pub(super) fn is_compound(text: &str) -> bool {
 
 pub(super) fn compound_token(compound: &str) -> String {
     encode_token(prefix::COMPOUND, compound.chars().take(MAX_WORD_CHARS))
+}
+
+/// Checks whether a word starts with a digit, as most numbers of orders and invoices do.
+pub(super) fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Writes the token of a word and the number after it.
+pub(super) fn numbered_token(word: &str, number: &str) -> String {
+    let word = word.chars().take(MAX_WORD_CHARS);
+    let number = number.chars().take(NUMBER_CHARS);
+    encode_token(prefix::NUMBERED, word.chain([' ']).chain(number))
 }
 
 /// Returns the only word of a text, if the index has it uncut.

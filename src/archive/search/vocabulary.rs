@@ -54,9 +54,11 @@ pub(super) fn expand_prefixes(
     })
 }
 
-/// Shorter starts have too many tokens.
+/// Shorter starts of words have too many tokens.
 fn is_expanded(start: &str) -> bool {
-    start.starts_with([prefix::WORD, prefix::COMPOUND]) && start.chars().count() > PREFIX_CHARS + 1
+    start.starts_with(prefix::NUMBERED)
+        || (start.starts_with([prefix::WORD, prefix::COMPOUND])
+            && start.chars().count() > PREFIX_CHARS + 1)
 }
 
 /// Creates the table of tokens, which exists as long as the connection.

@@ -6,6 +6,7 @@ use rusqlite::types::Value;
 
 use super::*;
 use crate::archive::copy::TABLES;
+use crate::archive::storage::INCOMPLETE_COPY;
 use crate::archive::storage::server::tests::schema_for_test;
 use crate::mail::Mailbox;
 use crate::query::{ParseContext, parse};
@@ -132,7 +133,7 @@ fn copy_interrupted_at_received_mail_goes_on() {
     sent.with_writer(|writer| {
         Ok(writer
             .sqlite()?
-            .pragma_update(None, "user_version", 1_000_013)?)
+            .pragma_update(None, "user_version", INCOMPLETE_COPY)?)
     })
     .unwrap();
     drop(sent);

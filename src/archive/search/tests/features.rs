@@ -367,20 +367,86 @@ fn body_words_in_index_agree_with_bodies() {
             .iter()
             .flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")])
         {
-            let query = parsed(&text);
-            let (found, plain) = (
-                all_matches(&archive, &query),
-                filter_naively(&archive, &query),
-            );
-            assert_eq!(found, plain, "{text}");
-            let counted = archive
-                .count_matches(&query, u64::MAX, &CancellationToken::default())
-                .unwrap();
-            assert_eq!(
-                counted,
-                Some(MatchCount::Exactly(u64::try_from(plain.len()).unwrap())),
-                "{text}"
-            );
+            assert_found_and_counted(&archive, &text);
+        }
+    }
+}
+
+/// Checks the matches and their count against the reference evaluator.
+fn assert_found_and_counted(archive: &Archive, text: &str) {
+    let query = parsed(text);
+    let (found, plain) = (
+        all_matches(archive, &query),
+        filter_naively(archive, &query),
+    );
+    assert_eq!(found, plain, "{text}");
+    let counted = archive
+        .count_matches(&query, u64::MAX, &CancellationToken::default())
+        .unwrap();
+    let expected = MatchCount::Exactly(u64::try_from(plain.len()).unwrap());
+    assert_eq!(counted, Some(expected), "{text}");
+}
+
+#[test]
+fn texts_of_several_words_in_index_agree_with_bodies() {
+    let archive = memory();
+    let bodies = [
+        "order ord-0333 of march 5",
+        "ord 03, order 0333",
+        "(ord) #0312: 5 orders",
+        "ord x 03",
+        "ord 1",
+        "0333 ord",
+        "x-ord-0333333 at 10:45",
+        "the order your order 12a",
+        "your orders",
+        "order of yours 1",
+        "年 3 ord 年 33",
+        "ord0333",
+        "averylongwordofmorethan24letters 12 averylongwordofmorethan24characters 34",
+    ];
+    for n in 0..130 {
+        let subject = if n % 9 == 0 { "Re: ord-0312" } else { "Hi" };
+        let mail = plain_mail(&format!("m{n:03}"), "ana@example.com", subject, "sent");
+        if n % 7 == 0 {
+            store_page(&archive, vec![mail], at(1_800_000_000));
+        } else {
+            store_email(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
+        }
+    }
+    for text in [
+        "ord-0",
+        "ord-03",
+        "ord-033",
+        "ord-0333",
+        "ord-1",
+        "\"ord 12\"",
+        "\"order ord 03\"",
+        "\"ord 0333 of\"",
+        "\"0333 ord\"",
+        "10:4",
+        "\"march 5\"",
+        "\"5 ord\"",
+        "\"order 12a\"",
+        "\"年 3\"",
+        "\"averylongwordofmorethan24letters 1\"",
+        "\"averylongwordofmorethan24letters 3\"",
+        "\"your order\"",
+        "\"your order\" \"order your\"",
+        "\"order of\" \"yours 1\" -\"of order\"",
+        "your \"the order\" or \"ord x\"",
+        "\"ord 𐀀\" or \"ord 03\"",
+    ] {
+        for other in [
+            "",
+            "-ord",
+            "body:order",
+            "or subject:hi",
+            "sort:oldest",
+            "tag:plan",
+        ] {
+            assert_found_and_counted(&archive, &format!("{text} {other}"));
+            assert_found_and_counted(&archive, &format!("-{text} {other}"));
         }
     }
 }

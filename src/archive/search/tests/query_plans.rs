@@ -3,7 +3,7 @@
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
-use crate::archive::search::{index, interned, matcher, scan, suggest};
+use crate::archive::search::{body_lookup, index, interned, matcher, scan, suggest};
 use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
@@ -124,10 +124,13 @@ fn index_knows_these_matches_and_non_matches() {
         ("subject:refund", "nothing", r#"("uefu" AND "ufun" AND "uref" AND "uund")"#),
         ("-subject:refund", r#"("xany" NOT ("uefu" AND "ufun" AND "uref" AND "uund"))"#, r#"("uefu" AND "ufun" AND "uref" AND "uund")"#),
         ("-body:\"your refund\"", r#"("xfetched" NOT ("wyour" AND "wrefund"*))"#, r#"("xfetched" AND ("wyour" AND "wrefund"*))"#),
-        ("body:ORD-00", r#""cord-00"*"#, r#"("word" AND "p00")"#),
-        ("-body:ORD-00", r#"("xfetched" NOT ("word" AND "p00"))"#, r#"("xfetched" AND (("word" AND "p00") NOT "cord-00"*))"#),
-        ("body:\"the ord-00\"", "nothing", r#"("wthe" AND "word" AND "p00")"#),
-        ("body:注文-00", "nothing", r#"("w注文" AND "w注" AND "w文" AND "p00")"#),
+        ("body:ORD-00", r#""qord 00""#, "nothing"),
+        ("-body:ORD-00", r#"("xfetched" NOT "qord 00")"#, "nothing"),
+        ("body:ORD-003", r#""cord-003"*"#, r#"("qord 00" AND "word" AND "p003")"#),
+        ("-body:ORD-003", r#"("xfetched" NOT ("qord 00" AND "word" AND "p003"))"#, r#"("xfetched" AND (("qord 00" AND "word" AND "p003") NOT "cord-003"*))"#),
+        ("body:\"the ord-00\"", "nothing", r#"("qord 00" AND "wthe" AND "word" AND "p00")"#),
+        ("body:\"the 5 ord\"", "nothing", r#"("qthe 5" AND "w5" AND "wthe" AND "pord")"#),
+        ("body:注文-00", "nothing", r#"("w注文" AND "q文 00" AND "w注" AND "w文" AND "p00")"#),
         ("body:refund after:7d", "nothing", r#""wrefund"*"#),
         ("any:maria@acme", r#""rairam@acme"*"#, r#"(("hari" AND "hia@" AND "hmar" AND "hria" AND "hacm" AND "hcme" AND "h@ac") OR ("fari" AND "fia@" AND "fmar" AND "fria" AND "facm" AND "fcme" AND "f@ac"))"#),
     ] {
@@ -199,8 +202,8 @@ fn every_statement_uses_an_index_without_sorting() {
         (scan::CHANGED_ROWS[0], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
         (scan::CHANGED_ROWS[1], "SEARCH mail USING INDEX mail_status_changes (status_seen_at>?)"),
         (matcher::ROWID_BY_KEY, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
-        (matcher::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
-        (matcher::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
+        (body_lookup::ROWIDS_FROM[0], "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
+        (body_lookup::ROWIDS_FROM[1], "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
         (BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
         (interned::FIND_ID, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=? AND value=?)"),
         (interned::ALL_OF_KIND, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
