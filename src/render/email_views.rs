@@ -50,11 +50,14 @@ impl EmailViews {
         view: BodyView,
         options: LayoutOptions,
     ) -> Body {
-        let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
-        let others_have_secrets =
-            others.any(|other| other != view && self.has_secrets(email, other, options));
+        let others_have_secrets = |views: &mut Self| {
+            let mut others = [BodyView::Rendered, BodyView::Text].into_iter();
+            others.any(|other| other != view && views.has_secrets(email, other, options))
+        };
+        // What is laid out of a large email must not be in memory while another view is.
+        let known = Self::is_large(email).then(|| others_have_secrets(self));
         let mut body = self.lay_out_with(email, view, options, mask::mask_body);
-        body.has_secrets |= others_have_secrets;
+        body.has_secrets = body.has_secrets || known.unwrap_or_else(|| others_have_secrets(self));
         body
     }
 

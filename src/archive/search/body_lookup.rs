@@ -26,7 +26,8 @@ const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
 
-/// A word between texts, which otherwise would be beside each other. No query has it: it is a syllable of Linear B.
+/// A word between texts, which otherwise would be beside each other: a syllable of Linear B. A query that has it is
+/// matched by bodies.
 const SEPARATOR: char = '\u{10000}';
 
 pub(super) const ROWIDS_FROM: [&str; 2] = [
@@ -43,7 +44,7 @@ enum TextLookup<'a> {
 }
 
 impl<'a> BodyLookup<'a> {
-    /// Returns `None` if the query depends on more of an email than the texts in its body.
+    /// Returns `None` if the query depends on tags or other parts that only retrieved emails have, or has too many texts.
     pub(super) fn new(
         query: &Query,
         plan: &Plan,
@@ -190,38 +191,30 @@ impl CheapLookup<'_> {
     }
 }
 
-/// Several words of the query.
+/// Another text of the query, in most cases of several words.
 struct BodyPhrase<'a> {
     text: String,
-    /// What is tried first where `possible` is costly.
-    cheap: Option<ReadAhead<'a>>,
-    /// The bodies to load before `possible`.
-    loads_left: usize,
-    /// The bodies that may have these words beside each other; `None` if there are none.
+    /// No body can have it.
+    is_impossible: bool,
+    /// The bodies that may have its words beside each other; `None` if any may.
     possible: Option<ReadAhead<'a>>,
     /// Bodies that have them.
     certain: Option<ReadAhead<'a>>,
-    /// The bodies to load before `certain`.
-    loads_before_certain: usize,
+    /// The bodies to load before `certain`, which may be costly.
+    loads_left: usize,
 }
 
 impl<'a> BodyPhrase<'a> {
     fn new(phrase: &Phrase, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
-        let lookup = |expr: &FtsExpr| (*expr != FtsExpr::Nothing).then(|| read_ahead(expr));
-        let is_costly = |expr: &FtsExpr| expr.has_prefix(&is_costly_prefix);
-        let is_costly_possible = is_costly(&phrase.possible);
+        // To collect the emails of a start of a word takes longer than to load the bodies of a window.
+        let possible = phrase.possible.without_costly_prefixes();
+        let is_costly = phrase.certain.has_prefix(&is_costly_prefix);
         Self {
             text: phrase.text.normalized().to_owned(),
-            cheap: is_costly_possible
-                .then(|| read_ahead(&phrase.possible.without_costly_prefixes())),
-            loads_left: if is_costly_possible {
-                LOADED_BEFORE_LETTER_QUERY
-            } else {
-                0
-            },
-            possible: lookup(&phrase.possible),
-            certain: lookup(&phrase.certain),
-            loads_before_certain: if is_costly(&phrase.certain) {
+            is_impossible: possible == FtsExpr::Nothing,
+            possible: (possible != FtsExpr::All).then(|| read_ahead(&possible)),
+            certain: (phrase.certain != FtsExpr::Nothing).then(|| read_ahead(&phrase.certain)),
+            loads_left: if is_costly {
                 LOADED_BEFORE_LETTER_QUERY
             } else {
                 0
@@ -231,24 +224,15 @@ impl<'a> BodyPhrase<'a> {
 
     /// Whether the body has these words beside each other; `None` if it must be loaded.
     fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if let Some(cheap) = &mut self.cheap {
-            if !cheap.contains(rowid)? {
-                return Ok(Some(false));
-            }
-            if self.loads_left > 0 {
-                self.loads_left -= 1;
-                return Ok(None);
-            }
-        }
         let is_possible = match &mut self.possible {
             Some(possible) => possible.contains(rowid)?,
-            None => false,
+            None => true,
         };
-        if !is_possible {
+        if self.is_impossible || !is_possible {
             return Ok(Some(false));
         }
-        if self.loads_before_certain > 0 {
-            self.loads_before_certain -= 1;
+        if self.loads_left > 0 {
+            self.loads_left -= 1;
             return Ok(None);
         }
         match &mut self.certain {

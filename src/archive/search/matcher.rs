@@ -32,6 +32,7 @@ const LEAST_FOR_A_THREAD: usize = 8;
 
 pub(super) const ROWID_BY_KEY: &str =
     "SELECT fts_rowid FROM mail WHERE sort_key = ?1 AND fts_rowid IS NOT NULL";
+
 /// The matcher of one scan.
 pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,

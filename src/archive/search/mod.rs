@@ -10,7 +10,8 @@
 //! 3. [`scan`] reads candidates in list order from the index or the table, merged with the few emails
 //!    that are out of order.
 //! 4. [`matcher`] loads each candidate and evaluates the query ([`query::matches`]). It loads a body only
-//!    if the query depends on it, and looks up single words in the index instead.
+//!    if the query depends on it, and looks up words and phrases in the index
+//!    before.
 //!
 //! So the result is right whatever the index knows, nothing is sorted, and the scan ends when the
 //! window is full.

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::fts_expr::{FtsExpr, Prefilter};
+use super::fts_expr::{FtsExpr, Prefilter, is_costly_prefix};
 use super::interned;
 use super::text_expr::{
     MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, numbered_exprs, sample_evenly,
@@ -54,7 +54,7 @@ pub(super) struct Plan {
     pub(super) possible: FtsExpr,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
-    /// The texts of several words that are searched in bodies.
+    /// The texts that are searched in bodies and are not one word whole in the index; none in a query of many terms.
     pub(super) phrases: Vec<Phrase>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
@@ -71,7 +71,7 @@ pub(super) struct Plan {
     pub(super) only_missing_upstream: bool,
 }
 
-/// A text of several words, and the expressions for the bodies that have them beside each other.
+/// A text, in most cases of several words, and the expressions for the bodies that have them beside each other.
 #[derive(Debug)]
 pub(super) struct Phrase {
     pub(super) text: SearchText,
@@ -411,6 +411,7 @@ impl Translator<'_> {
         if let ([word, number], [numbered]) = (&*words, &*numbered_exprs(normalized))
             && word.chars().count() < MAX_WORD_CHARS
             && number.chars().count() <= NUMBER_CHARS
+            && !(self.has_many_terms && numbered.has_prefix(&is_costly_prefix))
         {
             return Translated::exact(numbered.clone());
         }

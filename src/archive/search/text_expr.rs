@@ -93,6 +93,9 @@ pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
     let whole = whole
         .into_iter()
         .map(|(_, word)| FtsExpr::Token(token(word)));
+    // A number at the end is what is searched for; another one may be of an address that many share.
+    let mut numbered = numbered_exprs(normalized);
+    let number_at_end = tokens::is_number(last).then(|| numbered.pop()).flatten();
     let last = match last.chars().count() {
         _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(token(last)),
         1 => FtsExpr::Prefix(token(last)),
@@ -100,11 +103,11 @@ pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
         length if length < MAX_WORD_CHARS => FtsExpr::Prefix(token(last)),
         _ => FtsExpr::Token(token(last)),
     };
-    let numbered = numbered_exprs(normalized);
     FtsExpr::and(
         unspaced_pairs
-            .chain(numbered)
+            .chain(number_at_end)
             .chain(whole.take(MAX_TRIGRAMS))
+            .chain(numbered)
             .chain([last]),
     )
 }

@@ -25,7 +25,8 @@ const FIRST_TERM: &str =
 /// Starts of words, each with the expression that finds the same emails.
 pub(super) type KnownStarts = HashMap<String, FtsExpr>;
 
-/// Replaces the starts of words of more than [`PREFIX_CHARS`] characters in an expression by the tokens that begin so.
+/// Replaces starts of words in an expression, and starts of numbers after a word, by the tokens that begin so. Starts of
+/// words of [`PREFIX_CHARS`] characters or fewer stay.
 ///
 /// Adds each of these starts to `known`, where it is not there yet.
 pub(super) fn expand_prefixes(
