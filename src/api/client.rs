@@ -1,6 +1,6 @@
-//! [`Client`]: sends requests over HTTP within the rate limit, and retries them.
+//! [`Client`]: sends requests over HTTP within the rate limit, and retries them. What they ask is in
+//! [`super::operations`].
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,17 +16,17 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::changes::{ChangeStream, MirrorChange};
+use super::changes::ChangeStream;
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, no_such_email, unsupported_error};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, unsupported_error};
 use super::rate_limit::{Denied, RateBudget, RateLimiter};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
-use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, MIRROR_HEADER, RetrievedEmail};
+use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, KeyTarget, Rate, Settings};
 use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
-use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
+use crate::mail::Mailbox;
 
 pub(super) const MAX_REDIRECTS: usize = 3;
 /// The shortest wait that is reported.
@@ -106,8 +106,8 @@ pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) 
 #[derive(Clone)]
 pub struct Client {
     pub(super) inner: Arc<Inner>,
-    request: RequestHandle,
-    before_send: Option<BeforeSend>,
+    pub(super) request: RequestHandle,
+    pub(super) before_send: Option<BeforeSend>,
 }
 
 pub(super) struct Inner {
@@ -130,7 +130,7 @@ pub(super) struct Inner {
     /// The latest newest page, if the service gave it an entity tag.
     first_page: Mutex<Option<KeptPage>>,
     /// Whether a response came from a mirror.
-    is_mirror: AtomicBool,
+    pub(super) is_mirror: AtomicBool,
 }
 
 /// The body of a response.
@@ -244,7 +244,7 @@ impl Client {
     }
 
     /// The same, with the time at which a mirror's statuses were confirmed by the service.
-    async fn send_dated<T>(
+    pub(super) async fn send_dated<T>(
         &self,
         url: Url,
         endpoint: Endpoint,
@@ -328,7 +328,8 @@ impl Client {
         }
     }
 
-    async fn open_changes(&self) -> Result<ChangeStream> {
+    /// Opens the stream of changes of a mirror.
+    pub(super) async fn open_changes(&self) -> Result<ChangeStream> {
         let config = &self.inner.config;
         if config.mailbox != Mailbox::Sent {
             return Err(unsupported_error(Endpoint::Changes));
@@ -360,119 +361,6 @@ impl Client {
                     ..HttpError::default()
                 }),
             })
-    }
-}
-
-impl EmailApi for Client {
-    fn with_priority(&self, request: &RequestHandle) -> Self {
-        Self {
-            request: request.clone(),
-            ..self.clone()
-        }
-    }
-
-    fn with_before_send(&self, hook: BeforeSend) -> Option<Self> {
-        Some(Self {
-            before_send: Some(hook),
-            ..self.clone()
-        })
-    }
-
-    fn rate_budget(&self) -> Option<RateBudget> {
-        Some(self.rate_budget())
-    }
-
-    fn is_mirror(&self) -> bool {
-        self.inner.is_mirror.load(Ordering::Relaxed)
-    }
-
-    async fn follow(
-        &self,
-        stream: Option<ChangeStream>,
-    ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
-        let mut stream = match stream {
-            Some(stream) => stream,
-            None => self.open_changes().await?,
-        };
-        let changes = stream.next().await?;
-        Ok((stream, changes))
-    }
-
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
-        let mailbox = self.inner.config.mailbox;
-        let (endpoint, cursor) = match cursor {
-            Cursor::Start => (Endpoint::first_page(mailbox), None),
-            Cursor::After(id) => (Endpoint::PageAtCursor, Some(("after", id.as_str()))),
-            Cursor::Before(id) => (Endpoint::PageAtCursor, Some(("before", id.as_str()))),
-        };
-        let mut url = self.email_url(&[]);
-        url.query_pairs_mut()
-            .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string())
-            .extend_pairs(cursor);
-        let parse = |body: &[u8]| response::parse_page(body, mailbox);
-        let (page, checked_at) = self.send_dated(url, endpoint, parse).await?;
-        Ok(EmailPage { checked_at, ..page })
-    }
-
-    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
-        // Such an id would change the path of the request, so no email can have it.
-        if matches!(id.as_str(), "" | "." | "..") {
-            return Err(no_such_email());
-        }
-        let mailbox = self.inner.config.mailbox;
-        let mut url = self.email_url(&[id.as_str()]);
-        if mailbox == Mailbox::Received {
-            // By default, all pictures are within the html.
-            url.query_pairs_mut().append_pair("html_format", "cid");
-        }
-        let parse = |body: &[u8]| response::parse_email(body, id, mailbox);
-        let (email, checked_at) = self.send_dated(url, Endpoint::Email, parse).await?;
-        Ok(RetrievedEmail {
-            checked_at,
-            ..email
-        })
-    }
-
-    async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
-        self.list_attachments(email).await
-    }
-
-    async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
-        // Such a text would change the path of the request.
-        if matches!(address, "" | "." | "..") {
-            return Ok(None);
-        }
-        let base_url = &self.inner.config.base_url;
-        let url = base_url.join_segments(&["suppressions", address]);
-        let found = self
-            .send_with_retries(url, Endpoint::Suppression, response::parse_suppression)
-            .await;
-        match found {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn metrics(&self, email: &EmailId, since: Timestamp) -> Result<Metrics> {
-        let base_url = &self.inner.config.base_url;
-        let mut url = base_url.join_segments(&["emails", "metrics"]);
-        url.query_pairs_mut()
-            .append_pair("email_id", email.as_str())
-            .append_pair("dimensions", "email")
-            // Without a start the service counts the last days only.
-            .append_pair("start_date", &since.to_string());
-        let parse = |body: &[u8]| response::parse_metrics(body, email);
-        self.send_with_retries(url, Endpoint::Metrics, parse).await
-    }
-
-    async fn download(
-        &self,
-        email: &EmailId,
-        attachment: &Attachment,
-        sink: &mut (dyn Write + Send),
-    ) -> Result<u64> {
-        self.download_to(email, attachment, sink).await
     }
 }
 

@@ -18,6 +18,7 @@ mod changes;
 mod client;
 mod connect;
 mod error;
+mod operations;
 mod rate_limit;
 mod request;
 mod response;

@@ -117,6 +117,7 @@ fn lay_out_apart(lay_out: impl FnOnce() -> Body + Send) -> Body {
         let copy = bodies.recv().map(|body| {
             let mut copy = Body::clone(&body);
             for link in &mut copy.links {
+                // A clone shares it.
                 link.target = (*link.target).into();
             }
             copy
@@ -164,5 +165,11 @@ mod tests {
         }
         let source = cache.get_or_render(&large, BodyView::Source, 40.into(), true);
         assert!(source.has_secrets, "the text part has a code");
+    }
+
+    #[test]
+    fn panic_on_the_thread_reaches_the_caller() {
+        let panic = std::panic::catch_unwind(|| lay_out_apart(|| panic!("no layout")));
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"no layout"));
     }
 }

@@ -22,6 +22,9 @@ const MAX_TEXTS: usize = 8;
 const LOADED_BEFORE_LETTER_QUERY: usize = 64;
 const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 
+/// The bodies to load before the index is searched for those that need not be loaded.
+pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
+
 /// The rowids to read ahead at first, and at most.
 const FIRST_BATCH: usize = 64;
 const MAX_BATCH: usize = 1 << 16;
@@ -58,8 +61,7 @@ impl<'a> BodyLookup<'a> {
             let phrase = plan.phrases.iter().find(|phrase| phrase.text == *text)?;
             Some(TextLookup::Phrase(BodyPhrase::new(phrase, &read_ahead)))
         };
-        let texts = body_texts(query).filter(|texts| texts.len() <= MAX_TEXTS)?;
-        texts
+        body_texts(query)?
             .into_iter()
             .map(lookup)
             .collect::<Option<_>>()
@@ -88,7 +90,8 @@ impl<'a> BodyLookup<'a> {
     }
 }
 
-/// Returns the texts that a query searches in bodies; `None` if it depends on something else of a retrieved email.
+/// Returns the texts that a query searches in bodies; `None` if they are too many, or if it depends on something else of a
+/// retrieved email.
 fn body_texts(query: &Query) -> Option<Vec<&SearchText>> {
     let mut texts = Some(Vec::new());
     query.filter.visit_terms(0, &mut |term, _| {
@@ -101,13 +104,12 @@ fn body_texts(query: &Query) -> Option<Vec<&SearchText>> {
             texts = None;
         }
     });
-    texts
+    texts.filter(|texts| texts.len() <= MAX_TEXTS)
 }
 
 /// Returns the words of a query that depends on nothing else of bodies.
 pub(super) fn single_words(query: &Query) -> Option<Vec<String>> {
-    let texts = body_texts(query).filter(|texts| texts.len() <= MAX_TEXTS)?;
-    texts.into_iter().map(single_word).collect()
+    body_texts(query)?.into_iter().map(single_word).collect()
 }
 
 /// A word of the query with its matches in the index.
@@ -215,7 +217,7 @@ impl<'a> BodyPhrase<'a> {
             possible: (possible != FtsExpr::All).then(|| read_ahead(&possible)),
             certain: (phrase.certain != FtsExpr::Nothing).then(|| read_ahead(&phrase.certain)),
             loads_left: if is_costly {
-                LOADED_BEFORE_LETTER_QUERY
+                LOADED_BEFORE_CERTAIN_QUERY
             } else {
                 0
             },
@@ -224,11 +226,12 @@ impl<'a> BodyPhrase<'a> {
 
     /// Whether the body has these words beside each other; `None` if it must be loaded.
     fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        let is_possible = match &mut self.possible {
-            Some(possible) => possible.contains(rowid)?,
-            None => true,
-        };
-        if self.is_impossible || !is_possible {
+        if self.is_impossible {
+            return Ok(Some(false));
+        }
+        if let Some(possible) = &mut self.possible
+            && !possible.contains(rowid)?
+        {
             return Ok(Some(false));
         }
         if self.loads_left > 0 {

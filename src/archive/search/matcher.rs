@@ -10,7 +10,7 @@ use std::thread::{self, available_parallelism};
 use rusqlite::ToSql as _;
 use rusqlite::types::ToSqlOutput;
 
-use super::body_lookup::{BodyLookup, ReadAhead, single_words};
+use super::body_lookup::{BodyLookup, LOADED_BEFORE_CERTAIN_QUERY, ReadAhead, single_words};
 use super::fts_expr::FtsExpr;
 use super::index::listed_reason;
 use super::plan::{BodyDependency, Plan};
@@ -23,9 +23,6 @@ use crate::archive::storage::db::{Connection, Row, parameter_marks};
 use crate::archive::window::{self, EmailRow};
 use crate::error::Result;
 use crate::query::{BodyTexts, EmailDocument, Query, matches};
-
-/// The bodies to load before the index is searched for those that need not be loaded.
-const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
 
 /// With fewer bodies, to start another thread takes as long as to compare them.
 const LEAST_FOR_A_THREAD: usize = 8;

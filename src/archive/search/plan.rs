@@ -54,7 +54,8 @@ pub(super) struct Plan {
     pub(super) possible: FtsExpr,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
-    /// The texts that are searched in bodies and are not one word whole in the index; none in a query of many terms.
+    /// The texts that are searched in bodies and are not one word whole in the index; none in a query of many terms,
+    /// and none on a server, which loads many bodies together.
     pub(super) phrases: Vec<Phrase>,
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
@@ -129,7 +130,7 @@ impl Plan {
                 phrases.push(text);
             }
         });
-        if terms > MANY_TERMS {
+        if terms > MANY_TERMS || connection.is_postgres() {
             phrases.clear();
         }
         let translator = Translator {

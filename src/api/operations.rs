@@ -1,0 +1,128 @@
+//! The operations of the service: the URL of each request, and the parser of its response.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+
+use super::changes::{ChangeStream, MirrorChange};
+use super::client::Client;
+use super::error::{Endpoint, no_such_email};
+use super::rate_limit::RateBudget;
+use super::request::RequestHandle;
+use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
+use crate::error::{ErrorKind, Result};
+use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
+
+impl EmailApi for Client {
+    fn with_priority(&self, request: &RequestHandle) -> Self {
+        Self {
+            request: request.clone(),
+            ..self.clone()
+        }
+    }
+
+    fn with_before_send(&self, hook: BeforeSend) -> Option<Self> {
+        Some(Self {
+            before_send: Some(hook),
+            ..self.clone()
+        })
+    }
+
+    fn rate_budget(&self) -> Option<RateBudget> {
+        Some(self.rate_budget())
+    }
+
+    fn is_mirror(&self) -> bool {
+        self.inner.is_mirror.load(Ordering::Relaxed)
+    }
+
+    async fn follow(
+        &self,
+        stream: Option<ChangeStream>,
+    ) -> Result<(ChangeStream, Vec<MirrorChange>)> {
+        let mut stream = match stream {
+            Some(stream) => stream,
+            None => self.open_changes().await?,
+        };
+        let changes = stream.next().await?;
+        Ok((stream, changes))
+    }
+
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage> {
+        let mailbox = self.inner.config.mailbox;
+        let (endpoint, cursor) = match cursor {
+            Cursor::Start => (Endpoint::first_page(mailbox), None),
+            Cursor::After(id) => (Endpoint::PageAtCursor, Some(("after", id.as_str()))),
+            Cursor::Before(id) => (Endpoint::PageAtCursor, Some(("before", id.as_str()))),
+        };
+        let mut url = self.email_url(&[]);
+        url.query_pairs_mut()
+            .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string())
+            .extend_pairs(cursor);
+        let parse = |body: &[u8]| response::parse_page(body, mailbox);
+        let (page, checked_at) = self.send_dated(url, endpoint, parse).await?;
+        Ok(EmailPage { checked_at, ..page })
+    }
+
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail> {
+        // Such an id would change the path of the request, so no email can have it.
+        if matches!(id.as_str(), "" | "." | "..") {
+            return Err(no_such_email());
+        }
+        let mailbox = self.inner.config.mailbox;
+        let mut url = self.email_url(&[id.as_str()]);
+        if mailbox == Mailbox::Received {
+            // By default, all pictures are within the html.
+            url.query_pairs_mut().append_pair("html_format", "cid");
+        }
+        let parse = |body: &[u8]| response::parse_email(body, id, mailbox);
+        let (email, checked_at) = self.send_dated(url, Endpoint::Email, parse).await?;
+        Ok(RetrievedEmail {
+            checked_at,
+            ..email
+        })
+    }
+
+    async fn attachments(&self, email: &EmailId) -> Result<Vec<Attachment>> {
+        self.list_attachments(email).await
+    }
+
+    async fn suppression(&self, address: &str) -> Result<Option<Suppression>> {
+        // Such a text would change the path of the request.
+        if matches!(address, "" | "." | "..") {
+            return Ok(None);
+        }
+        let base_url = &self.inner.config.base_url;
+        let url = base_url.join_segments(&["suppressions", address]);
+        let found = self
+            .send_with_retries(url, Endpoint::Suppression, response::parse_suppression)
+            .await;
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn metrics(&self, email: &EmailId, since: Timestamp) -> Result<Metrics> {
+        let base_url = &self.inner.config.base_url;
+        let mut url = base_url.join_segments(&["emails", "metrics"]);
+        url.query_pairs_mut()
+            .append_pair("email_id", email.as_str())
+            .append_pair("dimensions", "email")
+            // Without a start the service counts the last days only.
+            .append_pair("start_date", &since.to_string());
+        let parse = |body: &[u8]| response::parse_metrics(body, email);
+        self.send_with_retries(url, Endpoint::Metrics, parse).await
+    }
+
+    async fn download(
+        &self,
+        email: &EmailId,
+        attachment: &Attachment,
+        sink: &mut (dyn Write + Send),
+    ) -> Result<u64> {
+        self.download_to(email, attachment, sink).await
+    }
+}
