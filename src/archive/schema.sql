@@ -138,8 +138,8 @@ INSERT INTO row_counts VALUES (0, 0);
 --     p  the first 2 and the first 3 letters of a word: FTS5 collects all answers of a prefix query such as wre* before the
 --        first one, so short prefixes are tokens of their own
 --     c  words with no space between them, as in ord-0033333, at most 24 characters
---     q  a word (at most 24 characters), a space, and the first 2 characters of the next word, if that starts with a digit:
---        many emails have the word and such a number, and few have them beside each other
+--     q  a word, a space, and the next word, each at most 24 characters, or 2 if it starts with a digit (not for two words of a
+--        script written without spaces, whose pairs are above): many emails have two words, and few have them beside each other
 --   Flags
 --     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)
 --     xcc xbcc xreply-to xtext xhtml xtag xreason (the email has that part)

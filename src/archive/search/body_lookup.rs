@@ -202,6 +202,8 @@ struct BodyPhrase<'a> {
     possible: Option<ReadAhead<'a>>,
     /// Bodies that have them.
     certain: Option<ReadAhead<'a>>,
+    /// Whether these are all.
+    is_exact: bool,
     /// The bodies to load before `certain`, which may be costly.
     loads_left: usize,
 }
@@ -214,8 +216,10 @@ impl<'a> BodyPhrase<'a> {
         Self {
             text: phrase.text.normalized().to_owned(),
             is_impossible: possible == FtsExpr::Nothing,
-            possible: (possible != FtsExpr::All).then(|| read_ahead(&possible)),
+            possible: (possible != FtsExpr::All && possible != phrase.certain)
+                .then(|| read_ahead(&possible)),
             certain: (phrase.certain != FtsExpr::Nothing).then(|| read_ahead(&phrase.certain)),
+            is_exact: phrase.certain == phrase.possible,
             loads_left: if is_costly {
                 LOADED_BEFORE_CERTAIN_QUERY
             } else {
@@ -239,7 +243,10 @@ impl<'a> BodyPhrase<'a> {
             return Ok(None);
         }
         match &mut self.certain {
-            Some(certain) => Ok(certain.contains(rowid)?.then_some(true)),
+            Some(certain) => {
+                let is_contained = certain.contains(rowid)?;
+                Ok((is_contained || self.is_exact).then_some(is_contained))
+            }
             None => Ok(None),
         }
     }

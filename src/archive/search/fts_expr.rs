@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::archive::storage::db::dialect::cap_token;
 
-use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
+use super::tokens::{PREFIX_CHARS, encode_token, flag, is_number, prefix, words_of_pair};
 use crate::error::Result;
 
 /// Candidates to examine where a prefix is so short that it has many matches.
@@ -228,10 +228,19 @@ impl FtsExpr {
         }
     }
 
-    /// Returns a cheap superset of the expression: first letters instead of starts of words, or whole words that must be
-    /// missing.
+    /// Returns a cheap superset of the expression: first letters instead of starts of words, two words instead of starts of
+    /// pairs, or whole words that must be missing.
     pub(super) fn without_costly_prefixes(&self) -> Self {
+        let word = |word: &str| encode_token(prefix::WORD, word.chars());
         match self {
+            Self::Prefix(start) if let Some((first, next)) = words_of_pair(start) => {
+                let next = Self::Prefix(word(next)).without_costly_prefixes();
+                if is_number(first) {
+                    next
+                } else {
+                    Self::and([Self::Token(word(first)), next])
+                }
+            }
             Self::Prefix(start) if start.starts_with(prefix::WORD) && !is_short_prefix(start) => {
                 let first_chars = start.chars().skip(1).take(PREFIX_CHARS);
                 Self::Token(encode_token(prefix::WORD_PREFIX, first_chars))
@@ -277,7 +286,7 @@ fn is_short_prefix(start: &str) -> bool {
 
 /// Whether FTS5 collects many matches before it returns the first.
 pub(super) fn is_costly_prefix(start: &str) -> bool {
-    start.starts_with([prefix::WORD, prefix::COMPOUND, prefix::NUMBERED]) || is_short_prefix(start)
+    start.starts_with([prefix::WORD, prefix::COMPOUND, prefix::PAIR]) || is_short_prefix(start)
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use super::fts_expr::{FtsExpr, Prefilter, is_costly_prefix};
 use super::interned;
 use super::text_expr::{
-    MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, numbered_exprs, sample_evenly,
-    trigram_expr,
+    MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, sample_evenly, trigram_expr,
 };
 use super::tokens::{
-    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, NUMBER_CHARS, encode_token, flag, prefix, single_word,
+    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, max_pair_chars, prefix,
+    single_word,
 };
 use super::vocabulary::{KnownStarts, expand_prefixes};
 use crate::archive::SortKey;
@@ -401,27 +401,28 @@ impl Translator<'_> {
 
     /// Searches words of a body.
     ///
-    /// The index knows a single word exactly, and not the order of several, except where no space is
-    /// between them, or where the second is a short number.
+    /// The index knows exactly a single word, two beside each other unless one is a longer number, and several with no space
+    /// between them. Of others, it knows that each two are beside each other.
     fn translate_body(&self, text: &SearchText) -> Translated {
         let normalized = text.normalized();
         if single_word(text).is_some() {
             return Translated::exact(body_expr(text));
         }
-        let words: Vec<&str> = split_words(normalized).collect();
-        if let ([word, number], [numbered]) = (&*words, &*numbered_exprs(normalized))
-            && word.chars().count() < MAX_WORD_CHARS
-            && number.chars().count() <= NUMBER_CHARS
-            && !(self.has_many_terms && numbered.has_prefix(&is_costly_prefix))
-        {
-            return Translated::exact(numbered.clone());
+        let mut expr = body_expr(text);
+        // Hundreds of addresses end in the same word, which may be in every body.
+        let is_widened = self.has_many_terms && expr.has_prefix(&is_costly_prefix);
+        if is_widened {
+            expr = expr.without_costly_prefixes();
         }
-        let expr = if self.has_many_terms {
-            // Hundreds of addresses end in the same word, which may be in every body.
-            body_expr(text).without_costly_prefixes()
-        } else {
-            body_expr(text)
-        };
+        let words: Vec<&str> = split_words(normalized).collect();
+        if let [word, next] = *words
+            && !is_widened
+            && (tokens::unspaced_char(word).is_some()
+                || word.chars().count() < max_pair_chars(word))
+            && next.chars().count() <= max_pair_chars(next)
+        {
+            return Translated::exact(expr);
+        }
         let is_known =
             tokens::is_compound(normalized) && normalized.chars().count() <= MAX_WORD_CHARS;
         Translated {

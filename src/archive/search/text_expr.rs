@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 
 use super::fts_expr::FtsExpr;
-use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, NUMBER_CHARS, encode_token, prefix};
+use super::tokens::{
+    self, ID_CHARS, MAX_WORD_CHARS, encode_token, is_number, max_pair_chars, prefix,
+};
 use crate::query::SearchText;
 use crate::query::normalize::split_words;
 
-/// Trigrams of one text that are searched for; more hardly narrow the result.
-const MAX_TRIGRAMS: usize = 16;
+/// Trigrams or pairs of words of one text that are searched for; more hardly narrow the result.
+const MAX_TOKENS: usize = 16;
 
 /// The same for the domain of an address, which many emails share.
 pub(super) const MAX_SHARED_TRIGRAMS: usize = 3;
@@ -23,7 +25,7 @@ pub(super) fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
         _ if prefix == prefix::SUBJECT && chars[1..].contains(&'@') => {
             // Few subjects have an address in them.
             let around = chars.windows(3).filter(|trigram| trigram.contains(&'@'));
-            FtsExpr::and(sample_evenly(around.map(token).collect(), MAX_TRIGRAMS))
+            FtsExpr::and(sample_evenly(around.map(token).collect(), MAX_TOKENS))
         }
         _ => {
             // Digits are more selective than letters, and a search takes as long as its most common
@@ -36,7 +38,7 @@ pub(super) fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
             if with_digits(3).count() > 1 {
                 return FtsExpr::and(sample_evenly(
                     with_digits(2).map(token).collect(),
-                    MAX_TRIGRAMS,
+                    MAX_TOKENS,
                 ));
             }
             // Thousands of addresses share their domain.
@@ -48,7 +50,7 @@ pub(super) fn trigram_expr(prefix: char, text: &SearchText) -> FtsExpr {
                 at_sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
             let trigrams =
                 |chars: &[char], most| sample_evenly(chars.windows(3).map(token).collect(), most);
-            FtsExpr::and(trigrams(own, MAX_TRIGRAMS).chain(trigrams(shared, MAX_SHARED_TRIGRAMS)))
+            FtsExpr::and(trigrams(own, MAX_TOKENS).chain(trigrams(shared, MAX_SHARED_TRIGRAMS)))
         }
     }
 }
@@ -61,74 +63,75 @@ pub(super) fn sample_evenly(mut tokens: Vec<String>, most: usize) -> impl Iterat
     tokens.into_iter().step_by(step).map(FtsExpr::Token)
 }
 
-/// Searches words of a body: all of them, the last one by its start.
+/// Searches words of a body beside each other, the last one by its start.
 pub(super) fn body_expr(text: &SearchText) -> FtsExpr {
     let normalized = text.normalized();
     let words: Vec<&str> = split_words(normalized).collect();
-    let token = |word: &str| encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS));
     let Some((last, whole)) = words.split_last() else {
         return FtsExpr::Nothing;
     };
-    let unspaced_pairs = words.windows(2).filter_map(|pair| {
-        let chars = [
-            tokens::unspaced_char(pair[0])?,
-            tokens::unspaced_char(pair[1])?,
-        ];
-        Some(FtsExpr::Token(encode_token(
-            prefix::WORD,
-            chars.into_iter(),
-        )))
-    });
-    // Only the first are kept in a query of many terms: many addresses share a domain, and words with
-    // digits and long words are rare.
+    if whole.is_empty() {
+        return word_start_expr(last);
+    }
+    // Only the first are kept in a query of many terms: a number at the end is what is searched for, many addresses share a
+    // domain, and words with digits and long words are rare.
     let local_words = normalized
         .split('@')
         .next()
         .map_or(0, |local| split_words(local).count());
-    let mut whole: Vec<(usize, &str)> = whole.iter().copied().enumerate().collect();
-    whole.sort_by_key(|(index, word)| {
-        let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        (*index >= local_words, !has_digit, Reverse(word.len()))
+    let mut pairs: Vec<(usize, &[&str])> = words.windows(2).enumerate().collect();
+    pairs.sort_by_key(|(index, pair)| {
+        let is_last = index + 2 == words.len();
+        let has_digit = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+        (
+            !(is_last && is_number(last)),
+            *index >= local_words,
+            !pair.iter().any(has_digit),
+            Reverse(pair[0].len()),
+        )
     });
-    let whole = whole
-        .into_iter()
-        .map(|(_, word)| FtsExpr::Token(token(word)));
-    // A number at the end is what is searched for; another one may be of an address that many share.
-    let mut numbered = numbered_exprs(normalized);
-    let number_at_end = tokens::is_number(last).then(|| numbered.pop()).flatten();
-    let last = match last.chars().count() {
-        _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(token(last)),
-        1 => FtsExpr::Prefix(token(last)),
-        2 | 3 => FtsExpr::Token(encode_token(prefix::WORD_PREFIX, last.chars())),
-        length if length < MAX_WORD_CHARS => FtsExpr::Prefix(token(last)),
-        _ => FtsExpr::Token(token(last)),
-    };
+    let pairs = pairs.into_iter().map(|(index, pair)| {
+        let next = pair[1];
+        let is_start = index + 2 == words.len()
+            && tokens::unspaced_char(next).is_none()
+            && next.chars().count() < max_pair_chars(next);
+        let token = tokens::pair_token(pair[0], next);
+        if is_start {
+            FtsExpr::Prefix(token)
+        } else {
+            FtsExpr::Token(token)
+        }
+    });
+    // The pairs have only the start of a number.
+    let is_cut = |word: &str| is_number(word) && word.chars().count() > max_pair_chars(word);
+    let numbers = whole
+        .iter()
+        .copied()
+        .filter(|word| is_cut(word))
+        .map(word_token);
+    let number_at_end = is_cut(last).then(|| word_start_expr(last));
     FtsExpr::and(
-        unspaced_pairs
-            .chain(number_at_end)
-            .chain(whole.take(MAX_TRIGRAMS))
-            .chain(numbered)
-            .chain([last]),
+        pairs
+            .take(MAX_TOKENS)
+            .chain(numbers.take(MAX_TOKENS).map(FtsExpr::Token))
+            .chain(number_at_end),
     )
 }
 
-/// Searches each number in a text with the word before it.
-pub(super) fn numbered_exprs(normalized: &str) -> Vec<FtsExpr> {
-    let words: Vec<&str> = split_words(normalized).collect();
-    let pairs = words.windows(2).enumerate();
-    let numbered = pairs.filter(|(_, pair)| tokens::is_number(pair[1]));
-    numbered
-        .map(|(index, pair)| {
-            let token = tokens::numbered_token(pair[0], pair[1]);
-            let is_last = index + 2 == words.len();
-            if is_last && pair[1].chars().count() < NUMBER_CHARS {
-                FtsExpr::Prefix(token)
-            } else {
-                FtsExpr::Token(token)
-            }
-        })
-        .take(MAX_TRIGRAMS)
-        .collect()
+fn word_token(word: &str) -> String {
+    encode_token(prefix::WORD, word.chars().take(MAX_WORD_CHARS))
+}
+
+/// Searches words with this start.
+fn word_start_expr(start: &str) -> FtsExpr {
+    let token = word_token(start);
+    match start.chars().count() {
+        _ if tokens::unspaced_char(start).is_some() => FtsExpr::Token(token),
+        1 => FtsExpr::Prefix(token),
+        2 | 3 => FtsExpr::Token(encode_token(prefix::WORD_PREFIX, start.chars())),
+        length if length < MAX_WORD_CHARS => FtsExpr::Prefix(token),
+        _ => FtsExpr::Token(token),
+    }
 }
 
 /// Searches an id.

@@ -1,7 +1,7 @@
 //! Tokens of the search index, as `schema.sql` describes them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::api::wire;
 use crate::mail::{Bounce, Status, Summary, Tag};
@@ -15,8 +15,8 @@ pub(super) const MAX_WORD_CHARS: usize = 24;
 /// The longest word prefix with a token of its own.
 pub(super) const PREFIX_CHARS: usize = 3;
 
-/// Characters of a number in the token of a word and the number after it.
-pub(super) const NUMBER_CHARS: usize = 2;
+/// Characters of a number in the token of a pair: numbers of orders would be as many pairs.
+const NUMBER_CHARS: usize = 2;
 
 /// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
@@ -40,7 +40,7 @@ pub(super) mod prefix {
     pub(crate) const WORD: char = 'w';
     pub(crate) const WORD_PREFIX: char = 'p';
     pub(crate) const COMPOUND: char = 'c';
-    pub(crate) const NUMBERED: char = 'q';
+    pub(crate) const PAIR: char = 'q';
     pub(crate) const STATUS: char = 's';
     pub(crate) const DOMAIN: char = 'd';
     pub(crate) const TAG: char = 't';
@@ -189,10 +189,7 @@ impl TokenBuffer {
             .into_iter()
             .chain(html)
             .collect();
-        let mut seen = HashSet::new();
-        for body in &normalized {
-            self.push_words(body, &mut seen);
-        }
+        self.push_words(&normalized);
         let mut seen = HashSet::new();
         for compound in normalized.iter().flat_map(|body| compounds(body)) {
             if seen.insert(compound) {
@@ -250,31 +247,38 @@ impl TokenBuffer {
         }
     }
 
-    /// Adds the words of a body except those `seen` before.
-    fn push_words<'a>(&mut self, normalized: &'a str, seen: &mut HashSet<&'a str>) {
-        let mut previous: Option<char> = None;
-        let mut before: Option<&str> = None;
-        for word in split_words(normalized) {
-            if let Some(before) = before.replace(word).filter(|_| is_number(word)) {
-                self.push_token(&numbered_token(before, word));
+    /// Adds the words of normalised bodies, and the pairs of neighbours.
+    fn push_words(&mut self, bodies: &[String]) {
+        let mut words: Vec<&str> = Vec::new();
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for body in bodies {
+            let mut before = None;
+            for word in split_words(body) {
+                let number = *numbers.entry(word).or_insert_with(|| {
+                    self.push_word(word);
+                    words.push(word);
+                    words.len() - 1
+                });
+                pairs.extend(before.replace(number).map(|before| (before, number)));
             }
-            let unspaced = unspaced_char(word);
-            if let (Some(one), Some(other)) = (previous, unspaced) {
-                self.begin_token(prefix::WORD);
-                self.0.extend([one, other]);
-            }
-            previous = unspaced;
-            if !seen.insert(word) {
-                continue;
-            }
-            self.begin_token(prefix::WORD);
-            self.0.extend(word.chars().take(MAX_WORD_CHARS));
-            if unspaced.is_none() {
-                for length in 2..=PREFIX_CHARS {
-                    if let Some((end, last)) = word.char_indices().nth(length - 1) {
-                        self.begin_token(prefix::WORD_PREFIX);
-                        self.0.push_str(&word[..end + last.len_utf8()]);
-                    }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        for (word, next) in pairs {
+            self.0.push(' ');
+            write_pair(words[word], words[next], &mut self.0);
+        }
+    }
+
+    fn push_word(&mut self, word: &str) {
+        self.begin_token(prefix::WORD);
+        self.0.push_str(first_chars(word, MAX_WORD_CHARS));
+        if unspaced_char(word).is_none() {
+            for length in 2..=PREFIX_CHARS {
+                if let Some((end, last)) = word.char_indices().nth(length - 1) {
+                    self.begin_token(prefix::WORD_PREFIX);
+                    self.0.push_str(&word[..end + last.len_utf8()]);
                 }
             }
         }
@@ -396,11 +400,47 @@ pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Writes the token of a word and the number after it.
-pub(super) fn numbered_token(word: &str, number: &str) -> String {
-    let word = word.chars().take(MAX_WORD_CHARS);
-    let number = number.chars().take(NUMBER_CHARS);
-    encode_token(prefix::NUMBERED, word.chain([' ']).chain(number))
+/// Writes the token of two words beside each other.
+pub(super) fn pair_token(word: &str, next: &str) -> String {
+    let mut token = String::new();
+    write_pair(word, next, &mut token);
+    token
+}
+
+fn write_pair(word: &str, next: &str, out: &mut String) {
+    if let (Some(_), Some(_)) = (unspaced_char(word), unspaced_char(next)) {
+        out.push(prefix::WORD);
+        out.extend([word, next]);
+    } else {
+        out.push(prefix::PAIR);
+        out.push_str(first_chars(word, max_pair_chars(word)));
+        out.push_str(encode_char(' ', &mut [0; 4]));
+        out.push_str(first_chars(next, max_pair_chars(next)));
+    }
+}
+
+/// Returns the two words of a token of a pair, which may be cut.
+pub(super) fn words_of_pair(token: &str) -> Option<(&str, &str)> {
+    let words = token.strip_prefix(prefix::PAIR)?;
+    words.split_once(encode_char(' ', &mut [0; 4]))
+}
+
+/// Returns how many characters of a word the tokens of its pairs have.
+pub(super) fn max_pair_chars(word: &str) -> usize {
+    if is_number(word) {
+        NUMBER_CHARS
+    } else {
+        MAX_WORD_CHARS
+    }
+}
+
+/// Returns the first `most` characters of a text.
+fn first_chars(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the only word of a text, if the index has it uncut.

@@ -25,7 +25,7 @@ const FIRST_TERM: &str =
 /// Starts of words, each with the expression that finds the same emails.
 pub(super) type KnownStarts = HashMap<String, FtsExpr>;
 
-/// Replaces starts of words in an expression, and starts of numbers after a word, by the tokens that begin so. Starts of
+/// Replaces starts of words and of pairs in an expression by the tokens that begin so. Starts of
 /// words of [`PREFIX_CHARS`] characters or fewer stay.
 ///
 /// Adds each of these starts to `known`, where it is not there yet.
@@ -57,7 +57,7 @@ pub(super) fn expand_prefixes(
 
 /// Shorter starts of words have too many tokens.
 fn is_expanded(start: &str) -> bool {
-    start.starts_with(prefix::NUMBERED)
+    start.starts_with(prefix::PAIR)
         || (start.starts_with([prefix::WORD, prefix::COMPOUND])
             && start.chars().count() > PREFIX_CHARS + 1)
 }

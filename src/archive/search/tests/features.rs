@@ -409,6 +409,11 @@ fn texts_of_several_words_in_index_agree_with_bodies() {
             "年 3 ord 年 33",
             "ord0333",
             "averylongwordofmorethan24letters 12 averylongwordofmorethan24characters 34",
+            "averylongwordofmorethan24letters averylongwordofmorethan24characters",
+            "12 orders, 1 order, 123 ordinary",
+            "注文 ord 注, order 文",
+            "the order of your order",
+            "of the order your order of",
         ],
     );
     for text in [
@@ -433,6 +438,18 @@ fn texts_of_several_words_in_index_agree_with_bodies() {
         "\"order of\" \"yours 1\" -\"of order\"",
         "your \"the order\" or \"ord x\"",
         "\"ord 𐀀\" or \"ord 03\"",
+        "\"averylongwordofmorethan24letters averylongwordofmorethan24c\"",
+        "\"averylongwordofmorethan24letters a\"",
+        "\"order averylongwordofmorethan24letters\"",
+        "\"12 ord\"",
+        "\"1 order\"",
+        "\"order o\"",
+        "注文",
+        "\"注文 ord\"",
+        "\"ord 注\"",
+        "\"order of your\"",
+        "\"the order your\"",
+        "\"the order of your ord\"",
     ] {
         for other in [
             "",
@@ -445,6 +462,24 @@ fn texts_of_several_words_in_index_agree_with_bodies() {
             assert_found_and_counted(&archive, &format!("{text} {other}"));
             assert_found_and_counted(&archive, &format!("-{text} {other}"));
         }
+    }
+}
+
+#[test]
+fn last_word_of_text_is_not_beside_first_word_of_html() {
+    let archive = memory();
+    let mail = plain_mail("one", "ana@example.com", "Hi", "sent");
+    let email = with_body(&mail, "about your", "[]")
+        .replace(r#""html":null"#, r#""html":"<p>order shipped</p>""#);
+    store_email(&archive, email.into());
+    for (text, found) in [
+        ("\"about your\"", "one"),
+        ("\"order shipped\"", "one"),
+        ("\"your order\"", ""),
+        ("\"shipped about\"", ""),
+    ] {
+        assert_found_and_counted(&archive, text);
+        assert_eq!(ids(&archive, text), found, "{text}");
     }
 }
 
