@@ -148,7 +148,7 @@ INSERT INTO row_counts VALUES (0, 0);
 -- A change of this list needs a new schema version; tokens.rs writes the tokens, plan.rs searches for them.
 CREATE VIRTUAL TABLE search USING fts5(tokens, content = '', contentless_delete = 1, detail = none, tokenize = ascii);
 -- A large transaction fills this much memory before it writes a segment of the index.
-INSERT INTO search (search, rank) VALUES ('hashsize', 4194304);
+INSERT INTO search (search, rank) VALUES ('hashsize', 8388608);
 
 -- Emails whose tokens are missing or out of date. The triggers below fill it, and each transaction
 -- empties it before it ends. The triggers avoid INSERT OR IGNORE: the conflict clause of the statement

@@ -131,18 +131,29 @@ pub(crate) fn split_words(normalized: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn word_ranges(normalized: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
     std::iter::from_fn(move || {
-        let start = end + normalized[end..].find(is_word_char)?;
+        // Most text is ASCII, of which bytes are enough.
+        let between = end + ascii_run(&normalized[end..], |byte| !byte.is_ascii_alphanumeric());
+        let start = between + normalized[between..].find(is_word_char)?;
         let rest = &normalized[start..];
         let first = rest.chars().next()?;
         let length = if is_unspaced_script(first) {
             first.len_utf8()
         } else {
-            rest.find(|c| !is_word_char(c) || is_unspaced_script(c))
-                .unwrap_or(rest.len())
+            let ascii = ascii_run(rest, u8::is_ascii_alphanumeric);
+            let end = rest[ascii..].find(|c| !is_word_char(c) || is_unspaced_script(c));
+            end.map_or(rest.len(), |end| ascii + end)
         };
         end = start + length;
         Some(start..end)
     })
+}
+
+/// Counts the ASCII characters at the start of a text that meet a condition.
+fn ascii_run(text: &str, condition: impl Fn(&u8) -> bool) -> usize {
+    let bytes = text.bytes();
+    bytes
+        .take_while(|byte| byte.is_ascii() && condition(byte))
+        .count()
 }
 
 /// Joins characters to a text without repeated, leading and trailing spaces.
@@ -270,6 +281,7 @@ mod tests {
         );
         assert_eq!(words("ご注文no1"), ["ご", "注", "文", "no1"]);
         assert_eq!(words("हिन्दी।"), ["हिन्दी"]);
+        assert_eq!(words("-abжcd1注x, ж9—"), ["abжcd1", "注", "x", "ж9"]);
         assert_eq!(words(" :) "), [""; 0]);
     }
 

@@ -190,11 +190,8 @@ impl TokenBuffer {
             .chain(html)
             .collect();
         self.push_words(&normalized);
-        let mut seen = HashSet::new();
         for compound in normalized.iter().flat_map(|body| compounds(body)) {
-            if seen.insert(compound) {
-                self.push_token(&compound_token(compound));
-            }
+            self.push_token(&compound_token(compound));
         }
     }
 
