@@ -24,6 +24,9 @@ const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 
 /// The bodies to load before the index is searched for those that need not be loaded.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
+/// The same where it is searched for a start with so many digits, which few emails have.
+const LOADED_BEFORE_NUMBER_QUERY: usize = 8;
+const MANY_DIGITS: usize = 4;
 
 /// The rowids to read ahead at first, and at most.
 const FIRST_BATCH: usize = 64;
@@ -198,13 +201,15 @@ struct BodyPhrase<'a> {
     text: String,
     /// No body can have it.
     is_impossible: bool,
-    /// The bodies that may have its words beside each other; `None` if any may.
+    /// The bodies that may have its words beside each other, as far as is known cheaply; `None` if any may.
     possible: Option<ReadAhead<'a>>,
+    /// Those that may as far as the index knows, if these are fewer.
+    probable: Option<ReadAhead<'a>>,
     /// Bodies that have them.
     certain: Option<ReadAhead<'a>>,
     /// Whether these are all.
     is_exact: bool,
-    /// The bodies to load before `certain`, which may be costly.
+    /// The bodies to load before `probable` and `certain`, which may be costly.
     loads_left: usize,
 }
 
@@ -212,35 +217,46 @@ impl<'a> BodyPhrase<'a> {
     fn new(phrase: &Phrase, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
         // To collect the emails of a start of a word takes longer than to load the bodies of a window.
         let possible = phrase.possible.without_costly_prefixes();
-        let is_costly = phrase.certain.has_prefix(&is_costly_prefix);
+        let is_exact = phrase.certain == phrase.possible;
+        let has_prefix = |condition: &dyn Fn(&str) -> bool| {
+            let exprs = [&phrase.possible, &phrase.certain];
+            exprs.iter().any(|expr| expr.has_prefix(&condition))
+        };
+        let digits = |start: &str| start.chars().filter(char::is_ascii_digit).count();
+        let loads_left = if !has_prefix(&is_costly_prefix) {
+            0
+        } else if has_prefix(&|start| is_costly_prefix(start) && digits(start) < MANY_DIGITS) {
+            LOADED_BEFORE_CERTAIN_QUERY
+        } else {
+            LOADED_BEFORE_NUMBER_QUERY
+        };
+        let read_unless =
+            |is_useless: bool, expr: &FtsExpr| (!is_useless).then(|| read_ahead(expr));
         Self {
             text: phrase.text.normalized().to_owned(),
             is_impossible: possible == FtsExpr::Nothing,
-            possible: (possible != FtsExpr::All && possible != phrase.certain)
-                .then(|| read_ahead(&possible)),
-            certain: (phrase.certain != FtsExpr::Nothing).then(|| read_ahead(&phrase.certain)),
-            is_exact: phrase.certain == phrase.possible,
-            loads_left: if is_costly {
-                LOADED_BEFORE_CERTAIN_QUERY
-            } else {
-                0
-            },
+            probable: read_unless(is_exact || possible == phrase.possible, &phrase.possible),
+            certain: read_unless(phrase.certain == FtsExpr::Nothing, &phrase.certain),
+            possible: read_unless(
+                possible == FtsExpr::All || possible == phrase.certain,
+                &possible,
+            ),
+            is_exact,
+            loads_left,
         }
     }
 
     /// Whether the body has these words beside each other; `None` if it must be loaded.
     fn is_in(&mut self, rowid: i64) -> Result<Option<bool>> {
-        if self.is_impossible {
-            return Ok(Some(false));
-        }
-        if let Some(possible) = &mut self.possible
-            && !possible.contains(rowid)?
-        {
+        if self.is_impossible || is_missing_in(&mut self.possible, rowid)? {
             return Ok(Some(false));
         }
         if self.loads_left > 0 {
             self.loads_left -= 1;
             return Ok(None);
+        }
+        if is_missing_in(&mut self.probable, rowid)? {
+            return Ok(Some(false));
         }
         match &mut self.certain {
             Some(certain) => {
@@ -249,6 +265,14 @@ impl<'a> BodyPhrase<'a> {
             }
             None => Ok(None),
         }
+    }
+}
+
+/// Whether the index knows that a body does not match.
+fn is_missing_in(matches: &mut Option<ReadAhead<'_>>, rowid: i64) -> Result<bool> {
+    match matches {
+        Some(matches) => Ok(!matches.contains(rowid)?),
+        None => Ok(false),
     }
 }
 
