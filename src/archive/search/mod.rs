@@ -23,6 +23,7 @@ mod fts_expr;
 mod index;
 mod interned;
 mod matcher;
+mod periods;
 mod plan;
 mod scan;
 mod suggest;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::fts_expr::{FtsExpr, Prefilter, is_costly_prefix};
 use super::interned;
+use super::periods::Period;
 use super::text_expr::{
     MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, sample_evenly, trigram_expr,
 };
@@ -60,6 +61,8 @@ pub(super) struct Plan {
     /// The keys between which all matches are, except those out of order; inclusive.
     pub(super) newest_key: SortKey,
     pub(super) oldest_key: SortKey,
+    /// The periods with an expression of their own, newest first; none where `expr` is for all emails.
+    pub(super) periods: Vec<(Period, FtsExpr)>,
     /// The times between which all matches were created, as they are stored; inclusive.
     pub(super) times: (i64, i64),
     /// Emails whose status was seen to change since then, as it is stored, are candidates in any case.
@@ -136,6 +139,7 @@ impl Plan {
         let translator = Translator {
             connection,
             has_many_terms: terms > MANY_TERMS,
+            period: None,
         };
         let (filter, changed_since) = query.split_seen_changes();
         let translated = match &filter {
@@ -153,8 +157,23 @@ impl Plan {
             }
         };
         let expr = expand(translated.expr)?;
-        let certain = expand(translated.certain)?;
-        let possible = expand(translated.possible)?;
+        let mut certain = expand(translated.certain)?;
+        let mut possible = expand(translated.possible)?;
+        let mut periods = Vec::new();
+        for period in filter.as_ref().map(Period::split).unwrap_or_default() {
+            let translator = Translator {
+                period: Some(period),
+                ..translator
+            };
+            if let Some(filter) = &filter {
+                let translated = translator.translate_node(filter, true, 0)?;
+                periods.push((period, expand(translated.expr.widen(MAX_LOOKUPS))?));
+            }
+        }
+        if !periods.is_empty() {
+            // All emails may match.
+            (certain, possible) = (FtsExpr::Nothing, expr.clone());
+        }
         let phrases = phrases.into_iter().map(|text| {
             let translated = translator.translate_body(text);
             Ok(Phrase {
@@ -172,7 +191,9 @@ impl Plan {
             // In PostgreSQL the nearest emails are compared first in any case. Then a prefix costs more only in a negation.
             prefilter: expr
                 .prefilter()
-                .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_))),
+                .filter(|it| !connection.is_postgres() || matches!(it.expr, FtsExpr::Not(_)))
+                .filter(|_| periods.is_empty()),
+            periods,
             expr,
             certain,
             possible,
@@ -303,9 +324,12 @@ impl Translated {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Translator<'a> {
     connection: &'a Connection,
     has_many_terms: bool,
+    /// The only period of the emails that the expression is for.
+    period: Option<Period>,
 }
 
 impl Translator<'_> {
@@ -390,12 +414,15 @@ impl Translator<'_> {
                     Some(value) => tokens::tag_value_token(name, value.normalized()),
                 }))
             }
+            Term::After(_) | Term::Before(_) | Term::On(_) => {
+                match self.period.and_then(|period| period.meets(term)) {
+                    Some(true) => T::exact(FtsExpr::All),
+                    Some(false) => T::exact(FtsExpr::Nothing),
+                    None => T::superset(FtsExpr::All),
+                }
+            }
             // No token changes when mail leaves the service; an index of the table knows those rows.
-            Term::Is(EmailClass::Gone)
-            | Term::After(_)
-            | Term::Before(_)
-            | Term::On(_)
-            | Term::SeenChange(_) => T::superset(FtsExpr::All),
+            Term::Is(EmailClass::Gone) | Term::SeenChange(_) => T::superset(FtsExpr::All),
         })
     }
 

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use super::fts_expr::{FtsExpr, Prefilter};
 use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
+use super::periods::Period;
 use super::plan::Plan;
 use super::tokens::flag;
 use crate::archive::SortKey;
@@ -131,7 +132,12 @@ impl<'a> Scan<'a> {
                 Prefiltered::TooFewMatches { last } => from = last,
             }
         }
-        self.for_each_candidate(&self.plan.expr, direction, from, |key, upcoming| {
+        let mut exprs: Vec<(Period, &FtsExpr)> = vec![(self.bounds(), &self.plan.expr)];
+        if !self.plan.periods.is_empty() {
+            let periods = self.plan.periods.iter();
+            exprs = periods.map(|(period, expr)| (*period, expr)).collect();
+        }
+        self.for_each_candidate(exprs, direction, from, |key, upcoming| {
             matcher.load_rows(upcoming)?;
             let row = self.match_readable_row(&mut matcher, key)?;
             Ok(row.map_or(ControlFlow::Continue(()), &mut visit))
@@ -149,7 +155,8 @@ impl<'a> Scan<'a> {
     ) -> Result<Prefiltered> {
         let (mut examined, mut found) = (0, 0);
         let mut result = Prefiltered::Finished;
-        self.for_each_candidate(&prefilter.expr, direction, from, |key, upcoming| {
+        let expr = vec![(self.bounds(), &prefilter.expr)];
+        self.for_each_candidate(expr, direction, from, |key, upcoming| {
             matcher.load_rows(upcoming)?;
             examined += 1;
             if let Some(row) = self.match_readable_row(matcher, key)? {
@@ -253,7 +260,7 @@ impl<'a> Scan<'a> {
         } else {
             let uncertain = plan.certain.clone().complement();
             let expr = FtsExpr::and([plan.possible.clone(), uncertain]);
-            self.for_each_candidate(&expr, direction, from, count)?;
+            self.for_each_candidate(vec![(self.bounds(), &expr)], direction, from, count)?;
         }
         Ok(found)
     }
@@ -305,25 +312,42 @@ impl<'a> Scan<'a> {
         Ok((near + rest).unsigned_abs())
     }
 
-    /// Calls `visit` for each candidate of `expr`, nearest first; with those that come next, where their rows are
-    /// better loaded together.
+    /// The keys between which all matches are, except those out of order.
+    const fn bounds(&self) -> Period {
+        Period {
+            newest_key: self.plan.newest_key,
+            oldest_key: self.plan.oldest_key,
+        }
+    }
+
+    /// Calls `visit` for each candidate of the expressions of some periods, nearest first; with those that come next, where
+    /// their rows are better loaded together.
     ///
     /// Candidates are the emails within the bounds of the query, merged with those out of order and with
     /// those whose status has changed.
     fn for_each_candidate(
         &self,
-        expr: &FtsExpr,
+        mut exprs: Vec<(Period, &FtsExpr)>,
         direction: Direction,
         from: SortKey,
         mut visit: impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let plan = &self.plan;
         let mut others = self.unbounded_keys(direction, from)?.into_iter().peekable();
-        if *expr != FtsExpr::Nothing {
+        exprs.retain(|(_, expr)| **expr != FtsExpr::Nothing);
+        if direction == Direction::Newer {
+            exprs.reverse();
+        }
+        for (period, expr) in exprs {
+            let newest_key = period.newest_key.min(plan.newest_key);
+            let oldest_key = period.oldest_key.max(plan.oldest_key);
             let (first, last) = match direction {
-                Direction::Older => (from.min(plan.newest_key.next_newer()), plan.oldest_key),
-                Direction::Newer => (from.max(plan.oldest_key.next_older()), plan.newest_key),
+                Direction::Older => (from.min(newest_key.next_newer()), oldest_key),
+                Direction::Newer => (from.max(oldest_key.next_older()), newest_key),
             };
+            if !direction.precedes(first, last) {
+                continue;
+            }
             let (oldest, newest) = plan.times;
             let mut visit_merged = |key, upcoming: &[SortKey]| {
                 while let Some(other) =
@@ -468,7 +492,7 @@ impl<'a> Scan<'a> {
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
         let mut keys = Vec::new();
-        if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) {
+        if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) || !plan.periods.is_empty() {
             let query = OUT_OF_ORDER_ROWS[direction as usize];
             keys = self.connection.all(query, [from], |row| row.get(0))?;
         }

@@ -1,0 +1,154 @@
+//! `Period`: a part of the timeline in which a condition on time is met by all emails or by none.
+//!
+//! The index has no times. A condition that every match must meet bounds the scan; one beside `or` would make every
+//! email a candidate. So the timeline is split at its times, and [`super::plan`] has an expression for each period.
+
+use jiff::Timestamp;
+
+use super::plan::OUT_OF_ORDER_MICROS;
+use crate::archive::SortKey;
+use crate::archive::listing::{BOTTOM, TOP};
+use crate::query::{Node, Term};
+
+/// With more conditions, there would be more periods than are worth an expression.
+const MAX_CONDITIONS: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Period {
+    /// The keys at its ends; inclusive.
+    pub(super) newest_key: SortKey,
+    pub(super) oldest_key: SortKey,
+}
+
+impl Period {
+    /// Splits the timeline, newest first. Returns nothing if every match must meet all conditions on time, or if they are
+    /// too many.
+    pub(super) fn split(filter: &Node) -> Vec<Self> {
+        let mut conditions = 0;
+        let mut starts = Vec::new();
+        visit_inner_times(filter, &mut |term| {
+            conditions += 1;
+            let times = match term {
+                Term::After(range) | Term::Before(range) => vec![range.start],
+                Term::On(range) => vec![range.start, range.end],
+                _ => Vec::new(),
+            };
+            for micros in times.into_iter().map(Timestamp::as_microsecond) {
+                // In between, the email of a key may be from before and from after the time.
+                starts.push(SortKey::oldest_at(micros - OUT_OF_ORDER_MICROS));
+                starts.push(SortKey::oldest_at(micros + OUT_OF_ORDER_MICROS + 1));
+            }
+        });
+        if conditions == 0 || conditions > MAX_CONDITIONS {
+            return Vec::new();
+        }
+        starts.sort_unstable_by(|one, other| other.cmp(one));
+        starts.dedup();
+        let mut newest_key = TOP;
+        let starts = starts.into_iter().chain([BOTTOM]);
+        let period = starts.map(|oldest_key| {
+            let period = Self {
+                newest_key,
+                oldest_key,
+            };
+            newest_key = oldest_key.next_older();
+            period
+        });
+        period.collect()
+    }
+
+    /// Whether the emails of this period meet a condition on time, except those out of order; `None` if some may and
+    /// others may not.
+    pub(super) fn meets(&self, condition: &Term) -> Option<bool> {
+        let oldest = self.oldest_key.micros().saturating_sub(OUT_OF_ORDER_MICROS);
+        let newest = self.newest_key.micros().saturating_add(OUT_OF_ORDER_MICROS);
+        let is_since = |time: Timestamp| {
+            let micros = time.as_microsecond();
+            match (oldest > micros, newest < micros) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            }
+        };
+        match condition {
+            Term::After(range) => is_since(range.start),
+            Term::Before(range) => is_since(range.start).map(|is_since| !is_since),
+            Term::On(range) => match (is_since(range.start), is_since(range.end)) {
+                (Some(true), Some(false)) => Some(true),
+                (Some(false), _) | (_, Some(true)) => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Visits the conditions on time, except those that every match must meet.
+fn visit_inner_times(filter: &Node, visit: &mut impl FnMut(&Term)) {
+    let is_time = |term: &Term| matches!(term, Term::After(_) | Term::Before(_) | Term::On(_));
+    let members = match filter {
+        Node::And(nodes) => nodes,
+        other => std::slice::from_ref(other),
+    };
+    for member in members {
+        let is_bound = match member {
+            Node::Term(term) => is_time(term),
+            Node::Not(inner) => {
+                matches!(&**inner, Node::Term(Term::After(_) | Term::Before(_)))
+            }
+            Node::And(_) | Node::Or(_) => false,
+        };
+        if !is_bound {
+            member.visit_terms(0, &mut |term, _| {
+                if is_time(term) {
+                    visit(term);
+                }
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::parse;
+    use crate::query::tests::arbitrary;
+
+    #[test]
+    fn timeline_is_split_only_beside_or() {
+        for (text, periods) in [
+            ("receipt", 0),
+            ("after:7d receipt -before:30d", 0),
+            ("receipt or after:7d", 3),
+            ("-(receipt after:7d)", 3),
+            ("-on:2026-11-02", 5),
+            ("receipt or on:2026-11-02", 5),
+            (
+                "a or after:1d or after:2d or after:3d or after:4d or after:5d",
+                0,
+            ),
+        ] {
+            let filter = parse(text, &arbitrary::context()).query.filter;
+            assert_eq!(Period::split(&filter).len(), periods, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_period_but_those_at_an_edge_decides() {
+        let filter = parse("receipt or on:2026-11-02", &arbitrary::context())
+            .query
+            .filter;
+        let mut decided = Vec::new();
+        let periods = Period::split(&filter);
+        visit_inner_times(&filter, &mut |term| {
+            decided.extend(periods.iter().map(|period| period.meets(term)));
+        });
+        // A day is not longer than the time by which an email may be out of order.
+        assert_eq!(decided, [Some(false), None, None, None, Some(false)]);
+        assert_eq!(periods[0].newest_key, TOP);
+        assert_eq!(periods[4].oldest_key, BOTTOM);
+        for pair in periods.windows(2) {
+            assert_eq!(pair[0].oldest_key.next_older(), pair[1].newest_key);
+        }
+    }
+}
