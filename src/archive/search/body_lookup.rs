@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use super::fts_expr::{FtsExpr, is_costly_prefix};
 use super::plan::{Phrase, Plan};
 use super::tokens::{PREFIX_CHARS, encode_token, prefix, single_word};
-use super::vocabulary::KnownStarts;
 use crate::archive::listing::Direction;
 use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
@@ -58,7 +57,7 @@ impl<'a> BodyLookup<'a> {
     ) -> Option<Self> {
         let lookup = |text| {
             if let Some(word) = single_word(text) {
-                let word = BodyWord::new(word, &plan.known_starts, &read_ahead);
+                let word = BodyWord::new(word, plan, &read_ahead);
                 return Some(TextLookup::Word(word));
             }
             let phrase = plan.phrases.iter().find(|phrase| phrase.text == *text)?;
@@ -136,13 +135,9 @@ struct CheapLookup<'a> {
 }
 
 impl<'a> BodyWord<'a> {
-    fn new(
-        text: String,
-        known_starts: &KnownStarts,
-        read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>,
-    ) -> Self {
+    fn new(text: String, plan: &Plan, read_ahead: impl Fn(&FtsExpr) -> ReadAhead<'a>) -> Self {
         let token = encode_token(prefix::WORD, text.chars());
-        let known = known_starts.get(&token).cloned();
+        let known = plan.known_starts.get(&token).cloned();
         let starts = known.unwrap_or_else(|| FtsExpr::Prefix(token.clone()));
         let cheap = matches!(starts, FtsExpr::Prefix(_)).then(|| {
             let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
@@ -152,7 +147,9 @@ impl<'a> BodyWord<'a> {
                 whole: read_ahead(&FtsExpr::Token(token)),
                 short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
                 is_short: text.chars().count() <= PREFIX_CHARS,
-                loads_left: if is_letter {
+                loads_left: if is_letter && plan.has_few_candidates {
+                    usize::MAX
+                } else if is_letter {
                     LOADED_BEFORE_LETTER_QUERY
                 } else {
                     LOADED_BEFORE_PREFIX_QUERY

@@ -253,6 +253,17 @@ impl FtsExpr {
         }
     }
 
+    /// Returns the conditions without a start of a word that is so short that very many words have it; `None` if these are
+    /// all conditions or none.
+    pub(super) fn without_short_prefixes(&self) -> Option<Self> {
+        let Self::And(members) = self else {
+            return None;
+        };
+        let is_kept = |member: &&Self| !member.has_prefix(&is_short_prefix);
+        let kept: Vec<Self> = members.iter().filter(is_kept).cloned().collect();
+        (!kept.is_empty() && kept.len() < members.len()).then(|| Self::and(kept))
+    }
+
     /// Replaces each prefix.
     pub(super) fn map_prefixes(self, map: &mut impl FnMut(String) -> Result<Self>) -> Result<Self> {
         let all = |members: Vec<Self>, map: &mut _| -> Result<Vec<Self>> {
@@ -314,6 +325,28 @@ mod tests {
         assert_eq!(prefilter.expr, either(FtsExpr::and(starts)));
         let prefilter = either(FtsExpr::Prefix("worder".to_owned())).prefilter();
         assert_eq!(prefilter.unwrap().expr, FtsExpr::All);
+    }
+
+    #[test]
+    fn short_prefixes_are_dropped_beside_other_conditions() {
+        let (letter, word) = (
+            FtsExpr::Prefix("wa".to_owned()),
+            FtsExpr::Prefix("worder".to_owned()),
+        );
+        let either = FtsExpr::or([FtsExpr::Prefix("ha".to_owned()), letter.clone()]);
+        let status = FtsExpr::Token("ssent".to_owned());
+        for (members, expected) in [
+            (vec![either.clone(), word.clone()], Some(word.clone())),
+            (
+                vec![letter.clone(), word.clone(), status.clone()],
+                Some(FtsExpr::and([word.clone(), status.clone()])),
+            ),
+            (vec![letter.clone(), either], None),
+            (vec![word, status], None),
+            (vec![letter], None),
+        ] {
+            assert_eq!(FtsExpr::and(members).without_short_prefixes(), expected);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::vocabulary::{KnownStarts, expand_prefixes};
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::storage::db::Connection;
+use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
@@ -40,6 +40,13 @@ const MANY_TERMS: usize = 16;
 /// Tokens of one expression: the index takes 10 to 60 microseconds for each, found or not.
 const MAX_LOOKUPS: usize = 3000;
 
+/// To compare so many candidates takes less time than to collect the emails of a letter, which may be nearly all. The
+/// archives of tests are small, and have queries with more and with fewer.
+const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
+
+const COUNT_UP_TO: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
+
 /// Microseconds from its time from which on an email is out of order.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
@@ -53,6 +60,8 @@ pub(super) struct Plan {
     pub(super) certain: FtsExpr,
     /// Finds the matches that `certain` does not, and others.
     pub(super) possible: FtsExpr,
+    /// Whether the candidates are fewer than the emails of a letter of the query.
+    pub(super) has_few_candidates: bool,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
     /// The texts that are searched in bodies and are not one word whole in the index; none in a query of many terms,
@@ -156,7 +165,7 @@ impl Plan {
                 Ok(expr)
             }
         };
-        let expr = expand(translated.expr)?;
+        let mut expr = expand(translated.expr)?;
         let mut certain = expand(translated.certain)?;
         let mut possible = expand(translated.possible)?;
         let mut periods = Vec::new();
@@ -173,6 +182,19 @@ impl Plan {
         if !periods.is_empty() {
             // All emails may match.
             (certain, possible) = (FtsExpr::Nothing, expr.clone());
+        }
+        let mut has_few_candidates = false;
+        if finds_words
+            && !connection.is_postgres()
+            && let Some(rest) = expr.without_short_prefixes()
+        {
+            let params = params![rest.to_match_text(false), FEW_CANDIDATES];
+            let count: i64 = connection.value(COUNT_UP_TO, params)?;
+            has_few_candidates = count < FEW_CANDIDATES;
+            if has_few_candidates {
+                (certain, possible) = (FtsExpr::Nothing, rest.clone());
+                expr = rest;
+            }
         }
         let phrases = phrases.into_iter().map(|text| {
             let translated = translator.translate_body(text);
@@ -197,6 +219,7 @@ impl Plan {
             expr,
             certain,
             possible,
+            has_few_candidates,
             known_starts,
             phrases,
             newest_key: newest.map_or(TOP, |micros| {
