@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::fts_expr::FtsExpr;
 use super::interned;
-use super::plan::OUT_OF_ORDER_MICROS;
+use super::periods::OUT_OF_ORDER_MICROS;
 use super::tokens::{
     RetrievedTexts, TokenBuffer, interned_token, prefix, status_token, tag_name_token,
     tag_value_token,

@@ -5,10 +5,12 @@
 
 use jiff::Timestamp;
 
-use super::plan::OUT_OF_ORDER_MICROS;
 use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, TOP};
 use crate::query::{Node, Term};
+
+/// Microseconds from its time from which on an email is out of order.
+pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
 /// With more conditions, there would be more periods than are worth an expression.
 const MAX_CONDITIONS: usize = 4;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::fts_expr::{FtsExpr, Prefilter, is_costly_prefix};
 use super::interned;
-use super::periods::Period;
+use super::periods::{OUT_OF_ORDER_MICROS, Period};
 use super::text_expr::{
     MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, sample_evenly, trigram_expr,
 };
@@ -46,9 +46,6 @@ const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
 
 const COUNT_UP_TO: &str =
     "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
-
-/// Microseconds from its time from which on an email is out of order.
-pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
 const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
 
