@@ -20,6 +20,8 @@ const MAX_TEXTS: usize = 8;
 /// The bodies to load before a costly FTS prefix query: of one letter, or longer.
 const LOADED_BEFORE_LETTER_QUERY: usize = 64;
 const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
+/// The same of one letter, where there are few candidates.
+const LOADED_BEFORE_LETTER_OF_FEW: usize = 500;
 
 /// The bodies to load before the index is searched for those that need not be loaded.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
@@ -148,7 +150,7 @@ impl<'a> BodyWord<'a> {
                 short_prefix: (!is_letter).then(|| read_ahead(&FtsExpr::Token(start_token))),
                 is_short: text.chars().count() <= PREFIX_CHARS,
                 loads_left: if is_letter && plan.has_few_candidates {
-                    usize::MAX
+                    LOADED_BEFORE_LETTER_OF_FEW
                 } else if is_letter {
                     LOADED_BEFORE_LETTER_QUERY
                 } else {

@@ -15,11 +15,11 @@ use super::tokens::{
     self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, max_pair_chars, prefix,
     single_word,
 };
-use super::vocabulary::{KnownStarts, expand_prefixes};
+use super::vocabulary::{KnownStarts, expand_prefixes, finds_fewer};
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
-use crate::archive::storage::db::{Connection, params};
+use crate::archive::storage::db::Connection;
 use crate::error::Result;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
@@ -44,8 +44,8 @@ const MAX_LOOKUPS: usize = 3000;
 /// archives of tests are small, and have queries with more and with fewer.
 const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
 
-const COUNT_UP_TO: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
+/// So many emails of a start of a word are collected within some milliseconds.
+const FEW_COLLECTED: i64 = 50_000;
 
 const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
 
@@ -57,7 +57,7 @@ pub(super) struct Plan {
     pub(super) certain: FtsExpr,
     /// Finds the matches that `certain` does not, and others.
     pub(super) possible: FtsExpr,
-    /// Whether the candidates are fewer than the emails of a letter of the query.
+    /// Whether the candidates are so few that a letter of the query is not searched in the index.
     pub(super) has_few_candidates: bool,
     /// The words that the index has for starts of words of the query.
     pub(super) known_starts: KnownStarts,
@@ -166,28 +166,32 @@ impl Plan {
         let mut certain = expand(translated.certain)?;
         let mut possible = expand(translated.possible)?;
         let mut periods = Vec::new();
-        for period in filter.as_ref().map(Period::split).unwrap_or_default() {
+        let is_split = !connection.is_postgres() && expr.prefilter().is_none();
+        let split = filter.as_ref().filter(|_| is_split).map(Period::split);
+        for period in split.unwrap_or_default() {
             let translator = Translator {
                 period: Some(period),
                 ..translator
             };
             if let Some(filter) = &filter {
                 let translated = translator.translate_node(filter, true, 0)?;
-                periods.push((period, expand(translated.expr.widen(MAX_LOOKUPS))?));
+                let expr = expand(translated.expr.widen(MAX_LOOKUPS))?;
+                // A letter would be collected for each period.
+                let expr = expr.prefilter().map_or(expr, |cheap| cheap.expr);
+                periods.push((period, expr));
+                // It would be counted again where it is out of order.
+                certain = FtsExpr::Nothing;
             }
-        }
-        if !periods.is_empty() {
-            // All emails may match.
-            (certain, possible) = (FtsExpr::Nothing, expr.clone());
         }
         let mut has_few_candidates = false;
         if finds_words
             && !connection.is_postgres()
             && let Some(rest) = expr.without_short_prefixes()
         {
-            let params = params![rest.to_match_text(false), FEW_CANDIDATES];
-            let count: i64 = connection.value(COUNT_UP_TO, params)?;
-            has_few_candidates = count < FEW_CANDIDATES;
+            // It may have longer starts of words that are just as costly.
+            let cheap = rest.without_costly_prefixes();
+            has_few_candidates = finds_fewer(&cheap, FEW_COLLECTED, connection)?
+                && finds_fewer(&rest, FEW_CANDIDATES, connection)?;
             if has_few_candidates {
                 (certain, possible) = (FtsExpr::Nothing, rest.clone());
                 expr = rest;
@@ -448,8 +452,8 @@ impl Translator<'_> {
 
     /// Searches words of a body.
     ///
-    /// The index knows exactly a single word, two beside each other unless one is a longer number, and several with no space
-    /// between them. Of others, it knows that each two are beside each other.
+    /// The index knows exactly a single word, and two beside each other unless a long word or a number is cut. Of others, it
+    /// knows that each two are beside each other, and some that have no space between them.
     fn translate_body(&self, text: &SearchText) -> Translated {
         let normalized = text.normalized();
         if single_word(text).is_some() {

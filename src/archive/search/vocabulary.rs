@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::fts_expr::FtsExpr;
 use super::tokens::{PREFIX_CHARS, prefix};
-use crate::archive::storage::db::Connection;
+use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 
 /// Each token costs a look-up, and is one more list to merge.
@@ -21,6 +21,9 @@ const CREATE_TERMS: &str =
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_term USING fts5vocab(main, search, instance)";
 const FIRST_TERM: &str =
     "SELECT term FROM temp.search_term WHERE term >= ?1 AND term < ?2 ORDER BY term LIMIT 1";
+
+const COUNT_UP_TO: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
 
 /// Starts of words, each with the expression that finds the same emails.
 pub(super) type KnownStarts = HashMap<String, FtsExpr>;
@@ -88,6 +91,12 @@ fn find_tokens(start: &str, connection: &Connection) -> Result<Option<Vec<String
         tokens.push(token);
     }
     Ok(Some(tokens))
+}
+
+/// Whether the index finds fewer emails than `most`.
+pub(super) fn finds_fewer(expr: &FtsExpr, most: i64, connection: &Connection) -> Result<bool> {
+    let params = params![expr.to_match_text(connection.is_postgres()), most];
+    Ok(connection.value::<i64>(COUNT_UP_TO, params)? < most)
 }
 
 #[cfg(test)]
