@@ -21,7 +21,7 @@ const MAX_TEXTS: usize = 8;
 const LOADED_BEFORE_LETTER_QUERY: usize = 64;
 const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 /// The same of one letter, where there are few candidates.
-const LOADED_BEFORE_LETTER_OF_FEW: usize = 500;
+const LOADED_BEFORE_LETTER_OF_FEW: usize = 4000;
 
 /// The bodies to load before the index is searched for those that need not be loaded.
 pub(super) const LOADED_BEFORE_CERTAIN_QUERY: usize = 64;
