@@ -15,7 +15,7 @@ use super::tokens::{
     self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, max_pair_chars, prefix,
     single_word,
 };
-use super::vocabulary::{KnownStarts, expand_prefixes, finds_fewer};
+use super::vocabulary::{KnownStarts, expand_prefixes, finds_few};
 use crate::archive::SortKey;
 use crate::archive::codec;
 use crate::archive::listing::{BOTTOM, TOP};
@@ -39,13 +39,6 @@ const MANY_TERMS: usize = 16;
 
 /// Tokens of one expression: the index takes 10 to 60 microseconds for each, found or not.
 const MAX_LOOKUPS: usize = 3000;
-
-/// To compare so many candidates takes less time than to collect the emails of a letter, which may be nearly all. The
-/// archives of tests are small, and have queries with more and with fewer.
-const FEW_CANDIDATES: i64 = if cfg!(test) { 20 } else { 4000 };
-
-/// So many emails of a start of a word are collected within some milliseconds.
-const FEW_COLLECTED: i64 = 50_000;
 
 const INCOMPLETE: &str = "SELECT (SELECT sort_key FROM mail WHERE fts_rowid = search.rowid) FROM search WHERE search MATCH ?1";
 
@@ -166,20 +159,21 @@ impl Plan {
         let mut certain = expand(translated.certain)?;
         let mut possible = expand(translated.possible)?;
         let mut periods = Vec::new();
-        let is_split = !connection.is_postgres() && expr.prefilter().is_none();
-        let split = filter.as_ref().filter(|_| is_split).map(Period::split);
-        for period in split.unwrap_or_default() {
-            let translator = Translator {
-                period: Some(period),
-                ..translator
-            };
-            if let Some(filter) = &filter {
+        if let Some(filter) = &filter
+            && !connection.is_postgres()
+            && expr.prefilter().is_none()
+        {
+            for period in Period::split(filter) {
+                let translator = Translator {
+                    period: Some(period),
+                    ..translator
+                };
                 let translated = translator.translate_node(filter, true, 0)?;
                 let expr = expand(translated.expr.widen(MAX_LOOKUPS))?;
                 // A letter would be collected for each period.
                 let expr = expr.prefilter().map_or(expr, |cheap| cheap.expr);
                 periods.push((period, expr));
-                // It would be counted again where it is out of order.
+                // What is certain would be counted twice where it is out of order.
                 certain = FtsExpr::Nothing;
             }
         }
@@ -188,10 +182,7 @@ impl Plan {
             && !connection.is_postgres()
             && let Some(rest) = expr.without_short_prefixes()
         {
-            // It may have longer starts of words that are just as costly.
-            let cheap = rest.without_costly_prefixes();
-            has_few_candidates = finds_fewer(&cheap, FEW_COLLECTED, connection)?
-                && finds_fewer(&rest, FEW_CANDIDATES, connection)?;
+            has_few_candidates = finds_few(&rest, connection)?;
             if has_few_candidates {
                 (certain, possible) = (FtsExpr::Nothing, rest.clone());
                 expr = rest;

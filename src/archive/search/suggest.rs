@@ -8,9 +8,10 @@ use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::Plan;
 use super::scan::Scan;
+use super::vocabulary::count_up_to;
 use crate::archive::Archive;
 use crate::archive::listing::{Direction, TOP};
-use crate::archive::storage::db::{Connection, params};
+use crate::archive::storage::db::Connection;
 use crate::archive::window::RowSource as _;
 use crate::error::Result;
 use crate::mail::{Address, SafeText, Status};
@@ -24,9 +25,6 @@ const SAMPLED_EMAILS: usize = 200;
 
 /// Emails are counted up to here; larger numbers do not help to choose.
 const MAX_COUNT: i64 = 1000;
-
-pub(super) const COUNT_MATCHES: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2) AS found";
 
 impl SuggestionSource for Archive {
     fn suggest(&self, field: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
@@ -158,9 +156,7 @@ fn count_emails_with(
     if expr == FtsExpr::Nothing {
         return Ok(0);
     }
-    let params = params![expr.to_match_text(connection.is_postgres()), MAX_COUNT];
-    let count: i64 = connection.value(COUNT_MATCHES, params)?;
-    Ok(count.unsigned_abs())
+    Ok(count_up_to(&expr, MAX_COUNT, connection)?.unsigned_abs())
 }
 
 fn single_term_query(term: Term) -> Query {

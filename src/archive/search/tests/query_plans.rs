@@ -3,7 +3,7 @@
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
-use crate::archive::search::{body_lookup, index, interned, matcher, scan, suggest};
+use crate::archive::search::{body_lookup, index, interned, matcher, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
@@ -211,7 +211,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (BODY_BY_KEY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
         (interned::FIND_ID, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=? AND value=?)"),
         (interned::ALL_OF_KIND, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
-        (suggest::COUNT_MATCHES, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN found"),
+        (vocabulary::COUNT_UP_TO, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN found"),
         (index::ROWID_AT_OR_NEWER, "SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)"),
         (index::ROWID_AT_OR_OLDER, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>?)"),
         (index::NEXT_ROWID, "SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>?)"),
