@@ -1,0 +1,375 @@
+//! Translates a query to expressions of the index.
+//!
+//! Each condition is translated for the emails that it matches, or below a negation for those that it
+//! does not match. Where the index cannot tell, both are all emails, so a negation never excludes too much.
+
+use super::fts_expr::{FtsExpr, is_costly_prefix};
+use super::interned;
+use super::periods::Period;
+use super::text_expr::{
+    MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, sample_evenly, trigram_expr,
+};
+use super::tokens::{
+    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, max_pair_chars, prefix,
+    single_word,
+};
+use crate::archive::storage::db::Connection;
+use crate::error::Result;
+use crate::mail::Status;
+use crate::query::normalize::split_words;
+use crate::query::{EmailClass, EmailPart, Field, Node, SearchText, Term};
+
+/// Shorter ends of local parts are searched for by trigrams: many addresses have them.
+const MIN_LOCAL_PART: usize = 4;
+
+/// Few domains have a person with a longer local part: the domain hardly narrows the result.
+const RARE_LOCAL_PART: usize = 8;
+
+/// Groups nested deeper are not given to the index.
+const MAX_DEPTH: usize = 40;
+
+/// Expressions for a part of a query.
+///
+/// The matches are among those of `expr`, and among those of `certain` and `possible` together. They
+/// include all of `certain`.
+#[derive(Clone)]
+pub(super) struct Translated {
+    pub(super) expr: FtsExpr,
+    pub(super) certain: FtsExpr,
+    pub(super) possible: FtsExpr,
+}
+
+impl Translated {
+    /// Translates what the index knows exactly.
+    pub(super) fn exact(expr: FtsExpr) -> Self {
+        Self {
+            certain: expr.clone(),
+            possible: FtsExpr::Nothing,
+            expr,
+        }
+    }
+
+    fn superset(expr: FtsExpr) -> Self {
+        Self {
+            certain: FtsExpr::Nothing,
+            possible: expr.clone(),
+            expr,
+        }
+    }
+
+    fn new(expr: FtsExpr, is_exact: bool) -> Self {
+        if is_exact {
+            Self::exact(expr)
+        } else {
+            Self::superset(expr)
+        }
+    }
+
+    fn or(members: impl IntoIterator<Item = Self>) -> Self {
+        let members: Vec<Self> = members.into_iter().collect();
+        let all = |part: fn(&Self) -> &FtsExpr| FtsExpr::or(members.iter().map(part).cloned());
+        Self {
+            expr: all(|member| &member.expr),
+            certain: all(|member| &member.certain),
+            possible: all(|member| &member.possible),
+        }
+    }
+
+    fn and(members: impl IntoIterator<Item = Self>) -> Self {
+        let members: Vec<Self> = members.into_iter().collect();
+        let all = |part: fn(&Self) -> &FtsExpr| FtsExpr::and(members.iter().map(part).cloned());
+        let inexact = |member: &&Self| member.possible != FtsExpr::Nothing;
+        let possible = match members.iter().filter(inexact).count() {
+            0 => FtsExpr::Nothing,
+            // The others are certain.
+            1 => all(|member| match member.possible {
+                FtsExpr::Nothing => &member.certain,
+                _ => &member.possible,
+            }),
+            _ => all(|member| &member.expr),
+        };
+        Self {
+            expr: all(|member| &member.expr),
+            certain: all(|member| &member.certain),
+            possible,
+        }
+    }
+
+    /// Returns the expressions for all other emails.
+    fn negated(self) -> Self {
+        let uncertain = self.certain.complement();
+        Self {
+            possible: FtsExpr::and([self.possible, uncertain.clone()]),
+            expr: uncertain,
+            certain: self.expr.complement(),
+        }
+    }
+
+    /// Limits each expression to `max` look-ups.
+    pub(super) fn widen(self, max: usize) -> Self {
+        let expr = self.expr.widen(max);
+        if self.certain.count_lookups() > max {
+            return Self::superset(expr);
+        }
+        Self {
+            possible: self.possible.widen(max),
+            certain: self.certain,
+            expr,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Translator<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) has_many_terms: bool,
+    /// The only period of the emails that the expression is for.
+    pub(super) period: Option<Period>,
+}
+
+impl Translator<'_> {
+    /// Translates `node`, or its negation if not `positive`.
+    pub(super) fn translate_node(
+        &self,
+        node: &Node,
+        positive: bool,
+        depth: usize,
+    ) -> Result<Translated> {
+        if depth > MAX_DEPTH {
+            return Ok(Translated::superset(FtsExpr::All));
+        }
+        match node {
+            Node::And(nodes) | Node::Or(nodes) => {
+                let members: Vec<Translated> = nodes
+                    .iter()
+                    .map(|node| self.translate_node(node, positive, depth + 1))
+                    .collect::<Result<_, _>>()?;
+                Ok(if matches!(node, Node::And(_)) == positive {
+                    Translated::and(members)
+                } else {
+                    Translated::or(members)
+                })
+            }
+            Node::Not(inner) => self.translate_node(inner, !positive, depth + 1),
+            Node::Term(term) => {
+                let translated = self.translate_term(term)?;
+                Ok(match (positive, term.is_unknown_until_fetched()) {
+                    (true, _) => translated,
+                    (false, false) => translated.negated(),
+                    (false, true) => {
+                        Translated::and([Translated::exact(known(term)), translated.negated()])
+                    }
+                })
+            }
+        }
+    }
+
+    fn translate_term(&self, term: &Term) -> Result<Translated> {
+        use Translated as T;
+        Ok(match term {
+            Term::Word(text) => T::or([
+                self.translate_address(Field::Any, text)?,
+                trigrams(prefix::SUBJECT, text),
+                self.translate_body(text),
+                T::superset(id_expr(prefix::ID, text.normalized())),
+                T::superset(id_expr(
+                    prefix::MESSAGE_ID,
+                    tokens::trim_angle_brackets(text.normalized()),
+                )),
+            ]),
+            Term::Text(Field::Subject, text) => trigrams(prefix::SUBJECT, text),
+            Term::Text(Field::Body, text) => self.translate_body(text),
+            Term::Text(Field::Reason, text) => trigrams(prefix::REASON, text),
+            Term::Text(Field::Id, text) => {
+                T::superset(id_prefix_expr(prefix::ID, text.normalized()))
+            }
+            Term::Text(Field::MessageId, text) => T::superset(id_prefix_expr(
+                prefix::MESSAGE_ID,
+                tokens::trim_angle_brackets(text.normalized()),
+            )),
+            Term::Text(field, text) => self.translate_address(*field, text)?,
+            Term::Recipient(text) => T::new(
+                FtsExpr::Token(tokens::mailbox_token(text.normalized())),
+                text.normalized().chars().count() < MAX_MAILBOX_CHARS,
+            ),
+            Term::Domain(text) => T::exact(FtsExpr::Token(encode_token(
+                prefix::DOMAIN,
+                text.normalized().chars(),
+            ))),
+            Term::Status(statuses) => T::exact(status_expr(statuses)),
+            Term::Is(EmailClass::Trouble) => {
+                let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
+                T::superset(status_expr(&problems.collect::<Vec<_>>()))
+            }
+            Term::Is(EmailClass::Scheduled) => T::superset(status_expr(&[Status::Scheduled])),
+            Term::Has(EmailPart::Body) => T::exact(FtsExpr::or([
+                flag_expr(EmailPart::Text),
+                flag_expr(EmailPart::Html),
+            ])),
+            Term::Has(part) => T::exact(flag_expr(*part)),
+            Term::Tag { name, value } => {
+                let name = name.normalized();
+                T::exact(FtsExpr::Token(match value {
+                    None => tokens::tag_name_token(name),
+                    Some(value) => tokens::tag_value_token(name, value.normalized()),
+                }))
+            }
+            Term::After(_) | Term::Before(_) | Term::On(_) => {
+                match self.period.and_then(|period| period.meets(term)) {
+                    Some(true) => T::exact(FtsExpr::All),
+                    Some(false) => T::exact(FtsExpr::Nothing),
+                    None => T::superset(FtsExpr::All),
+                }
+            }
+            // No token changes when mail leaves the service; an index of the table knows those rows.
+            Term::Is(EmailClass::Gone) | Term::SeenChange(_) => T::superset(FtsExpr::All),
+        })
+    }
+
+    /// Searches words of a body.
+    ///
+    /// The index knows exactly a single word, and two beside each other unless a long word or a number is cut. Of others, it
+    /// knows that each two are beside each other, and some that have no space between them.
+    pub(super) fn translate_body(&self, text: &SearchText) -> Translated {
+        let normalized = text.normalized();
+        if single_word(text).is_some() {
+            return Translated::exact(body_expr(text));
+        }
+        let mut expr = body_expr(text);
+        // Hundreds of addresses end in the same word, which may be in every body.
+        let is_widened = self.has_many_terms && expr.has_prefix(&is_costly_prefix);
+        if is_widened {
+            expr = expr.without_costly_prefixes();
+        }
+        let words: Vec<&str> = split_words(normalized).collect();
+        if let [word, next] = *words
+            && !is_widened
+            && (tokens::unspaced_char(word).is_some()
+                || word.chars().count() < max_pair_chars(word))
+            && next.chars().count() <= max_pair_chars(next)
+        {
+            return Translated::exact(expr);
+        }
+        let is_known =
+            tokens::is_compound(normalized) && normalized.chars().count() <= MAX_WORD_CHARS;
+        Translated {
+            certain: if is_known {
+                FtsExpr::Prefix(tokens::compound_token(normalized))
+            } else {
+                FtsExpr::Nothing
+            },
+            ..Translated::superset(expr)
+        }
+    }
+
+    /// Searches the addresses in a field.
+    fn translate_address(&self, field: Field, text: &SearchText) -> Result<Translated> {
+        let sender = trigrams(prefix::SENDER, text);
+        Ok(match field {
+            Field::From => self.with_interned(interned::FROM, text, sender)?,
+            Field::ReplyTo => Translated::superset(
+                self.with_interned(interned::REPLY_TO, text, self.translate_recipient(text))?
+                    .expr,
+            ),
+            Field::Any => self.with_interned(
+                interned::REPLY_TO,
+                text,
+                self.with_interned(
+                    interned::FROM,
+                    text,
+                    Translated::or([self.translate_recipient(text), sender]),
+                )?,
+            )?,
+            _ => Translated::superset(self.translate_recipient(text).expr),
+        })
+    }
+
+    /// Searches the addresses that are indexed as recipients.
+    ///
+    /// The end of a local part is one look-up where trigrams are many, but the index collects all its
+    /// matches before it returns the first.
+    fn translate_recipient(&self, text: &SearchText) -> Translated {
+        let by_trigrams = trigrams(prefix::RECIPIENT, text);
+        let normalized = text.normalized();
+        let Some((before, domain)) = normalized.split_once('@') else {
+            return by_trigrams;
+        };
+        let Some(local) = tokens::local_part_before(before)
+            .filter(|local| local.chars().count() >= MIN_LOCAL_PART)
+        else {
+            return by_trigrams;
+        };
+        let expr = if self.has_many_terms {
+            let local_part = FtsExpr::Prefix(tokens::local_part_token(local, ""));
+            if local.chars().count() >= RARE_LOCAL_PART {
+                local_part
+            } else {
+                let domain: Vec<char> = normalized[before.len()..].chars().collect();
+                let domain = domain
+                    .windows(3)
+                    .map(|trigram| encode_token(prefix::RECIPIENT, trigram.iter().copied()));
+                let domain = sample_evenly(domain.collect(), MAX_SHARED_TRIGRAMS);
+                FtsExpr::and([local_part].into_iter().chain(domain))
+            }
+        } else {
+            by_trigrams.expr
+        };
+        // Any address that starts so, with or without a name, has the text in it.
+        let is_start = local == before
+            && !domain.contains(['@', ' ', '>'])
+            && normalized.chars().count() < MAX_MAILBOX_CHARS;
+        Translated {
+            certain: if is_start {
+                FtsExpr::Prefix(tokens::local_part_token(local, &format!("@{domain}")))
+            } else {
+                FtsExpr::Nothing
+            },
+            ..Translated::superset(expr)
+        }
+    }
+
+    /// Adds the interned addresses with this text to the expressions for all others.
+    fn with_interned(
+        &self,
+        kind: &str,
+        text: &SearchText,
+        others: Translated,
+    ) -> Result<Translated> {
+        let Some(ids) = interned::ids_containing(self.connection, kind, text)? else {
+            return Ok(Translated::superset(FtsExpr::All));
+        };
+        let ids = ids
+            .into_iter()
+            .map(|id| Translated::exact(FtsExpr::Token(tokens::interned_token(id))));
+        Ok(Translated::or([others].into_iter().chain(ids)))
+    }
+}
+
+/// Finds the emails for which a term on retrieved parts is known.
+fn known(term: &Term) -> FtsExpr {
+    let fetched = FtsExpr::Token(flag::FETCHED.to_owned());
+    match term {
+        // The list may have it.
+        Term::Text(Field::Reason, _) | Term::Has(EmailPart::Reason) => {
+            FtsExpr::or([fetched, flag_expr(EmailPart::Reason)])
+        }
+        _ => fetched,
+    }
+}
+
+fn flag_expr(part: EmailPart) -> FtsExpr {
+    FtsExpr::Token(tokens::flag_token(part.as_str()))
+}
+
+fn status_expr(statuses: &[Status]) -> FtsExpr {
+    let tokens = statuses.iter().map(tokens::status_token);
+    FtsExpr::or(tokens.map(FtsExpr::Token))
+}
+
+/// Searches a part of a text. All trigrams are indexed, so the index knows up to three characters exactly.
+fn trigrams(prefix: char, text: &SearchText) -> Translated {
+    let normalized = text.normalized();
+    // ASCII punctuation is indexed as private characters, which a text may have, too.
+    let is_exact = normalized.chars().count() <= 3 && normalized.chars().all(char::is_alphanumeric);
+    Translated::new(trigram_expr(prefix, text), is_exact)
+}
