@@ -155,7 +155,8 @@ INSERT INTO search (search, rank) VALUES ('hashsize', 8388608);
 -- that fires a trigger overrides the trigger's own (https://sqlite.org/lang_createtrigger.html).
 CREATE TABLE dirty (sort_key INTEGER PRIMARY KEY) STRICT;
 
--- Emails whose sort key is more than a day from their time: a search by time reads them one by one.
+-- Emails whose sort key is more than an hour from their time, and those without a time that can be read: a search by
+-- time reads them one by one.
 CREATE TABLE out_of_order (sort_key INTEGER PRIMARY KEY) STRICT;
 
 -- Values that many emails share: senders and reply addresses (normalised), statuses, tags.

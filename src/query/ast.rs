@@ -62,6 +62,11 @@ impl Query {
         self.has_term(Term::is_unknown_until_fetched)
     }
 
+    /// Checks whether the query has a condition on the time of creation.
+    pub(crate) fn has_time(&self) -> bool {
+        self.has_term(Term::is_time)
+    }
+
     fn has_term(&self, condition: impl Fn(&Term) -> bool) -> bool {
         let mut found = false;
         self.filter
@@ -311,6 +316,11 @@ impl Term {
     /// Checks whether the term reads bodies or tags. A word does.
     fn needs_body(&self) -> bool {
         matches!(self, Self::Word(_)) || self.is_unknown_until_fetched()
+    }
+
+    /// Checks whether the term is about the time of creation.
+    pub(crate) const fn is_time(&self) -> bool {
+        matches!(self, Self::After(_) | Self::Before(_) | Self::On(_))
     }
 
     /// Checks whether the term is unknown until bodies and tags are fetched.

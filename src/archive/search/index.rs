@@ -211,10 +211,10 @@ pub(super) fn listed_reason(summary: &Summary) -> Option<String> {
     Some(summary.bounce()?.searched_text())
 }
 
-/// Checks whether a search by time would miss an email at `key`.
+/// Checks whether an email at `key` has another time than its neighbours, or none.
 pub(crate) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
     let created = summary.created.as_micros();
-    created.is_some_and(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
+    created.is_none_or(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
 }
 
 /// Finds the largest rowid of the emails at `key` or newer.

@@ -19,6 +19,7 @@
 //! [`query::matches`]: crate::query::matches
 
 mod body_lookup;
+mod count;
 mod fts_expr;
 mod index;
 mod interned;

@@ -2,6 +2,7 @@
 //!
 //! The index has no times. A condition that every match must meet bounds the scan; one beside `or` or below a negation would
 //! make every email a candidate. So the timeline is split at its times, and [`super::plan`] has an expression for each period.
+//! For a count it is split at all times: what the index knows exactly within a period need not be compared.
 
 use jiff::Timestamp;
 
@@ -9,11 +10,15 @@ use crate::archive::SortKey;
 use crate::archive::listing::{BOTTOM, TOP};
 use crate::query::{Node, Term};
 
-/// Microseconds from its time from which on an email is out of order.
-pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
+/// Microseconds between the time of an email and its place in the list from which on it is out of order. A query with a time
+/// compares all emails out of order, and those this near to its time.
+pub(super) const OUT_OF_ORDER_MICROS: i64 = 3_600_000_000;
 
-/// With more conditions, there would be more periods than are worth an expression.
+/// With more conditions beside `or`, there would be more periods than are worth an expression.
 const MAX_CONDITIONS: usize = 2;
+
+/// The same for a count, which reads them all.
+const MAX_COUNTED_CONDITIONS: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Period {
@@ -23,27 +28,47 @@ pub(super) struct Period {
 }
 
 impl Period {
-    /// Splits the timeline, newest first. Returns nothing if every match must meet all conditions on time, or if they are
-    /// too many.
+    /// All emails.
+    pub(super) const ALL: Self = Self {
+        newest_key: TOP,
+        oldest_key: BOTTOM,
+    };
+
+    /// Splits the timeline at all times that a query names, newest first. Returns nothing if these are too many.
     pub(super) fn split(filter: &Node) -> Vec<Self> {
-        let mut conditions = 0;
-        let mut starts = Vec::new();
-        visit_inner_times(filter, &mut |term| {
-            conditions += 1;
-            let times = match term {
-                Term::After(range) | Term::Before(range) => vec![range.start],
-                Term::On(range) => vec![range.start, range.end],
-                _ => Vec::new(),
-            };
-            for micros in times.into_iter().map(Timestamp::as_microsecond) {
-                // In between, the email of a key may be from before and from after the time.
-                starts.push(SortKey::oldest_at(micros - OUT_OF_ORDER_MICROS));
-                starts.push(SortKey::oldest_at(micros + OUT_OF_ORDER_MICROS + 1));
-            }
+        let mut conditions = Vec::new();
+        filter.visit_terms(0, &mut |term, _| {
+            conditions.extend(term.is_time().then_some(term));
         });
-        if conditions == 0 || conditions > MAX_CONDITIONS {
+        Self::split_at(&conditions, MAX_COUNTED_CONDITIONS)
+    }
+
+    /// Splits it only at times that not every match must meet.
+    pub(super) fn split_beside_or(filter: &Node) -> Vec<Self> {
+        let mut conditions = Vec::new();
+        visit_inner_times(filter, &mut |term| conditions.push(term));
+        Self::split_at(&conditions, MAX_CONDITIONS)
+    }
+
+    fn split_at(conditions: &[&Term], most: usize) -> Vec<Self> {
+        if conditions.is_empty() || conditions.len() > most {
             return Vec::new();
         }
+        let times = conditions.iter().flat_map(|term| match term {
+            Term::After(range) | Term::Before(range) => vec![range.start],
+            Term::On(range) => vec![range.start, range.end],
+            _ => Vec::new(),
+        });
+        // In between, the email of a key may be from before and from after the time.
+        let starts = times.flat_map(|time| {
+            let micros = time.as_microsecond();
+            [
+                micros - OUT_OF_ORDER_MICROS,
+                micros + OUT_OF_ORDER_MICROS + 1,
+            ]
+            .map(SortKey::oldest_at)
+        });
+        let mut starts: Vec<SortKey> = starts.collect();
         starts.sort_unstable_by(|one, other| other.cmp(one));
         starts.dedup();
         let mut newest_key = TOP;
@@ -86,23 +111,20 @@ impl Period {
 }
 
 /// Visits the conditions on time, except a member of the whole query, or its negation, which every match must meet.
-fn visit_inner_times(filter: &Node, visit: &mut impl FnMut(&Term)) {
-    let is_time = |term: &Term| matches!(term, Term::After(_) | Term::Before(_) | Term::On(_));
+fn visit_inner_times<'a>(filter: &'a Node, visit: &mut impl FnMut(&'a Term)) {
     let members = match filter {
         Node::And(nodes) => nodes,
         other => std::slice::from_ref(other),
     };
     for member in members {
         let is_bound = match member {
-            Node::Term(term) => is_time(term),
-            Node::Not(inner) => {
-                matches!(&**inner, Node::Term(term) if is_time(term))
-            }
+            Node::Term(term) => term.is_time(),
+            Node::Not(inner) => matches!(&**inner, Node::Term(term) if term.is_time()),
             Node::And(_) | Node::Or(_) => false,
         };
         if !is_bound {
             member.visit_terms(0, &mut |term, _| {
-                if is_time(term) {
+                if term.is_time() {
                     visit(term);
                 }
             });
@@ -129,7 +151,7 @@ mod tests {
             ("a or after:1d or after:2d or after:3d", 0),
         ] {
             let filter = parse(text, &arbitrary::context()).query.filter;
-            assert_eq!(Period::split(&filter).len(), periods, "{text}");
+            assert_eq!(Period::split_beside_or(&filter).len(), periods, "{text}");
         }
     }
 
@@ -139,12 +161,11 @@ mod tests {
             .query
             .filter;
         let mut decided = Vec::new();
-        let periods = Period::split(&filter);
+        let periods = Period::split_beside_or(&filter);
         visit_inner_times(&filter, &mut |term| {
             decided.extend(periods.iter().map(|period| period.meets(term)));
         });
-        // A day is not longer than the time by which an email may be out of order.
-        assert_eq!(decided, [Some(false), None, None, None, Some(false)]);
+        assert_eq!(decided, [Some(false), None, Some(true), None, Some(false)]);
         assert_eq!(periods[0].newest_key, TOP);
         assert_eq!(periods[4].oldest_key, BOTTOM);
         for pair in periods.windows(2) {

@@ -46,12 +46,24 @@ pub(super) struct Plan {
     pub(super) times: (i64, i64),
     /// Emails whose status was seen to change since then, as it is stored, are candidates in any case.
     pub(super) changed_since: Option<i64>,
+    /// Whether a condition is about the time: emails out of order are candidates in any case.
+    pub(super) has_times: bool,
     pub(super) prefilter: Option<Prefilter>,
     pub(super) body_dependency: BodyDependency,
     /// Emails of which the index does not have all tokens, newest first; they are candidates in any case.
     pub(super) incomplete: Vec<SortKey>,
     /// Whether the service no longer lists any of the matches.
     pub(super) only_missing_upstream: bool,
+}
+
+/// What the index knows of the matches in a period, except those out of order.
+#[derive(Debug)]
+pub(super) struct CountedPeriod {
+    pub(super) period: Period,
+    /// Finds only matches.
+    pub(super) certain: FtsExpr,
+    /// Finds the matches that `certain` does not, and others.
+    pub(super) possible: FtsExpr,
 }
 
 /// A text, in most cases of several words, and the expressions for the bodies that have them beside each other.
@@ -101,60 +113,38 @@ impl Plan {
 
     fn new(query: &Query, connection: &Connection, finds_words: bool) -> Result<Self> {
         let mut body_dependency = BodyDependency::Never;
-        let mut terms = 0;
         let mut phrases: Vec<&SearchText> = Vec::new();
         query.filter.visit_terms(0, &mut |term, negations| {
             body_dependency = body_dependency.max(BodyDependency::of_term(term, negations));
-            terms += 1;
             if let Term::Word(text) | Term::Text(Field::Body, text) = term
                 && single_word(text).is_none()
             {
                 phrases.push(text);
             }
         });
-        if terms > MANY_TERMS || connection.is_postgres() {
+        let mut planner = Planner::new(query, connection, finds_words);
+        if planner.has_many_terms || connection.is_postgres() {
             phrases.clear();
         }
-        let translator = Translator {
-            connection,
-            has_many_terms: terms > MANY_TERMS,
-            period: None,
-        };
         let (filter, changed_since) = query.split_seen_changes();
-        let translated = match &filter {
-            Some(filter) => translator.translate_node(filter, true, 0)?,
+        let Translated {
+            mut expr,
+            mut certain,
+            mut possible,
+        } = match &filter {
+            Some(filter) => planner.translate(filter, None)?,
             None => Translated::exact(FtsExpr::Nothing),
         };
-        let translated = translated.widen(MAX_LOOKUPS);
-        let mut known_starts = KnownStarts::new();
-        let mut expand = |expr| {
-            // Hundreds of starts would become thousands of tokens.
-            if finds_words && terms <= MANY_TERMS {
-                expand_prefixes(expr, connection, &mut known_starts)
-            } else {
-                Ok(expr)
-            }
-        };
-        let mut expr = expand(translated.expr)?;
-        let mut certain = expand(translated.certain)?;
-        let mut possible = expand(translated.possible)?;
         let mut periods = Vec::new();
         if let Some(filter) = &filter
             && !connection.is_postgres()
             && expr.prefilter().is_none()
         {
-            for period in Period::split(filter) {
-                let translator = Translator {
-                    period: Some(period),
-                    ..translator
-                };
-                let translated = translator.translate_node(filter, true, 0)?;
-                let expr = expand(translated.expr.widen(MAX_LOOKUPS))?;
+            for period in Period::split_beside_or(filter) {
+                let expr = planner.translate(filter, Some(period))?.expr;
                 // A letter would be collected for each period.
                 let expr = expr.prefilter().map_or(expr, |cheap| cheap.expr);
                 periods.push((period, expr));
-                // What is certain would be counted twice where it is out of order.
-                certain = FtsExpr::Nothing;
             }
         }
         let mut has_few_candidates = false;
@@ -168,12 +158,13 @@ impl Plan {
                 expr = rest;
             }
         }
+        let translator = planner.translator(None);
         let phrases = phrases.into_iter().map(|text| {
             let translated = translator.translate_body(text);
             Ok(Phrase {
                 text: text.clone(),
-                possible: expand(translated.expr)?,
-                certain: expand(translated.certain)?,
+                possible: planner.expand(translated.expr)?,
+                certain: planner.expand(translated.certain)?,
             })
         });
         let phrases = phrases.collect::<Result<_>>()?;
@@ -192,7 +183,7 @@ impl Plan {
             certain,
             possible,
             has_few_candidates,
-            known_starts,
+            known_starts: planner.known_starts,
             phrases,
             newest_key: newest.map_or(TOP, |micros| {
                 SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
@@ -201,10 +192,101 @@ impl Plan {
                 SortKey::oldest_at(micros.saturating_sub(OUT_OF_ORDER_MICROS))
             }),
             times: codec::encode_time_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
+            has_times: query.has_time(),
             body_dependency,
             incomplete: find_incomplete(connection)?,
             only_missing_upstream: requires_missing_upstream(&query.filter),
         })
+    }
+
+    /// Returns what the index knows of the matches, newest first; valid in the transaction of the plan.
+    ///
+    /// The index has no times, but within most periods it need not know them.
+    pub(super) fn counted_periods(
+        &self,
+        query: &Query,
+        connection: &Connection,
+    ) -> Result<Vec<CountedPeriod>> {
+        let mut counted: Vec<CountedPeriod> = Vec::new();
+        let periods = if self.has_times && !self.has_few_candidates {
+            Period::split(&query.filter)
+        } else {
+            Vec::new()
+        };
+        let mut planner = Planner::new(query, connection, true);
+        for period in periods {
+            let Translated {
+                certain, possible, ..
+            } = planner.translate(&query.filter, Some(period))?;
+            match counted.last_mut() {
+                Some(newer) if (&newer.certain, &newer.possible) == (&certain, &possible) => {
+                    newer.period.oldest_key = period.oldest_key;
+                }
+                _ => counted.push(CountedPeriod {
+                    period,
+                    certain,
+                    possible,
+                }),
+            }
+        }
+        if counted.is_empty() {
+            counted.push(CountedPeriod {
+                period: Period::ALL,
+                certain: self.certain.clone(),
+                possible: self.possible.clone(),
+            });
+        }
+        Ok(counted)
+    }
+}
+
+/// What the translations of one query share.
+struct Planner<'a> {
+    connection: &'a Connection,
+    has_many_terms: bool,
+    finds_words: bool,
+    known_starts: KnownStarts,
+}
+
+impl<'a> Planner<'a> {
+    fn new(query: &Query, connection: &'a Connection, finds_words: bool) -> Self {
+        let mut terms = 0;
+        query.filter.visit_terms(0, &mut |_, _| terms += 1);
+        Self {
+            connection,
+            has_many_terms: terms > MANY_TERMS,
+            finds_words,
+            known_starts: KnownStarts::new(),
+        }
+    }
+
+    const fn translator(&self, period: Option<Period>) -> Translator<'a> {
+        Translator {
+            connection: self.connection,
+            has_many_terms: self.has_many_terms,
+            period,
+        }
+    }
+
+    /// Translates a query for the emails of a period.
+    fn translate(&mut self, filter: &Node, period: Option<Period>) -> Result<Translated> {
+        let translator = self.translator(period);
+        let translated = translator.translate_node(filter, true, 0)?;
+        let translated = translated.widen(MAX_LOOKUPS);
+        Ok(Translated {
+            expr: self.expand(translated.expr)?,
+            certain: self.expand(translated.certain)?,
+            possible: self.expand(translated.possible)?,
+        })
+    }
+
+    fn expand(&mut self, expr: FtsExpr) -> Result<FtsExpr> {
+        // Hundreds of starts would become thousands of tokens.
+        if self.finds_words && !self.has_many_terms {
+            expand_prefixes(expr, self.connection, &mut self.known_starts)
+        } else {
+            Ok(expr)
+        }
     }
 }
 

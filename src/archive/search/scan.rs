@@ -9,17 +9,13 @@ use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::periods::Period;
 use super::plan::Plan;
-use super::tokens::flag;
 use crate::archive::SortKey;
-use crate::archive::listing::{BOTTOM, Direction, TOP};
+use crate::archive::listing::Direction;
 use crate::archive::storage::db::{Connection, Rows, params};
 use crate::archive::storage::error::{is_damage_error, unreadable_error};
 use crate::archive::window::{COUNT_ALL, EmailRow, RowSource};
 use crate::error::Result;
 use crate::query::Query;
-
-/// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
-const MAX_PREFILTERED_COUNT: u64 = 20_000;
 
 /// Rows of a server that are loaded together, at first and at most.
 const FIRST_CHUNK: usize = 16;
@@ -63,7 +59,7 @@ pub(super) const INDEXED_ROWS: [&str; 2] = both_directions!(
     ""
 );
 /// The rowid of the last one of the next `?3` + 1 emails.
-const COMPARED_ROWID: [&str; 2] = [
+pub(super) const COMPARED_ROWID: [&str; 2] = [
     "SELECT rowid FROM search WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT 1 OFFSET ?3",
     "SELECT rowid FROM search WHERE rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC LIMIT 1 OFFSET ?3",
 ];
@@ -72,12 +68,11 @@ const COMPARED_ROWID: [&str; 2] = [
 /// with fewer, a window is not full after them.
 const COMPARED: [(i64, u32); 2] = [(256, 7), (MOST_COMPARED, u32::MAX)];
 
+/// Emails that a search compares before it reads the index.
+pub(super) const MOST_COMPARED: i64 = 2_000;
+
 /// The rowids of a partition: see `postgres.sql`.
 const ROWIDS_OF_MONTH: i64 = 5_000_000;
-
-/// Emails that a count compares; if so many of them match, the others are compared, too: to read the index takes longer.
-const MOST_COMPARED: i64 = 2_000;
-const MANY_COMPARED: i64 = 500;
 
 pub(super) const OUT_OF_ORDER_ROWS: [&str; 2] = [
     "SELECT sort_key FROM out_of_order WHERE sort_key > ?1 ORDER BY sort_key",
@@ -87,13 +82,12 @@ pub(super) const CHANGED_ROWS: [&str; 2] = [
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key > ?1",
     "SELECT sort_key FROM mail INDEXED BY mail_status_changes WHERE status_changes > 0 AND status_seen_at >= ?2 AND sort_key < ?1",
 ];
-pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
 
 /// A planned query on one state of the archive.
 pub(super) struct Scan<'a> {
-    connection: &'a Connection,
-    query: &'a Query,
-    plan: Plan,
+    pub(super) connection: &'a Connection,
+    pub(super) query: &'a Query,
+    pub(super) plan: Plan,
     /// Candidates that cannot be read.
     unreadable: RefCell<BTreeSet<SortKey>>,
 }
@@ -145,7 +139,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Visits the matches of the prefilter while enough of its candidates match.
-    fn try_prefilter(
+    pub(super) fn try_prefilter(
         &self,
         (prefilter, emails): (&Prefilter, usize),
         matcher: &mut RowMatcher<'_>,
@@ -175,7 +169,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Loads the row if it matches; notes a row that cannot be read.
-    fn match_readable_row(
+    pub(super) fn match_readable_row(
         &self,
         matcher: &mut RowMatcher<'_>,
         key: SortKey,
@@ -202,118 +196,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Counts the matches past `from`, up to `most`.
-    ///
-    /// The index counts what it knows exactly; only other candidates are loaded.
-    pub(super) fn count_matches(
-        &self,
-        direction: Direction,
-        mut from: SortKey,
-        most: u64,
-    ) -> Result<u64> {
-        let plan = &self.plan;
-        let mut found = 0;
-        if most == 0 {
-            return Ok(0);
-        }
-        if plan.certain == FtsExpr::Nothing || plan.changed_since.is_some() {
-            self.for_each_match(direction, from, |_| {
-                found += 1;
-                continue_while(found < most)
-            })?;
-            return Ok(found);
-        }
-        let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
-        // The index of PostgreSQL counts thousands of matches faster than they are compared.
-        if let Some(prefilter) = &plan.prefilter
-            && most <= MAX_PREFILTERED_COUNT
-            && !self.connection.is_postgres()
-        {
-            if self.count_indexed(&plan.certain.whole_words(), direction, from, most)? == most {
-                return Ok(most);
-            }
-            let mut visit = |_| {
-                found += 1;
-                continue_while(found < most)
-            };
-            match self.try_prefilter((prefilter, 0), &mut matcher, direction, from, &mut visit)? {
-                Prefiltered::Finished => return Ok(found),
-                Prefiltered::TooFewMatches { last } => from = last,
-            }
-        }
-        found += self.count_indexed(&plan.certain, direction, from, most - found)?;
-        if found == most {
-            return Ok(found);
-        }
-        matcher.expect_uncertain();
-        let mut count = |key, upcoming: &[SortKey]| {
-            matcher.load_rows(upcoming)?;
-            found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
-            Ok(continue_while(found < most))
-        };
-        if plan.possible == FtsExpr::Nothing {
-            for key in self.incomplete_past(direction, from) {
-                if count(key, &[])?.is_break() {
-                    break;
-                }
-            }
-        } else {
-            let uncertain = plan.certain.clone().complement();
-            let expr = FtsExpr::and([plan.possible.clone(), uncertain]);
-            self.for_each_candidate(vec![(self.bounds(), &expr)], direction, from, count)?;
-        }
-        Ok(found)
-    }
-
-    /// Counts what the index finds past `from`, up to `most`.
-    fn count_indexed(
-        &self,
-        expr: &FtsExpr,
-        direction: Direction,
-        from: SortKey,
-        most: u64,
-    ) -> Result<u64> {
-        if *expr == FtsExpr::Nothing {
-            return Ok(0);
-        }
-        let connection = self.connection;
-        let (nearest, farthest, step) = match direction {
-            Direction::Older => (rowid_at_or_newer(connection, from)?, i64::MAX, 1),
-            Direction::Newer => (rowid_at_or_older(connection, from)?, i64::MIN, -1),
-        };
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut text = expr.to_match_text(connection.is_postgres());
-        if !self.plan.incomplete.is_empty() {
-            text = format!("({text}) & !'{}'", flag::INCOMPLETE);
-        }
-        // Counts what is between two rowids, without them.
-        let count = |near: i64, far: i64, most: i64| -> Result<i64> {
-            let (after, before) = match direction {
-                Direction::Older => (near, far),
-                Direction::Newer => (far, near),
-            };
-            connection.value(COUNT_BETWEEN, params![text, after, before, most])
-        };
-        let mut compared: Option<i64> = None;
-        if connection.is_postgres() {
-            let params = [nearest, farthest, MOST_COMPARED - 1];
-            compared = connection.optional_value(COMPARED_ROWID[direction as usize], params)?;
-        }
-        let Some(compared) = compared else {
-            return Ok(count(nearest, farthest, most)?.unsigned_abs());
-        };
-        let near = count(nearest, compared + step, most)?;
-        let rest = || count(compared, farthest, most - near);
-        let rest = if near >= MANY_COMPARED {
-            rest()?
-        } else {
-            connection.without_walks(rest)?
-        };
-        Ok((near + rest).unsigned_abs())
-    }
-
     /// The keys between which all matches are, except those out of order.
-    const fn bounds(&self) -> Period {
+    pub(super) const fn bounds(&self) -> Period {
         Period {
             newest_key: self.plan.newest_key,
             oldest_key: self.plan.oldest_key,
@@ -325,7 +209,7 @@ impl<'a> Scan<'a> {
     ///
     /// Candidates are the emails within the bounds of the query, merged with those out of order and with
     /// those whose status has changed.
-    fn for_each_candidate(
+    pub(super) fn for_each_candidate(
         &self,
         mut exprs: Vec<(Period, &FtsExpr)>,
         direction: Direction,
@@ -339,15 +223,9 @@ impl<'a> Scan<'a> {
             exprs.reverse();
         }
         for (period, expr) in exprs {
-            let newest_key = period.newest_key.min(plan.newest_key);
-            let oldest_key = period.oldest_key.max(plan.oldest_key);
-            let (first, last) = match direction {
-                Direction::Older => (from.min(newest_key.next_newer()), oldest_key),
-                Direction::Newer => (from.max(oldest_key.next_older()), newest_key),
-            };
-            if !direction.precedes(first, last) {
+            let Some((first, last)) = self.keys_within(period, direction, from) else {
                 continue;
-            }
+            };
             let (oldest, newest) = plan.times;
             let mut visit_merged = |key, upcoming: &[SortKey]| {
                 while let Some(other) =
@@ -384,6 +262,22 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Returns the keys of a period past `from`, without the first and with the last; `None` if there are none.
+    pub(super) fn keys_within(
+        &self,
+        period: Period,
+        direction: Direction,
+        from: SortKey,
+    ) -> Option<(SortKey, SortKey)> {
+        let newest_key = period.newest_key.min(self.plan.newest_key);
+        let oldest_key = period.oldest_key.max(self.plan.oldest_key);
+        let (first, last) = match direction {
+            Direction::Older => (from.min(newest_key.next_newer()), oldest_key),
+            Direction::Newer => (from.max(oldest_key.next_older()), newest_key),
+        };
+        direction.precedes(first, last).then_some((first, last))
+    }
+
     /// Visits what the index finds between two keys.
     ///
     /// PostgreSQL cannot read its index in the order of the list. So it first compares the nearest emails one by one:
@@ -397,11 +291,7 @@ impl<'a> Scan<'a> {
         visit: &mut impl FnMut(SortKey, &[SortKey]) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         let connection = self.connection;
-        let rowid = match direction {
-            Direction::Older => rowid_at_or_newer,
-            Direction::Newer => rowid_at_or_older,
-        };
-        let (mut first, last) = (rowid(connection, first)?, rowid(connection, last)?);
+        let (mut first, last) = self.rowids_within((first, last), direction)?;
         let (oldest, newest) = self.plan.times;
         let text = expr.to_match_text(connection.is_postgres());
         let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;
@@ -444,6 +334,22 @@ impl<'a> Scan<'a> {
         self.visit_rows(rows, visit)
     }
 
+    /// Returns the rowids of the emails between two keys, without the first and with the last.
+    pub(super) fn rowids_within(
+        &self,
+        (first, last): (SortKey, SortKey),
+        direction: Direction,
+    ) -> Result<(i64, i64)> {
+        let rowid = match direction {
+            Direction::Older => rowid_at_or_newer,
+            Direction::Newer => rowid_at_or_older,
+        };
+        Ok((
+            rowid(self.connection, first)?,
+            rowid(self.connection, last)?,
+        ))
+    }
+
     /// Visits rows of sort keys. Those of a server come together with the ones that follow.
     fn visit_rows(
         &self,
@@ -476,7 +382,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the emails of which the index does not have all tokens.
-    fn incomplete_past(
+    pub(super) fn incomplete_past(
         &self,
         direction: Direction,
         from: SortKey,
@@ -488,14 +394,23 @@ impl<'a> Scan<'a> {
         })
     }
 
+    /// Returns the emails out of order, nearest first; none for a query without a condition on time.
+    pub(super) fn out_of_order_past(
+        &self,
+        direction: Direction,
+        from: SortKey,
+    ) -> Result<Vec<SortKey>> {
+        if !self.plan.has_times {
+            return Ok(Vec::new());
+        }
+        let query = OUT_OF_ORDER_ROWS[direction as usize];
+        self.connection.all(query, [from], |row| row.get(0))
+    }
+
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
-        let mut keys = Vec::new();
-        if (plan.newest_key, plan.oldest_key) != (TOP, BOTTOM) || !plan.periods.is_empty() {
-            let query = OUT_OF_ORDER_ROWS[direction as usize];
-            keys = self.connection.all(query, [from], |row| row.get(0))?;
-        }
+        let mut keys = self.out_of_order_past(direction, from)?;
         if let Some(since) = plan.changed_since {
             let query = CHANGED_ROWS[direction as usize];
             let changed: Vec<SortKey> =
@@ -544,7 +459,7 @@ fn month_end(direction: Direction, first: i64, months: i64, last: i64) -> i64 {
 }
 
 /// How a prefilter ended.
-enum Prefiltered {
+pub(super) enum Prefiltered {
     /// The visitor stopped, or no candidate is left.
     Finished,
     /// Too few of the candidates up to `last` match.

@@ -198,7 +198,7 @@ fn out_of_order_email_is_found_by_time() {
 }
 
 #[test]
-fn time_beside_or_agrees_with_reference() {
+fn conditions_on_time_agree_with_reference() {
     let archive = memory();
     let start: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
     let items = (0..160_i64).rev().map(|n| {
@@ -207,6 +207,8 @@ fn time_beside_or_agrees_with_reference() {
             7 => "2031-01-01T00:00:00Z".to_owned(),
             11 => "soon".to_owned(),
             13 => (created + SignedDuration::from_hours(20)).to_string(),
+            // Its place is below the next email, half an hour before its time.
+            17 => (created + SignedDuration::from_mins(210)).to_string(),
             _ => created.to_string(),
         };
         let (subject, status) = (["Receipt", "Order"][usize::from(n % 9 == 0)], ["sent", "bounced"][usize::from(n % 7 == 0)]);
@@ -222,6 +224,15 @@ fn time_beside_or_agrees_with_reference() {
     };
     archive.merge_page(&page).unwrap();
     for text in [
+        "after:2026-11-18",
+        "order after:2026-11-06T01:00:00Z",
+        "receipt before:2026-11-06T01:15:00Z",
+        "re on:2026-11-06",
+        "status:bounced after:2026-11-04 before:2026-11-08",
+        "order -after:2026-11-06T00:45:00Z",
+        "order -on:2026-11-06",
+        "before:2026-11-04 -before:2026-11-02 -on:2026-11-03",
+        "order before:2026-11-18 or receipt after:2026-11-10T04:00:00Z",
         "order or after:2026-11-18",
         "order or before:2026-11-03",
         "order or on:2026-11-10",
@@ -435,11 +446,15 @@ fn assert_found_and_counted(archive: &Archive, text: &str) {
         filter_naively(archive, &query),
     );
     assert_eq!(found, plain, "{text}");
-    let counted = archive
-        .count_matches(&query, u64::MAX, &CancellationToken::default())
-        .unwrap();
-    let expected = MatchCount::Exactly(u64::try_from(plain.len()).unwrap());
-    assert_eq!(counted, Some(expected), "{text}");
+    let matches = u64::try_from(plain.len()).unwrap();
+    for most in [matches / 2, matches.saturating_sub(1), matches, u64::MAX] {
+        let expected = if most < matches {
+            MatchCount::MoreThan(most)
+        } else {
+            MatchCount::Exactly(matches)
+        };
+        assert_eq!(count(archive, &query, most), expected, "{text}");
+    }
 }
 
 #[test]

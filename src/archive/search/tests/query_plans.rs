@@ -3,7 +3,7 @@
 use crate::archive::codec::body::BODY_BY_KEY;
 use crate::archive::search::fts_expr::FtsExpr;
 use crate::archive::search::plan::Plan;
-use crate::archive::search::{body_lookup, index, interned, matcher, scan, vocabulary};
+use crate::archive::search::{body_lookup, count, index, interned, matcher, scan, vocabulary};
 use crate::archive::storage::db::{Connection, params};
 use crate::query::parse;
 use crate::query::tests::arbitrary;
@@ -219,7 +219,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (interned::HAS_ROW_AT, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (interned::IDS_CONTAINING, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (index::HAS_ROWID, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
-        (scan::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
+        (count::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
         (index::DIRTY_KEYS, "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");

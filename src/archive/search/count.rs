@@ -1,0 +1,164 @@
+//! Counts the matches of a query: the index counts what it knows exactly, and only other candidates are loaded.
+
+use super::body_lookup::ReadAhead;
+use super::fts_expr::FtsExpr;
+use super::matcher::{RowMatcher, find_rowid};
+use super::periods::Period;
+use super::plan::CountedPeriod;
+use super::scan::{COMPARED_ROWID, MOST_COMPARED, Prefiltered, Scan, continue_while};
+use super::tokens::flag;
+use crate::archive::SortKey;
+use crate::archive::listing::Direction;
+use crate::archive::storage::db::params;
+use crate::error::Result;
+
+/// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
+const MAX_PREFILTERED_COUNT: u64 = 20_000;
+
+/// If so many of the emails that a server compares match, the others are compared, too: to read the index takes longer.
+const MANY_COMPARED: i64 = 500;
+
+pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
+
+impl Scan<'_> {
+    /// Counts the matches past `from`, up to `most`.
+    pub(super) fn count_matches(
+        &self,
+        direction: Direction,
+        mut from: SortKey,
+        most: u64,
+    ) -> Result<u64> {
+        let plan = &self.plan;
+        let mut found = 0;
+        if most == 0 {
+            return Ok(0);
+        }
+        let periods = if plan.changed_since.is_none() {
+            plan.counted_periods(self.query, self.connection)?
+        } else {
+            Vec::new()
+        };
+        let is_uncertain = |counted: &CountedPeriod| counted.certain == FtsExpr::Nothing;
+        if periods.iter().all(is_uncertain) {
+            self.for_each_match(direction, from, |_| {
+                found += 1;
+                continue_while(found < most)
+            })?;
+            return Ok(found);
+        }
+        let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
+        // The index of PostgreSQL counts thousands of matches faster than they are compared.
+        if let Some(prefilter) = &plan.prefilter
+            && most <= MAX_PREFILTERED_COUNT
+            && !self.connection.is_postgres()
+        {
+            let cheap = periods
+                .iter()
+                .map(|it| (it.period, it.certain.whole_words()));
+            if self.count_certain(cheap, direction, from, most)? == most {
+                return Ok(most);
+            }
+            let mut visit = |_| {
+                found += 1;
+                continue_while(found < most)
+            };
+            match self.try_prefilter((prefilter, 0), &mut matcher, direction, from, &mut visit)? {
+                Prefiltered::Finished => return Ok(found),
+                Prefiltered::TooFewMatches { last } => from = last,
+            }
+        }
+        let certain = periods.iter().map(|it| (it.period, it.certain.clone()));
+        found += self.count_certain(certain, direction, from, most - found)?;
+        if found == most {
+            return Ok(found);
+        }
+        matcher.expect_uncertain();
+        let uncertain = periods.into_iter().map(|it| {
+            let others = it.certain.complement();
+            (it.period, FtsExpr::and([it.possible, others]))
+        });
+        let uncertain: Vec<(Period, FtsExpr)> = uncertain.collect();
+        let exprs = uncertain.iter().map(|(period, expr)| (*period, expr));
+        self.for_each_candidate(exprs.collect(), direction, from, |key, upcoming| {
+            matcher.load_rows(upcoming)?;
+            found += u64::from(self.match_readable_row(&mut matcher, key)?.is_some());
+            Ok(continue_while(found < most))
+        })?;
+        Ok(found)
+    }
+
+    /// Counts what the index finds in some periods past `from`, up to `most`, without the emails that are candidates in any
+    /// case.
+    fn count_certain(
+        &self,
+        exprs: impl Iterator<Item = (Period, FtsExpr)>,
+        direction: Direction,
+        from: SortKey,
+        most: u64,
+    ) -> Result<u64> {
+        let mut out_of_order = self.out_of_order_past(direction, from)?;
+        out_of_order.retain(|key| !self.plan.incomplete.contains(key));
+        let mut found = 0;
+        for (period, expr) in exprs {
+            let Some((first, last)) = self.keys_within(period, direction, from) else {
+                continue;
+            };
+            if expr == FtsExpr::Nothing || found == most {
+                continue;
+            }
+            let mut certain = ReadAhead::new(self.connection, direction, &expr);
+            let mut others = 0;
+            for key in out_of_order
+                .iter()
+                .filter(|key| direction.precedes(first, **key) && !direction.precedes(last, **key))
+            {
+                if let Some(rowid) = find_rowid(self.connection, *key)? {
+                    others += u64::from(certain.contains(rowid)?);
+                }
+            }
+            let rowids = self.rowids_within((first, last), direction)?;
+            let limit = (most - found).saturating_add(others);
+            found += self.count_indexed(&expr, direction, rowids, limit)? - others;
+        }
+        Ok(found)
+    }
+
+    /// Counts what the index finds after the first rowid up to the last, at most `most`.
+    fn count_indexed(
+        &self,
+        expr: &FtsExpr,
+        direction: Direction,
+        (first, last): (i64, i64),
+        most: u64,
+    ) -> Result<u64> {
+        let connection = self.connection;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut text = expr.to_match_text(connection.is_postgres());
+        if !self.plan.incomplete.is_empty() {
+            text = format!("({text}) & !'{}'", flag::INCOMPLETE);
+        }
+        let count = |first: i64, last: i64, most: i64| -> Result<i64> {
+            let (after, before) = match direction {
+                Direction::Older => (first, last.saturating_add(1)),
+                Direction::Newer => (last.saturating_sub(1), first),
+            };
+            connection.value(COUNT_BETWEEN, params![text, after, before, most])
+        };
+        let mut compared: Option<i64> = None;
+        if connection.is_postgres() {
+            let params = [first, last, MOST_COMPARED - 1];
+            compared = connection.optional_value(COMPARED_ROWID[direction as usize], params)?;
+        }
+        let Some(compared) = compared else {
+            return Ok(count(first, last, most)?.unsigned_abs());
+        };
+        let near = count(first, compared, most)?;
+        let rest = || count(compared, last, most - near);
+        let rest = if near >= MANY_COMPARED {
+            rest()?
+        } else {
+            connection.without_walks(rest)?
+        };
+        Ok((near + rest).unsigned_abs())
+    }
+}
