@@ -207,8 +207,9 @@ fn conditions_on_time_agree_with_reference() {
             7 => "2031-01-01T00:00:00Z".to_owned(),
             11 => "soon".to_owned(),
             13 => (created + SignedDuration::from_hours(20)).to_string(),
-            // Its place is below the next email, half an hour before its time.
+            // The email between these two is placed right below the newer one, 45 minutes after its time.
             17 => (created + SignedDuration::from_mins(210)).to_string(),
+            19 => (created - SignedDuration::from_mins(135)).to_string(),
             _ => created.to_string(),
         };
         let (subject, status) = (["Receipt", "Order"][usize::from(n % 9 == 0)], ["sent", "bounced"][usize::from(n % 7 == 0)]);
@@ -225,14 +226,14 @@ fn conditions_on_time_agree_with_reference() {
     archive.merge_page(&page).unwrap();
     for text in [
         "after:2026-11-18",
-        "order after:2026-11-06T01:00:00Z",
-        "receipt before:2026-11-06T01:15:00Z",
+        "status:sent after:2026-11-08T06:15:00Z",
+        "re before:2026-11-05T18:15:00Z",
         "re on:2026-11-06",
         "status:bounced after:2026-11-04 before:2026-11-08",
-        "order -after:2026-11-06T00:45:00Z",
+        "status:sent -after:2026-11-10T18:20:00Z",
         "order -on:2026-11-06",
         "before:2026-11-04 -before:2026-11-02 -on:2026-11-03",
-        "order before:2026-11-18 or receipt after:2026-11-10T04:00:00Z",
+        "order before:2026-11-18 or status:sent after:2026-11-10T18:10:00Z",
         "order or after:2026-11-18",
         "order or before:2026-11-03",
         "order or on:2026-11-10",
