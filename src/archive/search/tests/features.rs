@@ -226,14 +226,14 @@ fn conditions_on_time_agree_with_reference() {
     archive.merge_page(&page).unwrap();
     for text in [
         "after:2026-11-18",
-        "status:sent after:2026-11-08T06:15:00Z",
-        "re before:2026-11-05T18:15:00Z",
+        "status:sent after:2026-11-08T07:15",
+        "re before:2026-11-05T19:15",
         "re on:2026-11-06",
         "status:bounced after:2026-11-04 before:2026-11-08",
-        "status:sent -after:2026-11-10T18:20:00Z",
+        "status:sent -after:2026-11-10T19:20",
         "order -on:2026-11-06",
         "before:2026-11-04 -before:2026-11-02 -on:2026-11-03",
-        "order before:2026-11-18 or status:sent after:2026-11-10T18:10:00Z",
+        "order before:2026-11-18 or status:sent after:2026-11-10T19:10",
         "order or after:2026-11-18",
         "order or before:2026-11-03",
         "order or on:2026-11-10",
@@ -250,6 +250,7 @@ fn conditions_on_time_agree_with_reference() {
         "status:bounced or has:reason after:2026-11-18",
         "seen-change:2020 or order or after:2026-11-19",
     ] {
+        assert!(parsed(text).has_time(), "{text}");
         assert_found_and_counted(&archive, text);
         assert_found_and_counted(&archive, &format!("{text} sort:oldest"));
     }
