@@ -172,15 +172,17 @@ impl Status {
     }
 
     /// Whether the customer did not get this email, or did not want it.
-    pub(crate) const fn is_problem(&self) -> bool {
-        matches!(
+    pub(crate) fn is_problem(&self) -> bool {
+        let is_known = matches!(
             self,
             Self::Bounced
                 | Self::Complained
                 | Self::Failed
                 | Self::Suppressed
                 | Self::DeliveryDelayed
-        )
+        );
+        // An imitator uses the label as the event.
+        is_known || self.label() == Self::DeliveryDelayed.label()
     }
 
     /// Whether such an email may have put its recipient on the suppression list, or met it there.
@@ -200,6 +202,7 @@ mod tests {
         assert_eq!(Status::parse("delivery_delayed").label(), "delayed");
         assert_eq!(Status::parse("teleported").label(), "teleported");
         assert!(matches!(Status::parse("delayed"), Status::Other(_)));
+        assert!(Status::parse("delayed").is_problem());
         assert_eq!(Status::parse(""), Status::Unknown);
     }
 

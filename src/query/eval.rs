@@ -98,13 +98,12 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
         Term::Text(field, text) => eval_field(*field, text, normalized),
         Term::Recipient(text) => Some(is_any(text, normalized.recipients())),
         Term::Domain(text) => Some(is_any(text, normalized.domains())),
-        Term::Status(statuses) => {
-            let label = normalize(mail.status.label());
-            let mut labels = statuses.iter().map(|status| normalize(status.label()));
-            Some(labels.any(|searched| searched == label))
+        Term::Status(statuses) => Some(has_status(mail, statuses)),
+        Term::Is(EmailClass::Trouble) => {
+            let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
+            Some(has_status(mail, &problems.collect::<Vec<_>>()))
         }
-        Term::Is(EmailClass::Trouble) => Some(mail.status.is_problem()),
-        Term::Is(EmailClass::Scheduled) => Some(mail.status == Status::Scheduled),
+        Term::Is(EmailClass::Scheduled) => Some(has_status(mail, &[Status::Scheduled])),
         Term::Is(EmailClass::Gone) => Some(document.is_missing_upstream),
         Term::Has(part) => eval_has(*part, document),
         Term::Tag { name, value } => document.tags.map(|tags| {
@@ -122,6 +121,13 @@ fn eval_term(term: &Term, normalized: &NormalizedDocument<'_>) -> Option<bool> {
             Some(seen.is_some_and(|seen| seen >= range.start))
         }
     }
+}
+
+/// Compares labels, as the index does.
+fn has_status(mail: &Summary, statuses: &[Status]) -> bool {
+    let label = normalize(mail.status.label());
+    let mut labels = statuses.iter().map(|status| normalize(status.label()));
+    labels.any(|searched| searched == label)
 }
 
 /// Checks whether one of the normalised texts is the whole text.

@@ -8,17 +8,22 @@ use super::plan::CountedPeriod;
 use super::scan::{COMPARED_ROWID, MOST_COMPARED, Prefiltered, Scan, continue_while};
 use super::tokens::flag;
 use crate::archive::SortKey;
-use crate::archive::listing::Direction;
+use crate::archive::listing::{Direction, TOP};
 use crate::archive::storage::db::params;
 use crate::error::Result;
 
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
 const MAX_PREFILTERED_COUNT: u64 = 20_000;
 
+/// To compare so few emails of a time takes less than to collect the rows of a prefix at all times.
+const FEW_EMAILS: i64 = 50_000;
+
 /// If so many of the emails that a server compares match, the others are compared, too: to read the index takes longer.
 const MANY_COMPARED: i64 = 500;
 
 pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
+
+pub(super) const EMAILS_UP_TO: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE fts_rowid > ?1 AND fts_rowid <= ?2 LIMIT ?3) AS found";
 
 impl Scan<'_> {
     /// Counts the matches past `from`, up to `most`.
@@ -49,8 +54,8 @@ impl Scan<'_> {
         let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
         // The index of PostgreSQL counts thousands of matches faster than they are compared.
         if let Some(prefilter) = &plan.prefilter
-            && most <= MAX_PREFILTERED_COUNT
             && !self.connection.is_postgres()
+            && (most <= MAX_PREFILTERED_COUNT || self.has_few_emails()?)
         {
             let cheap = periods
                 .iter()
@@ -87,6 +92,21 @@ impl Scan<'_> {
         Ok(found)
     }
 
+    /// Whether all matches are at a time with few emails.
+    fn has_few_emails(&self) -> Result<bool> {
+        if !self.plan.has_times {
+            return Ok(false);
+        }
+        let direction = Direction::Older;
+        let Some(keys) = self.keys_within(self.bounds(), direction, TOP) else {
+            return Ok(true);
+        };
+        let (first, last) = self.rowids_within(keys, direction)?;
+        let params = [first, last, FEW_EMAILS];
+        let emails: i64 = self.connection.value(EMAILS_UP_TO, params)?;
+        Ok(emails < FEW_EMAILS)
+    }
+
     /// Counts what the index finds in some periods past `from`, up to `most`, without the emails that are candidates in any
     /// case.
     fn count_certain(
@@ -117,6 +137,9 @@ impl Scan<'_> {
                 }
             }
             let rowids = self.rowids_within((first, last), direction)?;
+            if rowids.0 == rowids.1 {
+                continue;
+            }
             let limit = (most - found).saturating_add(others);
             found += self.count_indexed(&expr, direction, rowids, limit)? - others;
         }

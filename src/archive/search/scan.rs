@@ -292,6 +292,9 @@ impl<'a> Scan<'a> {
     ) -> Result<ControlFlow<()>> {
         let connection = self.connection;
         let (mut first, last) = self.rowids_within((first, last), direction)?;
+        if first == last {
+            return Ok(ControlFlow::Continue(()));
+        }
         let (oldest, newest) = self.plan.times;
         let text = expr.to_match_text(connection.is_postgres());
         let mut statement = connection.prepare_cached(INDEXED_ROWS[direction as usize])?;

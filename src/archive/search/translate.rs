@@ -199,9 +199,9 @@ impl Translator<'_> {
             Term::Status(statuses) => T::exact(status_expr(statuses)),
             Term::Is(EmailClass::Trouble) => {
                 let problems = Status::KNOWN.into_iter().filter(Status::is_problem);
-                T::superset(status_expr(&problems.collect::<Vec<_>>()))
+                T::exact(status_expr(&problems.collect::<Vec<_>>()))
             }
-            Term::Is(EmailClass::Scheduled) => T::superset(status_expr(&[Status::Scheduled])),
+            Term::Is(EmailClass::Scheduled) => T::exact(status_expr(&[Status::Scheduled])),
             Term::Has(EmailPart::Body) => T::exact(FtsExpr::or([
                 flag_expr(EmailPart::Text),
                 flag_expr(EmailPart::Html),

@@ -122,6 +122,7 @@ fn index_knows_these_matches_and_non_matches() {
         ("-body:refund", r#"("xfetched" NOT "wrefund"*)"#, "nothing"),
         ("subject:ref", r#""uref""#, "nothing"),
         ("subject:re status:sent", r#"("ure"* AND "ssent")"#, "nothing"),
+        ("is:scheduled", r#""sscheduled""#, "nothing"),
         ("subject:#48", "nothing", r#""u#48""#),
         ("subject:refund", "nothing", r#"("uefu" AND "ufun" AND "uref" AND "uund")"#),
         ("-subject:refund", r#"("xany" NOT ("uefu" AND "ufun" AND "uref" AND "uund"))"#, r#"("uefu" AND "ufun" AND "uref" AND "uund")"#),
@@ -220,6 +221,7 @@ fn every_statement_uses_an_index_without_sorting() {
         (interned::IDS_CONTAINING, "SEARCH interned USING COVERING INDEX sqlite_autoindex_interned_1 (kind=?)"),
         (index::HAS_ROWID, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (count::COUNT_BETWEEN, "CO-ROUTINE found; SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN found"),
+        (count::EMAILS_UP_TO, "CO-ROUTINE found; SEARCH mail USING COVERING INDEX mail_by_fts_rowid (fts_rowid>? AND fts_rowid<?); SCAN found"),
         (index::DIRTY_KEYS, "SEARCH dirty USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");
