@@ -153,6 +153,8 @@ fn unreadable_email_is_reported_after_the_matches() {
     sentbox.stdout("sync --back all --rate 1000");
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
+    let oldest = "SELECT recipients FROM mail ORDER BY rowid DESC LIMIT 1";
+    let recipient: String = connection.query_one(oldest, [], |row| row.get(0)).unwrap();
     drop(connection);
     let output = sentbox.run("search after:1970-01-01 --json");
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -172,7 +174,9 @@ fn unreadable_email_is_reported_after_the_matches() {
         words.contains("sentbox archive repair") && !words.contains("everything"),
         "{words}"
     );
-    let words = sentbox.transcript("search after:1970-01-01 --count");
+    // The index does not know exactly who has a text of four characters in an address.
+    let part = &recipient[recipient.len() - 4..];
+    let words = sentbox.transcript(&format!("search to:{part} --count"));
     assert!(
         words.contains("cannot be read") && words.ends_with("exit code 8"),
         "{words}"
