@@ -136,7 +136,7 @@ fn compare_with_emails(
         let is_out_of_order: bool = row.get(10)?;
         damage.in_index |= is_out_of_order != search::is_out_of_order(email.key, &email.mail);
         let body = body.ok().flatten();
-        expected.add(email.fts_rowid, &email.mail, body.as_ref())?;
+        expected.add(email.key, email.fts_rowid, &email.mail, body.as_ref())?;
     }
     let query = "SELECT emails = ?1 AND bodies = ?2 FROM row_counts";
     let are_counts_right: bool = conn.value(query, [emails.cast_signed(), bodies.cast_signed()])?;

@@ -141,11 +141,11 @@ INSERT INTO row_counts VALUES (0, 0);
 --     q  a word, a space, and the next word, each at most 24 characters, or 2 if it starts with a digit (not for two words of a
 --        script written without spaces, whose pairs are above): many emails have two words, and few have them beside each other
 --   Flags
---     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)
+--     xany (every email; the left side of NOT)  xfetched (bodies and tags are known)  xoutoforder (see `out_of_order`)
 --     xcc xbcc xreply-to xtext xhtml xtag xreason (the email has that part)
 -- ASCII characters other than letters and digits are moved to U+E000..U+E07F inside a token, because the tokenizer
 -- `ascii` splits at them (`-` in xreply-to, `@` and `.` in addresses). `ascii` keeps at most 32 768 bytes of a token.
--- A change of this list needs a new schema version; tokens.rs writes the tokens, plan.rs searches for them.
+-- A change of this list needs a new schema version; tokens.rs writes the tokens, translate.rs searches for them.
 CREATE VIRTUAL TABLE search USING fts5(tokens, content = '', contentless_delete = 1, detail = none, tokenize = ascii);
 -- A large transaction fills this much memory before it writes a segment of the index.
 INSERT INTO search (search, rank) VALUES ('hashsize', 8388608);

@@ -181,7 +181,7 @@ impl Status {
                 | Self::Suppressed
                 | Self::DeliveryDelayed
         );
-        // An imitator uses the label as the event.
+        // An imitator of the service sends the label `delayed` as the event.
         is_known || self.label() == Self::DeliveryDelayed.label()
     }
 

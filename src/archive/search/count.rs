@@ -1,8 +1,7 @@
 //! Counts the matches of a query: the index counts what it knows exactly, and only other candidates are loaded.
 
-use super::body_lookup::ReadAhead;
 use super::fts_expr::FtsExpr;
-use super::matcher::{RowMatcher, find_rowid};
+use super::matcher::RowMatcher;
 use super::periods::Period;
 use super::plan::CountedPeriod;
 use super::scan::{COMPARED_ROWID, MOST_COMPARED, Prefiltered, Scan, continue_while};
@@ -15,10 +14,10 @@ use crate::error::Result;
 /// Counts up to here try the prefilter; for larger ones the index collects the rows of a prefix.
 const MAX_PREFILTERED_COUNT: u64 = 20_000;
 
-/// To compare so few emails of a time takes less than to collect the rows of a prefix at all times.
+/// If the times of a query leave fewer emails, to compare these takes less than to collect the rows of a prefix at all times.
 const FEW_EMAILS: i64 = 50_000;
 
-/// If so many of the emails that a server compares match, the others are compared, too: to read the index takes longer.
+/// If a server finds so many matches among the first emails, it compares the others, too, and does not read the index.
 const MANY_COMPARED: i64 = 500;
 
 pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4) AS found";
@@ -52,15 +51,16 @@ impl Scan<'_> {
             return Ok(found);
         }
         let mut matcher = RowMatcher::new(self.connection, self.query, plan, direction);
+        let is_short = most <= MAX_PREFILTERED_COUNT;
         // The index of PostgreSQL counts thousands of matches faster than they are compared.
         if let Some(prefilter) = &plan.prefilter
             && !self.connection.is_postgres()
-            && (most <= MAX_PREFILTERED_COUNT || self.has_few_emails()?)
+            && (is_short || self.has_few_emails()?)
         {
             let cheap = periods
                 .iter()
                 .map(|it| (it.period, it.certain.whole_words()));
-            if self.count_certain(cheap, direction, from, most)? == most {
+            if is_short && self.count_certain(cheap, direction, from, most)? == most {
                 return Ok(most);
             }
             let mut visit = |_| {
@@ -116,8 +116,6 @@ impl Scan<'_> {
         from: SortKey,
         most: u64,
     ) -> Result<u64> {
-        let mut out_of_order = self.out_of_order_past(direction, from)?;
-        out_of_order.retain(|key| !self.plan.incomplete.contains(key));
         let mut found = 0;
         for (period, expr) in exprs {
             let Some((first, last)) = self.keys_within(period, direction, from) else {
@@ -126,22 +124,11 @@ impl Scan<'_> {
             if expr == FtsExpr::Nothing || found == most {
                 continue;
             }
-            let mut certain = ReadAhead::new(self.connection, direction, &expr);
-            let mut others = 0;
-            for key in out_of_order
-                .iter()
-                .filter(|key| direction.precedes(first, **key) && !direction.precedes(last, **key))
-            {
-                if let Some(rowid) = find_rowid(self.connection, *key)? {
-                    others += u64::from(certain.contains(rowid)?);
-                }
-            }
             let rowids = self.rowids_within((first, last), direction)?;
             if rowids.0 == rowids.1 {
                 continue;
             }
-            let limit = (most - found).saturating_add(others);
-            found += self.count_indexed(&expr, direction, rowids, limit)? - others;
+            found += self.count_indexed(&expr, direction, rowids, most - found)?;
         }
         Ok(found)
     }
@@ -156,10 +143,15 @@ impl Scan<'_> {
     ) -> Result<u64> {
         let connection = self.connection;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut text = expr.to_match_text(connection.is_postgres());
-        if !self.plan.incomplete.is_empty() {
-            text = format!("({text}) & !'{}'", flag::INCOMPLETE);
+        let mut members = vec![expr.clone()];
+        let mut exclude = |flag: &str| members.push(FtsExpr::Token(flag.to_owned()).complement());
+        if self.plan.has_times {
+            exclude(flag::OUT_OF_ORDER);
         }
+        if !self.plan.incomplete.is_empty() {
+            exclude(flag::INCOMPLETE);
+        }
+        let text = FtsExpr::and(members).to_match_text(connection.is_postgres());
         let count = |first: i64, last: i64, most: i64| -> Result<i64> {
             let (after, before) = match direction {
                 Direction::Older => (first, last.saturating_add(1)),

@@ -99,7 +99,7 @@ impl<'a> Index<'a> {
     ) -> Result<()> {
         let email = json.and_then(|json| wire::Email::parse(json).ok());
         let summary = Summary::from(summary);
-        self.build_tokens(&summary, email.as_ref())?;
+        self.build_tokens(key, &summary, email.as_ref())?;
         self.connection.execute(
             "INSERT INTO search (rowid, tokens) VALUES (?1, ?2)",
             params![rowid, self.stored_tokens()],
@@ -130,7 +130,7 @@ impl<'a> Index<'a> {
             // A damaged body is not found by its words; opening the email reports the damage.
             let email = body.and_then(|body| body.to_email(self.connection).ok());
             let summary = Summary::from(&fields.summary);
-            self.build_tokens(&summary, email.as_ref())?;
+            self.build_tokens(*key, &summary, email.as_ref())?;
             // Costs a look-up more than to insert them.
             let replace = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
             self.connection
@@ -155,8 +155,16 @@ impl<'a> Index<'a> {
     }
 
     /// Builds the tokens of an email; `email` is the whole one, if it was retrieved.
-    fn build_tokens(&mut self, summary: &Summary, email: Option<&wire::Email>) -> Result<()> {
+    fn build_tokens(
+        &mut self,
+        key: SortKey,
+        summary: &Summary,
+        email: Option<&wire::Email>,
+    ) -> Result<()> {
         self.tokens.clear();
+        if is_out_of_order(key, summary) {
+            self.tokens.push_out_of_order();
+        }
         self.tokens.push_summary(summary);
         self.intern(interned::STATUS, summary.status.label())?;
         self.push_shared_address(interned::FROM, prefix::SENDER, &summary.from)?;
@@ -412,11 +420,12 @@ impl<'a> IndexChecksum<'a> {
     /// Adds the tokens of an email.
     pub(crate) fn add(
         &mut self,
+        key: SortKey,
         rowid: i64,
         summary: &Summary,
         email: Option<&wire::Email>,
     ) -> Result<()> {
-        self.index.build_tokens(summary, email)?;
+        self.index.build_tokens(key, summary, email)?;
         let text = self.index.stored_tokens().to_ascii_lowercase();
         let mut seen = HashSet::new();
         // As the tokenizer `ascii` splits.

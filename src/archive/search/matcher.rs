@@ -303,6 +303,6 @@ fn document<'a>(row: &'a EmailRow, listed_reason: Option<&'a str>) -> EmailDocum
     }
 }
 
-pub(super) fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
+fn find_rowid(connection: &Connection, key: SortKey) -> Result<Option<i64>> {
     connection.optional_value(ROWID_BY_KEY, [key])
 }

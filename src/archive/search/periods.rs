@@ -34,7 +34,7 @@ impl Period {
         oldest_key: BOTTOM,
     };
 
-    /// Splits the timeline at all times that a query names, newest first. Returns nothing if these are too many.
+    /// Splits the timeline at all times that a query names, newest first. Returns nothing if there are none, or too many.
     pub(super) fn split(filter: &Node) -> Vec<Self> {
         let mut conditions = Vec::new();
         filter.visit_terms(0, &mut |term, _| {

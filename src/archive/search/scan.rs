@@ -385,7 +385,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the emails of which the index does not have all tokens.
-    pub(super) fn incomplete_past(
+    fn incomplete_past(
         &self,
         direction: Direction,
         from: SortKey,
@@ -397,23 +397,14 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Returns the emails out of order, nearest first; none for a query without a condition on time.
-    pub(super) fn out_of_order_past(
-        &self,
-        direction: Direction,
-        from: SortKey,
-    ) -> Result<Vec<SortKey>> {
-        if !self.plan.has_times {
-            return Ok(Vec::new());
-        }
-        let query = OUT_OF_ORDER_ROWS[direction as usize];
-        self.connection.all(query, [from], |row| row.get(0))
-    }
-
     /// Returns the candidates to which the bounds of the query do not apply, nearest first.
     fn unbounded_keys(&self, direction: Direction, from: SortKey) -> Result<Vec<SortKey>> {
         let plan = &self.plan;
-        let mut keys = self.out_of_order_past(direction, from)?;
+        let mut keys = Vec::new();
+        if plan.has_times {
+            let query = OUT_OF_ORDER_ROWS[direction as usize];
+            keys = self.connection.all(query, [from], |row| row.get(0))?;
+        }
         if let Some(since) = plan.changed_since {
             let query = CHANGED_ROWS[direction as usize];
             let changed: Vec<SortKey> =

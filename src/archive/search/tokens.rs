@@ -55,6 +55,8 @@ pub(super) mod prefix {
 pub(super) mod flag {
     pub(crate) const EVERY_EMAIL: &str = "xany";
     pub(crate) const FETCHED: &str = "xfetched";
+    /// The email has another time than its neighbours, or none.
+    pub(crate) const OUT_OF_ORDER: &str = "xoutoforder";
     /// Not all tokens of the email are in the index of PostgreSQL.
     pub(crate) const INCOMPLETE: &str = "xincomplete";
 }
@@ -106,6 +108,10 @@ impl TokenBuffer {
         self.0.clear();
         self.0.shrink_to(MAX_KEPT_BYTES);
         self.0.push_str(flag::EVERY_EMAIL);
+    }
+
+    pub(super) fn push_out_of_order(&mut self) {
+        self.push_token(flag::OUT_OF_ORDER);
     }
 
     pub(super) fn as_str(&self) -> &str {
