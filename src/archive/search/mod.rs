@@ -3,7 +3,7 @@
 //! A search has four stages:
 //!
 //! 1. [`plan`] has the query translated to an FTS expression that finds a superset of the matches ([`translate`]), with
-//!    bounds of keys and times, and to one that finds only matches: these are counted in the index.
+//!    bounds of keys and times, and to one that finds only matches: [`count`] counts these in the index.
 //!    [`vocabulary`] replaces the start of a word by the words that the index has, if they are few.
 //! 2. [`fts_expr::Prefilter`] is a cheap superset of a costly expression. It is tried first, and kept
 //!    while at least one in four candidates matches.
