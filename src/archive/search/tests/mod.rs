@@ -2,6 +2,7 @@
 
 mod features;
 mod query_plans;
+mod times;
 
 use std::sync::Arc;
 
@@ -183,6 +184,25 @@ fn count(archive: &Archive, query: &Query, most: u64) -> MatchCount {
         .count_matches(query, most, &CancellationToken::default())
         .unwrap()
         .expect("it is not cancelled")
+}
+
+/// Checks the matches and their count against the reference evaluator.
+fn assert_found_and_counted(archive: &Archive, text: &str) {
+    let query = parsed(text);
+    let (found, plain) = (
+        all_matches(archive, &query),
+        filter_naively(archive, &query),
+    );
+    assert_eq!(found, plain, "{text}");
+    let matches = u64::try_from(plain.len()).unwrap();
+    for most in [matches / 2, matches.saturating_sub(1), matches, u64::MAX] {
+        let expected = if most < matches {
+            MatchCount::MoreThan(most)
+        } else {
+            MatchCount::Exactly(matches)
+        };
+        assert_eq!(count(archive, &query, most), expected, "{text}");
+    }
 }
 
 fn parsed(text: &str) -> Query {
