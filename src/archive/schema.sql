@@ -125,6 +125,10 @@ INSERT INTO row_counts VALUES (0, 0);
 --     f  sender that is not interned
 --     u  subject                b  reason of a bounce
 --     (h, f, u, b: also each pair of neighbouring non-ASCII characters, for two-character CJK words)
+--   Letters that words of headers start with, from three letters on: counted without reading the emails
+--     m  a word of a subject, at most 24 characters
+--     o  a word of a subject and those after it, with the spaces between them, at most 24 characters
+--     a  a word of a recipient before the first @: of the name or the local part, at most 24 characters
 --   Whole values
 --     l  id in `interned` of the sender or of a reply-to address (the first 64 of each; later ones become f/h trigrams)
 --     d  domain of a recipient

@@ -297,7 +297,16 @@ fn is_short_prefix(start: &str) -> bool {
 
 /// Whether FTS5 collects many matches before it returns the first.
 pub(super) fn is_costly_prefix(start: &str) -> bool {
-    start.starts_with([prefix::WORD, prefix::COMPOUND, prefix::PAIR]) || is_short_prefix(start)
+    let words = [
+        prefix::WORD,
+        prefix::COMPOUND,
+        prefix::PAIR,
+        prefix::SUBJECT_WORD,
+        prefix::SUBJECT_WORDS,
+        prefix::RECIPIENT_WORD,
+        prefix::DOMAIN,
+    ];
+    start.starts_with(words) || is_short_prefix(start)
 }
 
 #[cfg(test)]

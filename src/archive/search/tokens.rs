@@ -18,6 +18,9 @@ pub(super) const PREFIX_CHARS: usize = 3;
 /// Characters of a number in the token of a pair: numbers of orders would be as many pairs.
 const NUMBER_CHARS: usize = 2;
 
+/// Shorter words of a subject or an address have no token: two letters are the start of a trigram.
+pub(super) const MIN_HEADER_WORD: usize = 3;
+
 /// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
 
@@ -35,6 +38,9 @@ pub(super) mod prefix {
     pub(crate) const RECIPIENT: char = 'h';
     pub(crate) const SENDER: char = 'f';
     pub(crate) const SUBJECT: char = 'u';
+    pub(crate) const SUBJECT_WORD: char = 'm';
+    pub(crate) const SUBJECT_WORDS: char = 'o';
+    pub(crate) const RECIPIENT_WORD: char = 'a';
     pub(crate) const MAILBOX: char = 'r';
     pub(crate) const INTERNED: char = 'l';
     pub(crate) const WORD: char = 'w';
@@ -143,6 +149,8 @@ impl TokenBuffer {
         for address in mail.recipients() {
             let normalized = normalize(&address.to_string());
             self.push_trigrams(prefix::RECIPIENT, &normalized);
+            let before_domain = normalized.split('@').next().unwrap_or_default();
+            self.push_header_words(prefix::RECIPIENT_WORD, before_domain);
             let mailbox = normalize(&address.email);
             self.push_token(&mailbox_token(&mailbox));
             if normalized.matches('@').count() > 1 || !has_one_at_sign(&mailbox) {
@@ -153,7 +161,15 @@ impl TokenBuffer {
                 self.push_token(&encode_token(prefix::DOMAIN, domain.chars()));
             }
         }
-        self.push_trigrams(prefix::SUBJECT, &normalize(&mail.subject));
+        let subject = normalize(&mail.subject);
+        self.push_trigrams(prefix::SUBJECT, &subject);
+        self.push_header_words(prefix::SUBJECT_WORD, &subject);
+        for range in word_ranges(&subject) {
+            let words = letters_and_spaces(&subject[range.start..]);
+            if words.contains(' ') {
+                self.push_token(&encode_token(prefix::SUBJECT_WORDS, words.chars()));
+            }
+        }
         self.push_token(&status_token(&mail.status));
         self.push_token(&encode_token(
             prefix::ID,
@@ -247,6 +263,17 @@ impl TokenBuffer {
                 self.0.extend([one, other]);
             }
             rest = &rest[first.len_utf8()..];
+        }
+    }
+
+    /// Adds the letters that the words of a normalised header start with.
+    fn push_header_words(&mut self, prefix: char, normalized: &str) {
+        for word in split_words(normalized) {
+            let letters = letters_and_spaces(word);
+            if letters.chars().count() >= MIN_HEADER_WORD {
+                self.begin_token(prefix);
+                self.0.push_str(letters);
+            }
         }
     }
 
@@ -396,6 +423,15 @@ pub(super) fn is_compound(text: &str) -> bool {
 
 pub(super) fn compound_token(compound: &str) -> String {
     encode_token(prefix::COMPOUND, compound.chars().take(MAX_WORD_CHARS))
+}
+
+/// Returns the letters at the start of a text, with the spaces between them, at most [`MAX_WORD_CHARS`].
+///
+/// Numbers of orders would be as many tokens.
+pub(super) fn letters_and_spaces(text: &str) -> &str {
+    let is_other = |c: char| !c.is_alphabetic() && c != ' ';
+    let letters = &text[..text.find(is_other).unwrap_or(text.len())];
+    first_chars(letters, MAX_WORD_CHARS).trim_end()
 }
 
 /// Checks whether a word starts with a digit, as most numbers of orders and invoices do.

@@ -10,8 +10,8 @@ use super::text_expr::{
     MAX_SHARED_TRIGRAMS, body_expr, id_expr, id_prefix_expr, sample_evenly, trigram_expr,
 };
 use super::tokens::{
-    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, encode_token, flag, max_pair_chars, prefix,
-    single_word,
+    self, MAX_MAILBOX_CHARS, MAX_WORD_CHARS, MIN_HEADER_WORD, encode_token, flag, max_pair_chars,
+    prefix, single_word,
 };
 use crate::archive::storage::db::Connection;
 use crate::error::Result;
@@ -169,7 +169,7 @@ impl Translator<'_> {
         Ok(match term {
             Term::Word(text) => T::or([
                 self.translate_address(Field::Any, text)?,
-                trigrams(prefix::SUBJECT, text),
+                self.translate_subject(text),
                 self.translate_body(text),
                 T::superset(id_expr(prefix::ID, text.normalized())),
                 T::superset(id_expr(
@@ -177,7 +177,7 @@ impl Translator<'_> {
                     tokens::trim_angle_brackets(text.normalized()),
                 )),
             ]),
-            Term::Text(Field::Subject, text) => trigrams(prefix::SUBJECT, text),
+            Term::Text(Field::Subject, text) => self.translate_subject(text),
             Term::Text(Field::Body, text) => self.translate_body(text),
             Term::Text(Field::Reason, text) => trigrams(prefix::REASON, text),
             Term::Text(Field::Id, text) => {
@@ -280,8 +280,42 @@ impl Translator<'_> {
                     Translated::or([self.translate_recipient(text), sender]),
                 )?,
             )?,
-            _ => Translated::superset(self.translate_recipient(text).expr),
+            _ => self.translate_one_of_recipients(field, text),
         })
+    }
+
+    /// Searches the recipients in one field. Their tokens do not tell which field they are of.
+    fn translate_one_of_recipients(&self, field: Field, text: &SearchText) -> Translated {
+        let found = self.translate_recipient(text).expr;
+        let [has_cc, has_bcc] = [EmailPart::Cc, EmailPart::Bcc].map(flag_expr);
+        match field {
+            Field::Cc => Translated::superset(FtsExpr::and([has_cc, found])),
+            Field::Bcc => Translated::superset(FtsExpr::and([has_bcc, found])),
+            _ => {
+                let is_other = FtsExpr::or([has_cc, has_bcc]);
+                Translated {
+                    certain: FtsExpr::and([self.known_recipients(text), is_other.complement()]),
+                    ..Translated::superset(found)
+                }
+            }
+        }
+    }
+
+    /// Searches a part of a subject.
+    fn translate_subject(&self, text: &SearchText) -> Translated {
+        let translated = trigrams(prefix::SUBJECT, text);
+        if translated.possible == FtsExpr::Nothing {
+            return translated;
+        }
+        let prefix = if text.normalized().contains(' ') {
+            prefix::SUBJECT_WORDS
+        } else {
+            prefix::SUBJECT_WORD
+        };
+        Translated {
+            certain: self.header_words(prefix, text),
+            ..translated
+        }
     }
 
     /// Searches the addresses that are indexed as recipients.
@@ -290,41 +324,67 @@ impl Translator<'_> {
     /// matches before it returns the first.
     fn translate_recipient(&self, text: &SearchText) -> Translated {
         let by_trigrams = trigrams(prefix::RECIPIENT, text);
+        if by_trigrams.possible == FtsExpr::Nothing {
+            return by_trigrams;
+        }
+        let mut expr = by_trigrams.expr;
         let normalized = text.normalized();
-        let Some((before, domain)) = normalized.split_once('@') else {
-            return by_trigrams;
-        };
-        let Some(local) = tokens::local_part_before(before)
-            .filter(|local| local.chars().count() >= MIN_LOCAL_PART)
-        else {
-            return by_trigrams;
-        };
-        let expr = if self.has_many_terms {
-            let local_part = FtsExpr::Prefix(tokens::local_part_token(local, ""));
-            if local.chars().count() >= RARE_LOCAL_PART {
-                local_part
-            } else {
+        if self.has_many_terms
+            && let Some((before, _)) = normalized.split_once('@')
+            && let Some(local) = tokens::local_part_before(before)
+            && local.chars().count() >= MIN_LOCAL_PART
+        {
+            expr = FtsExpr::Prefix(tokens::local_part_token(local, ""));
+            if local.chars().count() < RARE_LOCAL_PART {
                 let domain: Vec<char> = normalized[before.len()..].chars().collect();
                 let domain = domain
                     .windows(3)
                     .map(|trigram| encode_token(prefix::RECIPIENT, trigram.iter().copied()));
                 let domain = sample_evenly(domain.collect(), MAX_SHARED_TRIGRAMS);
-                FtsExpr::and([local_part].into_iter().chain(domain))
+                expr = FtsExpr::and([expr].into_iter().chain(domain));
             }
-        } else {
-            by_trigrams.expr
-        };
-        // Any address that starts so, with or without a name, has the text in it.
-        let is_start = local == before
-            && !domain.contains(['@', ' ', '>'])
-            && normalized.chars().count() < MAX_MAILBOX_CHARS;
+        }
         Translated {
-            certain: if is_start {
-                FtsExpr::Prefix(tokens::local_part_token(local, &format!("@{domain}")))
-            } else {
-                FtsExpr::Nothing
-            },
+            certain: self.known_recipients(text),
             ..Translated::superset(expr)
+        }
+    }
+
+    /// Finds recipients with a word or a domain that starts with this text, or with an address in which it is the end of the
+    /// local part and the start of the domain.
+    fn known_recipients(&self, text: &SearchText) -> FtsExpr {
+        let normalized = text.normalized();
+        let length = normalized.chars().count();
+        if normalized.contains([' ', '>']) || length >= MAX_MAILBOX_CHARS {
+            return FtsExpr::Nothing;
+        }
+        match normalized.split_once('@') {
+            None if self.has_many_terms || length < MIN_HEADER_WORD => FtsExpr::Nothing,
+            None => {
+                let domain = FtsExpr::Prefix(encode_token(prefix::DOMAIN, normalized.chars()));
+                FtsExpr::or([self.header_words(prefix::RECIPIENT_WORD, text), domain])
+            }
+            // Without a part of the domain, it may be a reply-to address.
+            Some((local, domain))
+                if !domain.is_empty()
+                    && !domain.contains('@')
+                    && tokens::local_part_before(local) == Some(local) =>
+            {
+                FtsExpr::Prefix(tokens::local_part_token(local, &format!("@{domain}")))
+            }
+            Some(_) => FtsExpr::Nothing,
+        }
+    }
+
+    /// Finds emails with a word in a header that starts with this text.
+    fn header_words(&self, prefix: char, text: &SearchText) -> FtsExpr {
+        let normalized = text.normalized();
+        let is_known = normalized.chars().count() >= MIN_HEADER_WORD
+            && tokens::letters_and_spaces(normalized) == normalized;
+        if is_known && !self.has_many_terms {
+            FtsExpr::Prefix(encode_token(prefix, normalized.chars()))
+        } else {
+            FtsExpr::Nothing
         }
     }
 

@@ -68,9 +68,16 @@ pub(super) fn expand_prefixes(
 
 /// Shorter starts of words have too many tokens.
 fn is_expanded(start: &str) -> bool {
+    let headers = [
+        prefix::SUBJECT_WORD,
+        prefix::SUBJECT_WORDS,
+        prefix::RECIPIENT_WORD,
+        prefix::DOMAIN,
+    ];
     start.starts_with(prefix::PAIR)
         || (start.starts_with([prefix::WORD, prefix::COMPOUND])
             && start.chars().count() > PREFIX_CHARS + 1)
+        || (start.starts_with(headers) && start.chars().count() > PREFIX_CHARS)
 }
 
 /// Creates the table of tokens, which exists as long as the connection.

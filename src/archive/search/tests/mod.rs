@@ -1,6 +1,7 @@
 //! Index search against the reference evaluator, over small random mailboxes and queries.
 
 mod features;
+mod headers;
 mod query_plans;
 mod times;
 
@@ -250,6 +251,13 @@ fn part() -> impl Strategy<Value = Term> {
         "full; 552",
         "box",
         "permanent",
+        "lopez",
+        "boss",
+        "example",
+        "example.c",
+        "receipt",
+        "your receipt",
+        "ana l",
     ];
     let text = prop_oneof![
         prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
