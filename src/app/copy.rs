@@ -17,7 +17,7 @@ use super::effect::{ClipboardText, Effect, LoopEffect, PipedCommand, RequestId};
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
-use super::session::SessionInfo;
+use super::session::{SessionInfo, SessionTarget};
 use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
@@ -180,10 +180,13 @@ impl Model {
             }
         };
         line("Subject", &self.shown_subject(row));
-        let reason = summary.bounce_reason();
-        let meaning = reason
-            .as_deref()
-            .unwrap_or_else(|| summary.status.meaning());
+        // The list seldom has the reason of a bounce.
+        let opened = self.opened_email();
+        let opened = opened.filter(|email| email.summary.id == summary.id);
+        let bounce = (opened.and_then(|email| email.summary.bounce())).or_else(|| summary.bounce());
+        let texts = bounce.as_ref().map(|it| it.texts_for(&summary.status));
+        let (reason, bounce_details) = texts.unwrap_or_default();
+        let meaning = reason.map_or_else(|| summary.status.meaning(), |reason| reason);
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),
             |at| format!("as of {}", in_two_zones(at, zone)),
@@ -193,6 +196,7 @@ impl Model {
                 "Status",
                 &format!("{}: {meaning} ({checked})", summary.status.label()),
             );
+            line("Bounce", &bounce_details);
         }
         let time = |time: &ApiTime| match time.parsed {
             Some(at) => in_two_zones(at, zone),
@@ -206,12 +210,18 @@ impl Model {
         let id = summary.id.to_safe_text();
         line("Id", &id);
         line("Message-ID", &summary.message_id);
+        let profile = match &self.session.target {
+            SessionTarget::Profile(name) => format!("-p {} ", shell_word(name)),
+            // No command shows an email of it.
+            SessionTarget::Demo => return text,
+            SessionTarget::Default | SessionTarget::NewKey { .. } => String::new(),
+        };
         let received = if self.is_received() {
             "--received "
         } else {
             ""
         };
-        text + &format!("sentbox show {received}{}\n", shell_word(&id))
+        text + &format!("sentbox {profile}show {received}{}\n", shell_word(&id))
     }
 
     pub(super) fn check_opened(&self) -> Result<(), String> {

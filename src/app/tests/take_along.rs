@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::env::{Mailbox, World, row, row_of, session};
 use crate::api::wire;
 use crate::app::effect::ClipboardText;
-use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo};
+use crate::app::{Effect, Focus, LoopEffect, Message, SessionInfo, SessionTarget};
 use crate::config::ClipboardRoute;
 use crate::export::ExportFormat;
+use crate::mail::SafeText;
 use crate::view::tests::screen;
 
 const HTML: &str = "<p>Your code is 482913. <a href='https://acme.example/reset?token=abc'>Reset</a></p>\
@@ -92,8 +93,32 @@ fn ticket_has_status_times_and_command() {
     Created: 2026-11-20 09:30 UTC
     Id: 00000000-0000-4000-8000-000001000009
     Message-ID: <9@example.org>
-    sentbox show 00000000-0000-4000-8000-000001000009
+    sentbox -p acme show 00000000-0000-4000-8000-000001000009
     ");
+}
+
+#[test]
+fn ticket_has_reason_that_only_the_retrieved_email_states() {
+    const BOUNCE: &str = r#"{"message": "No such mailbox", "type": "Permanent"}"#;
+    let mut world = World::start((120, 40), session(), mailbox());
+    let extra = (SafeText::new("bounce"), SafeText::new(BOUNCE));
+    world.mailbox.rows[0].summary.extra.push(extra);
+    world.settle().press("Enter").settle();
+    let text = copied(&mut world, "y T").0.unwrap();
+    let lines =
+        "Status: bounced: No such mailbox (as of 2026-11-20 09:42 UTC)\nBounce: Permanent\n";
+    assert!(text.contains(lines), "{text}");
+    world.press("J").settle();
+    let other = copied(&mut world, "y T").0.unwrap();
+    assert!(!other.contains("No such mailbox"), "{other}");
+}
+
+#[test]
+fn ticket_of_the_demo_has_no_command() {
+    let mut session = session();
+    session.target = SessionTarget::Demo;
+    let text = copied(&mut world_with(session), "y T").0.unwrap();
+    assert!(text.ends_with("Message-ID: <9@example.org>\n"), "{text}");
 }
 
 #[test]
