@@ -413,7 +413,7 @@ fn print_email(
         out.write_data(prefix)?;
     }
     let width = layout_width(show.width, out);
-    if reveal || view == BodyView::Source {
+    if reveal {
         return write_body(&lay_out(email, view, width), AnsiOptions::default(), out);
     }
     let body = lay_out_masked(email, view, width);

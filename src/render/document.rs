@@ -218,7 +218,7 @@ impl Document {
         }
     }
 
-    fn from_message(message: &'static str) -> Self {
+    pub(super) fn from_message(message: &'static str) -> Self {
         Self {
             content: Content::Message(message),
             notices: Vec::new(),

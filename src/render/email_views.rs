@@ -18,6 +18,8 @@ pub(crate) struct EmailViews {
 /// The views of a larger email are parsed each time: what was parsed may take ten times as much memory.
 const MAX_KEPT_JSON: usize = 1 << 20;
 
+const NOT_MASKED: &str = "This view would show the codes and links of this email that work once. It is shown when they are revealed.";
+
 impl EmailViews {
     /// Builds on this thread the tables that are otherwise built when a layout first needs them.
     pub(crate) fn build_tables() {
@@ -42,8 +44,8 @@ impl EmailViews {
 
     /// Lays out one view with its secrets masked.
     ///
-    /// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one, and source
-    /// and JSON may split a code.
+    /// [`Body::has_secrets`] is about the whole email: a part may lack a link of the other one. Source and JSON may split
+    /// a code, so those of an email with secrets are not shown.
     pub(crate) fn lay_out_masked(
         &mut self,
         email: &Email,
@@ -55,7 +57,13 @@ impl EmailViews {
             others.any(|other| other != view && views.has_secrets(email, other, options))
         };
         // What is laid out of a large email must not be in memory while another view is.
-        let known = Self::is_large(email).then(|| others_have_secrets(self));
+        let is_whole = matches!(view, BodyView::Source | BodyView::Raw);
+        let known = (is_whole || Self::is_large(email)).then(|| others_have_secrets(self));
+        if is_whole && known == Some(true) {
+            let mut body = Document::from_message(NOT_MASKED).lay_out(options);
+            body.has_secrets = true;
+            return body;
+        }
         let mut body = self.lay_out_with(email, view, options, mask::mask_body);
         body.has_secrets = body.has_secrets || known.unwrap_or_else(|| others_have_secrets(self));
         body

@@ -136,6 +136,8 @@ fn every_view_knows_of_codes_in_another_view() {
         for view in BodyView::ALL {
             let body = crate::render::lay_out_masked(&email(html, text), view, 60);
             assert!(body.has_secrets, "{html:?} {text:?} {view:?}");
+            let digits: String = body.text().chars().filter(char::is_ascii_digit).collect();
+            assert!(!digits.contains("482913"), "{html:?} {text:?} {view:?}");
         }
     }
 }
