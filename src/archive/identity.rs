@@ -371,10 +371,7 @@ fn bind_received(sent: &Path, identity: &Identity) -> Result<()> {
 /// Moves the archive to unused names: its folder if that is one of the profile's, else its files alone, because
 /// the folder of a named archive may have anything in it.
 fn back_up(settings: &Settings, path: &Path) -> Result<()> {
-    let folder = path.parent();
-    let is_own =
-        folder.and_then(Path::parent) == settings.archives_folder.as_deref() && folder.is_some();
-    if let Some(folder) = folder.filter(|_| is_own && !settings.is_named_archive) {
+    if let Some(folder) = own_folder(settings, path) {
         return rename_folder(folder, &unused_path(folder, "aside"));
     }
     for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
@@ -383,6 +380,18 @@ fn back_up(settings: &Settings, path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the folder that has nothing but this archive of a profile.
+fn own_folder<'a>(settings: &Settings, path: &'a Path) -> Option<&'a Path> {
+    let folder = path.parent()?;
+    let is_own = folder.parent() == settings.archives_folder.as_deref();
+    Some(folder).filter(|_| is_own && !settings.is_named_archive)
+}
+
+/// Returns where an archive will be that is moved aside now.
+pub(crate) fn backup_path(settings: &Settings, path: &Path) -> PathBuf {
+    unused_path(own_folder(settings, path).unwrap_or(path), "aside")
 }
 
 fn rename_folder(from: &Path, to: &Path) -> Result<()> {

@@ -3,6 +3,8 @@
 //! In SQL a newer email has the smaller sort key, because the tables store keys negated: a range whose
 //! `top` is greater than its `bottom` is damaged.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use rusqlite::{ErrorCode, OpenFlags};
@@ -192,6 +194,15 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         ),
     }
+}
+
+/// Whether a file has something else than a database, perhaps one whose first bytes are damaged.
+pub(crate) fn is_no_database(path: &Path) -> bool {
+    /// <https://www.sqlite.org/fileformat.html#magic_header_string>
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut start = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read(&mut start));
+    read.is_ok_and(|length| length > 0 && start != *MAGIC)
 }
 
 #[cfg(test)]

@@ -38,8 +38,10 @@ pub(crate) use changes::{ArchiveChange, ChangeSnapshot, EmailState};
 pub(crate) use copy::CopyStep;
 pub(crate) use email_event::{EmailEvent, EventOutcome};
 pub(crate) use grouping::{Grouping, Groups, Outcome, Outcomes, pattern_parts};
-pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult, find_stored_archive};
-pub(crate) use integrity::is_unusable;
+pub(crate) use identity::{
+    IdentityMismatch, OnMismatch, OpenResult, backup_path, find_stored_archive,
+};
+pub(crate) use integrity::{is_no_database, is_unusable};
 pub(crate) use listing::confirmations::ConfirmedRun;
 pub use listing::coverage::{Coverage, ListingPage, PagePosition};
 pub(crate) use listing::coverage::{CoverageState, CoveredRange};
@@ -93,7 +95,7 @@ impl Archive {
                 let hint = if error.hint.is_empty() {
                     file
                 } else {
-                    format!("{} ({file})", error.hint)
+                    format!("{file}: {}", error.hint)
                 };
                 error.with_hint(hint)
             })?,

@@ -17,7 +17,7 @@ use super::open_archive::{
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, PurgeTarget,
-    RepairOutcome, RowCounts, is_unusable,
+    RepairOutcome, RowCounts, backup_path, is_no_database, is_unusable,
 };
 use crate::config::{ApiKey, HISTORY_FILE, LineFile, Settings};
 use crate::error::{Error, ErrorKind};
@@ -59,13 +59,41 @@ fn resolve_mismatch(
             .into());
     }
     check_mismatch_exists(on_mismatch, &ctx.settings)?;
+    let mut backup = None;
+    if let (ArchiveLocation::Disk(path), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch)
+    {
+        confirm_move(path, ctx.settings.is_named_archive, ctx.out)?;
+        backup = Some(backup_path(&ctx.settings, path));
+    }
     let archive = open_with_answer(on_mismatch, ctx)?;
     if let ArchiveLocation::Disk(path) = &ctx.settings.archive
         && Mailbox::Received.archive_path(path).exists()
     {
         Archive::open_for(&ctx.settings, Mailbox::Received, on_mismatch)?;
     }
+    if let Some(backup) = backup.filter(|path| path.exists()) {
+        let message = format!("what was there before is now {}", backup.display());
+        ctx.out.note(&message);
+    }
     print_info(&archive, ctx)
+}
+
+/// Asks before a file that a flag names, and that may never have been an archive, makes room for one.
+fn confirm_move(path: &Path, is_named: bool, out: &mut Output) -> Result<(), CommandExit> {
+    if !is_named || !is_no_database(path) {
+        return Ok(());
+    }
+    let path = path.display();
+    let question =
+        format!("{path} is no archive; move it aside, and begin an archive in its place?");
+    if out.confirm(&question)? == Some(true) {
+        return Ok(());
+    }
+    Err(
+        Error::new(ErrorKind::Archive, format!("{path} is no archive"))
+            .with_hint("name another file, or move this one away first")
+            .into(),
+    )
 }
 
 fn vacuum(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {

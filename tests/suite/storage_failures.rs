@@ -352,7 +352,9 @@ fn unusable_archive_is_backed_up_and_replaced() {
                 .transcript("archive info")
                 .contains("sentbox archive begin moves it to a backup")
         );
-        assert!(sentbox.stdout("archive begin").contains("emails   0"));
+        let begun = sentbox.transcript("archive begin");
+        assert!(begun.contains("emails   0"), "{begun}");
+        assert!(begun.contains(".aside1"), "{begun}");
         assert!(
             sentbox
                 .transcript("sync --back all --rate 1000")
@@ -369,4 +371,19 @@ fn unusable_archive_is_backed_up_and_replaced() {
             "nothing is destroyed"
         );
     }
+}
+
+#[test]
+fn file_that_is_no_archive_is_not_moved_unasked() {
+    let service = sample(1);
+    let sentbox = Sentbox::at(&service);
+    let notes = sentbox.home().join("notes.txt");
+    std::fs::write(&notes, "Call Ana").unwrap();
+    let line = format!("--archive {} archive begin", notes.display());
+    insta::assert_snapshot!(sentbox.transcript(&line), @r"
+    stderr: sentbox: [HOME]/notes.txt is no archive
+    stderr:    hint: name another file, or move this one away first
+    exit code 8
+    ");
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "Call Ana");
 }
