@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::args::ExportArgs;
 use super::format::{estimate_remaining, format_request_time};
+use super::freshness::OldestConfirmation;
 use super::output::{CommandExit, Output};
+use super::search::describe_scope;
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, EmailApi as _, InvalidResponses, Priority, RequestHandle, RetryPolicy};
@@ -97,11 +99,14 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         open_archive::check_writable(&archive)?;
     }
     let query = typed.check(&archive, ctx.out)?;
+    let scope = describe_age_and_scope(&archive, &query, ctx)?;
     let client = ctx.client_with_notes(RetryPolicy::LONG_RUNNING);
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
     let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     if let Some(file) = to_file {
-        return export_one(args, file, &query, &engine, ctx);
+        export_one(args, file, &query, &engine, ctx)?;
+        ctx.out.notes(&scope);
+        return Ok(());
     }
     let job = ExportJob {
         scope: ExportScope::Query(Arc::new(query)),
@@ -139,7 +144,28 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     if let Err(exit) = result {
         return Err(export.interrupt(exit));
     }
-    export.finish(args)
+    let result = export.finish(args);
+    ctx.out.notes(&scope);
+    result
+}
+
+/// Describes how old the statuses are, and how much is searched for emails to export; nothing if that is not printed.
+fn describe_age_and_scope(
+    archive: &Archive,
+    query: &Query,
+    ctx: &ProfileContext<'_>,
+) -> Result<Vec<String>, Error> {
+    // To count all emails takes longer than to export some.
+    if ctx.out.is_quiet() {
+        return Ok(Vec::new());
+    }
+    let (now, zone) = (ctx.now(), &ctx.settings.zone);
+    let oldest = OldestConfirmation::from_candidates(archive, query, now)?;
+    let age = oldest.describe(now, zone);
+    let next_step = "sentbox sync fetches the last 30 days";
+    let scope = describe_scope(archive, query, now, next_step, ctx)?;
+    let age = age.map(|age| format!("{age}; sentbox sync asks the service"));
+    Ok(age.into_iter().chain([scope]).collect())
 }
 
 fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<(), Error> {

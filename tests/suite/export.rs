@@ -65,6 +65,7 @@ fn bodies_are_fetched_with_their_cost_said_first() {
     // The listing of this service has bodies already.
     assert_snapshot!(sentbox.transcript("export --to mail --as eml"), @r"
     exported 2 emails to mail
+    stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
     let (service, requests) = reporting(12);
@@ -72,6 +73,7 @@ fn bodies_are_fetched_with_their_cost_said_first() {
     sentbox.run("sync --back all");
     assert_snapshot!(sentbox.transcript("export to:no-such-person --to none.csv"), @r"
     exported 0 emails to none.csv
+    stderr: sentbox: searched 12 emails, which is everything the service had at [TIME]
     exit code 0
     ");
     let output = sentbox.run("export --to some --as eml");
@@ -87,6 +89,7 @@ fn bodies_are_fetched_with_their_cost_said_first() {
     assert_snapshot!(sentbox.transcript("export --to all --as text --bodies --rate 1000"), @r"
     exported 12 emails to all
     stderr: sentbox: the bodies of 12 of 12 emails are not stored; fetching them first: 12 requests, about 1 s
+    stderr: sentbox: searched 12 emails, which is everything the service had at [TIME]
     exit code 0
     ");
     assert_eq!(requests.try_iter().count(), 12);
@@ -192,10 +195,12 @@ fn streams_and_single_files_are_what_was_asked_for() {
     49a3999c-0ce1-4ea6-ab68-afcd6dc2e794,2026-11-20T08:41:07.420000Z,delivered,"Ana López <ana@example.com>, b@example.org",c@example.org,,Acme <billing@example.net>,,Your receipt #4821,,<1@example.net>
     5b,yesterday,teleported,x@example.com,,,�]0;gotcha�,,red �[31mtext� and tabs,,
     stderr: sentbox: exported 2 emails
+    stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     "#);
     assert_snapshot!(sentbox.transcript("export to:ana --to receipt.txt"), @r"
     exported 1 email to receipt.txt
+    stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
     assert_snapshot!(fs::read_to_string(sentbox.home().join("receipt.txt")).unwrap(), @r"

@@ -120,12 +120,18 @@ impl Sentbox {
         let mut text = String::new();
         for (name, bytes) in [("", &output.stdout), ("stderr: ", &output.stderr)] {
             for line in String::from_utf8(bytes.clone()).unwrap().lines() {
-                let line = match line.split_once("; as of ") {
-                    Some((status, _)) if line.starts_with("status ") => {
-                        &format!("{status}; as of [TIME]")
-                    }
-                    _ => line,
-                };
+                let timed = [
+                    ("status ", "; as of "),
+                    ("sentbox: searched ", " service had at "),
+                ];
+                let line = timed
+                    .into_iter()
+                    .find_map(|(start, before)| {
+                        let (text, _) = line.split_once(before)?;
+                        line.starts_with(start)
+                            .then(|| format!("{text}{before}[TIME]"))
+                    })
+                    .unwrap_or_else(|| line.to_owned());
                 writeln!(text, "{name}{line}").unwrap();
             }
         }
