@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::query::normalize::is_unspaced_script;
-use crate::query::{Field, Query, SearchText, find_substrings, find_word_runs};
+use crate::query::{Field, NormalizedText, Query, SearchText};
 use crate::render::{Body, BodyLine};
 
 /// What to search in a body.
@@ -29,13 +29,14 @@ impl SearchPattern {
 
     /// The matches in `text`, in order and without overlaps.
     fn find_in(&self, text: &str) -> Vec<Range<usize>> {
+        let text = NormalizedText::new(text);
         let mut found: Vec<Range<usize>> = match self {
-            Self::Text(term) => find_substrings(term, text),
+            Self::Text(term) => text.find_substrings(term),
             Self::Filter(query) => {
                 let terms = query.highlight_terms().into_iter();
                 let terms = terms.filter(|(field, _)| matches!(field, None | Some(Field::Body)));
                 terms
-                    .flat_map(|(_, term)| find_word_runs(term, text))
+                    .flat_map(|(_, term)| text.find_word_runs(term))
                     .collect()
             }
         };

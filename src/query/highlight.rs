@@ -7,24 +7,6 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::ast::{Field, Query, Term};
 use super::normalize::{SearchText, normalize_chars};
 
-/// Finds `search` in an address or a subject: ranges of bytes, in order.
-pub(crate) fn find_substrings(search: &SearchText, text: &str) -> Vec<Range<usize>> {
-    let normalized = NormalizedText::new(text);
-    search
-        .substrings_in(&normalized.text)
-        .map(|range| normalized.original_range(range))
-        .collect()
-}
-
-/// Finds starts of words in a body: ranges of bytes, in order.
-pub(crate) fn find_word_runs(search: &SearchText, text: &str) -> Vec<Range<usize>> {
-    let normalized = NormalizedText::new(text);
-    search
-        .word_runs_in(&normalized.text)
-        .map(|range| normalized.original_range(range))
-        .collect()
-}
-
 impl Query {
     /// Returns the text to highlight, with the field if it is searched for in just one.
     ///
@@ -41,8 +23,8 @@ impl Query {
     }
 }
 
-/// Normalised text that knows its original ranges.
-struct NormalizedText {
+/// Displayed text, normalised once for all that is searched in it.
+pub(crate) struct NormalizedText {
     text: String,
     /// Starts in the normalised text, each with the original bytes of the character.
     origins: Vec<(usize, Range<usize>)>,
@@ -50,17 +32,21 @@ struct NormalizedText {
 
 impl NormalizedText {
     /// Normalises each grapheme by itself: no rule reaches across, but spaces join.
-    fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let mut normalized = String::with_capacity(text.len());
         let mut origins = Vec::new();
         for (start, grapheme) in text.grapheme_indices(true) {
             let before = normalized.len();
-            for c in normalize_chars(grapheme) {
+            let mut push = |c: char| {
                 if !c.is_whitespace() {
                     normalized.push(c);
                 } else if !normalized.is_empty() && !normalized.ends_with(' ') {
                     normalized.push(' ');
                 }
+            };
+            match grapheme.as_bytes() {
+                [byte] => push(char::from(byte.to_ascii_lowercase())),
+                _ => normalize_chars(grapheme).for_each(push),
             }
             if normalized.len() > before {
                 origins.push((before, start..start + grapheme.len()));
@@ -70,6 +56,18 @@ impl NormalizedText {
             text: normalized,
             origins,
         }
+    }
+
+    /// Finds `search` in an address or a subject: ranges of bytes of the displayed text, in order.
+    pub(crate) fn find_substrings(&self, search: &SearchText) -> Vec<Range<usize>> {
+        let found = search.substrings_in(&self.text);
+        found.map(|range| self.original_range(range)).collect()
+    }
+
+    /// Finds starts of words in a body: ranges of bytes of the displayed text, in order.
+    pub(crate) fn find_word_runs(&self, search: &SearchText) -> Vec<Range<usize>> {
+        let found = search.word_runs_in(&self.text);
+        found.map(|range| self.original_range(range)).collect()
     }
 
     fn original_range(&self, normalized: Range<usize>) -> Range<usize> {
@@ -111,7 +109,8 @@ mod tests {
             ("fin", "ﬁne", vec!["ﬁn"]),
             ("x", "abc", vec![]),
         ] {
-            let found: Vec<&str> = find_substrings(&search_text(search), text)
+            let found: Vec<&str> = NormalizedText::new(text)
+                .find_substrings(&search_text(search))
                 .into_iter()
                 .map(|range| &text[range])
                 .collect();
@@ -123,7 +122,8 @@ mod tests {
     fn bodies_match_only_starts_of_words() {
         let text = "Hello Ana,\nthe ordér: reorder, order!";
         let found = |search: &str| {
-            find_word_runs(&search_text(search), text)
+            NormalizedText::new(text)
+                .find_word_runs(&search_text(search))
                 .into_iter()
                 .map(|range| &text[range])
                 .collect::<Vec<_>>()

@@ -32,7 +32,7 @@ pub(crate) use ast::{EmailClass, EmailPart, Field, Node, SortOrder, Term, TimeBo
 pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
 pub(crate) use date::DateExpr;
 pub(crate) use eval::{BodyTexts, EmailDocument, matches};
-pub(crate) use highlight::{find_substrings, find_word_runs};
+pub(crate) use highlight::NormalizedText;
 pub(crate) use manual::query_manual;
 pub(crate) use normalize::SearchText;
 pub use operators::ParseContext;

@@ -48,9 +48,7 @@ impl SearchText {
     ///
     /// The last word matches by its start, all others as a whole, as in a full-text index.
     pub(crate) fn matches_words_of(&self, normalized: &str) -> bool {
-        // Most texts lack one of the words, and need not be split.
-        split_words(&self.normalized).all(|word| normalized.contains(word))
-            && self.word_runs_in(normalized).next().is_some()
+        self.word_runs_in(normalized).next().is_some()
     }
 
     /// Finds this text in `normalized` text.
@@ -63,7 +61,12 @@ impl SearchText {
     /// Finds the adjacent words that match as in [`SearchText::matches_words_of`].
     pub(super) fn word_runs_in(&self, normalized: &str) -> impl Iterator<Item = Range<usize>> {
         let words: Vec<&str> = split_words(&self.normalized).collect();
-        let ranges: Vec<Range<usize>> = word_ranges(normalized).collect();
+        // Most texts lack one of the words, and need not be split.
+        let ranges: Vec<Range<usize>> = if words.iter().all(|word| normalized.contains(word)) {
+            word_ranges(normalized).collect()
+        } else {
+            Vec::new()
+        };
         (0..ranges.len()).filter_map(move |first| {
             let (last, whole) = words.split_last()?;
             let run = ranges.get(first..first + words.len())?;

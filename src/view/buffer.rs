@@ -9,7 +9,7 @@ use ratatui::text::Line;
 
 use super::render_ctx::RenderCtx;
 use super::theme::Theme;
-use crate::query::{Field, Query, find_substrings};
+use crate::query::{Field, NormalizedText, Query};
 use crate::text::width::DisplayWidth as _;
 
 /// Removes columns at the left and right of `area`.
@@ -76,9 +76,14 @@ pub fn highlight_matches(
     area: Rect,
     frame: &mut Frame,
 ) {
-    for (field, term) in query.highlight_terms() {
+    let terms = query.highlight_terms();
+    if terms.is_empty() {
+        return;
+    }
+    let normalized = NormalizedText::new(text);
+    for (field, term) in terms {
         if field.is_none_or(|field| fields.contains(&field)) {
-            let ranges = find_substrings(term, text);
+            let ranges = normalized.find_substrings(term);
             style_ranges(text, &ranges, 0, Theme::highlight(false), area, frame);
         }
     }
