@@ -186,7 +186,7 @@ impl Model {
         let bounce = (opened.and_then(|email| email.summary.bounce())).or_else(|| summary.bounce());
         let texts = bounce.as_ref().map(|it| it.texts_for(&summary.status));
         let (reason, bounce_details) = texts.unwrap_or_default();
-        let meaning = reason.map_or_else(|| summary.status.meaning(), |reason| reason);
+        let meaning = reason.map_or(summary.status.meaning(), |reason| reason);
         let checked = row.confirmed_at.map_or_else(
             || "never checked".to_owned(),
             |at| format!("as of {}", in_two_zones(at, zone)),

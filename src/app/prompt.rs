@@ -20,6 +20,7 @@ use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
 use crate::export::SetFormat;
 use crate::query::{Completion, DateExpr, SortOrder};
+use crate::text::format::group_digits;
 use crate::text::sanitize;
 
 /// The purpose of a prompt.
@@ -83,8 +84,8 @@ impl HelpCursor {
     }
 }
 
-/// The most characters of a prompt; more is an accidental paste.
-const MAX_CHARS: usize = 1_000;
+/// The most characters of a prompt: hundreds of addresses. More is an accidental paste.
+const MAX_CHARS: usize = 20_000;
 
 impl Prompt {
     fn new(kind: PromptKind, text: String, origin: HistoryEntry) -> Self {
@@ -127,16 +128,23 @@ impl Prompt {
         }
     }
 
-    /// Inserts text at the cursor, on one line and without control characters.
-    pub fn insert(&mut self, text: &str) {
-        let free = MAX_CHARS.saturating_sub(self.text().chars().count());
-        let letters = text
+    /// Inserts text at the cursor, on one line and without control characters; false if it is too long.
+    #[must_use]
+    pub fn insert(&mut self, text: &str) -> bool {
+        let (before, after) = self.text().split_at(self.cursor());
+        let inserted = text
             .chars()
             .map(|c| if c.is_whitespace() { ' ' } else { c })
             .filter(|c| sanitize::is_safe_char(*c));
-        for letter in letters.take(free) {
-            self.input.handle(InputRequest::InsertChar(letter));
+        let mut whole = before.to_owned();
+        whole.extend(inserted);
+        let cursor = whole.chars().count();
+        whole.push_str(after);
+        let fits = whole.chars().count() <= MAX_CHARS;
+        if fits {
+            self.input = Input::new(whole).with_cursor(cursor);
         }
+        fits
     }
 
     /// The index of the suggestion in the line.
@@ -330,7 +338,12 @@ impl Model {
             self.notify_with("nothing to paste into", Command::Filter, "opens a prompt");
             return;
         };
-        prompt.insert(text);
+        if !prompt.insert(text) {
+            let most = group_digits(MAX_CHARS as u64, ' ');
+            return self.notify(format!(
+                "too long: a prompt takes {most} characters at most"
+            ));
+        }
         self.apply_prompt_change(true);
     }
 

@@ -16,12 +16,14 @@ use super::disputed_rows::DisputedRows;
 use super::effect_runner::{EffectRunner, Environment};
 use super::input::Input;
 use super::session::Session;
-use crate::app::{Effect, LoopEffect, Message, Model, MouseInput};
+use crate::app::{Effect, Focus, Key, LoopEffect, Message, Model, MouseInput};
 use crate::archive::ProcessLock;
-use crate::config::FaultPoint;
+use crate::config::{FaultPoint, SecretInput};
 use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
+/// The longest time for which input is handled without a frame.
+const MAX_INPUT_TIME: Duration = Duration::from_millis(30);
 /// The shortest time between two frames that no key causes.
 const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 
@@ -149,23 +151,17 @@ where
             return Ok(Some(LoopExit::Effect(effect)));
         }
         let due = self.frame_due;
-        let mut by_user = false;
+        let mut input = None;
         tokio::select! {
             biased;
             message = self.input.next() => match message {
-                Some(message) => {
-                    by_user |= !matches!(message, Message::Resized(_));
-                    self.handle_message(message)?;
-                }
+                Some(message) => input = Some(message),
                 None => return Ok(Some(LoopExit::TerminalGone)),
             },
             message = self.effects.next() => self.handle_message(message)?,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
-        while let Some(message) = self.input.try_next().await {
-            by_user |= !matches!(message, Message::Resized(_));
-            self.handle_message(message)?;
-        }
+        let by_user = self.handle_input(input).await?;
         while let Some(message) = self.effects.try_next() {
             self.handle_message(message)?;
         }
@@ -174,6 +170,44 @@ where
         }
         self.draw_when_due(by_user)?;
         Ok(self.pending_exits.pop_front().map(LoopExit::Effect))
+    }
+
+    /// Handles the first message, and all other input that is ready. Returns whether there was other input than sizes.
+    ///
+    /// Letters of a prompt are inserted together: a search for each would be out of date before it begins. What comes
+    /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
+    async fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
+        let mut by_user = false;
+        let mut letters = String::new();
+        let mut last: Option<(Key, char)> = None;
+        let frame_due = Instant::now() + MAX_INPUT_TIME;
+        loop {
+            let message = match first.take() {
+                Some(message) => Some(message),
+                None if Instant::now() >= frame_due => None,
+                None => self.input.try_next().await,
+            };
+            by_user |= message
+                .as_ref()
+                .is_some_and(|it| !matches!(it, Message::Resized(_)));
+            if let Some(Message::KeyPressed(key)) = message
+                && let (Focus::Prompt, Some(letter)) = (self.model.focus(), key.typed_char())
+            {
+                letters.extend(last.replace((key, letter)).map(|(_, before)| before));
+                continue;
+            }
+            if let Some((key, _)) = last.take() {
+                if !letters.is_empty() {
+                    self.handle_message(Message::Pasted(SecretInput::new(&letters)))?;
+                    letters.clear();
+                }
+                self.handle_message(Message::KeyPressed(key))?;
+            }
+            match message {
+                Some(message) => self.handle_message(message)?,
+                None => return Ok(by_user),
+            }
+        }
     }
 
     /// Draws the first rows if they need no search, and then starts the first effects: their threads

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
+use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
@@ -26,23 +27,44 @@ use crate::query::{
 };
 use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
-/// Cancels the search before; returns the token of the next one.
-pub(super) fn renew(guard: &mut Option<DropGuard>) -> CancellationToken {
-    let token = CancellationToken::new();
-    *guard = Some(token.clone().drop_guard());
-    token
+/// The searches of one kind. Each newer one cancels the one before, and begins when that has ended: many keys at once
+/// start one thread.
+#[derive(Default)]
+pub(super) struct SearchSlot {
+    guard: Option<DropGuard>,
+    turn: Arc<Mutex<()>>,
+}
+
+impl SearchSlot {
+    /// Cancels the search, if one runs.
+    pub(super) fn cancel(&mut self) {
+        self.guard = None;
+    }
+
+    /// Cancels the search, and returns one that runs `work` on a thread of its own.
+    pub(super) fn replace<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send + 'static {
+        let cancel = CancellationToken::new();
+        self.guard = Some(cancel.clone().drop_guard());
+        let turn = self.turn.clone();
+        async move {
+            let _turn = turn.lock().await;
+            off_loop(move || work(&cancel)).await
+        }
+    }
 }
 
 /// Suggestions of the archive until the user types on; they must not delay the search.
-pub(super) struct CancellableSource {
+pub(super) struct CancellableSource<'a> {
     pub(super) archive: Archive,
-    pub(super) cancel: CancellationToken,
+    pub(super) cancel: &'a CancellationToken,
 }
 
-impl SuggestionSource for CancellableSource {
+impl SuggestionSource for CancellableSource<'_> {
     fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
-        self.archive
-            .suggest_until(source, part, limit, &self.cancel)
+        self.archive.suggest_until(source, part, limit, self.cancel)
     }
 }
 
@@ -452,4 +474,36 @@ pub(super) fn task_error(error: &JoinError) -> Error {
 
 pub(super) fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| Message::Fatal(task_error(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::mpsc::channel;
+
+    use futures_util::poll;
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn newer_search_waits_for_the_cancelled_one() {
+        let (mut slot, mut searches) = (SearchSlot::default(), JoinSet::new());
+        let (begun, has_begun) = channel();
+        let (go_on, may_go_on) = channel::<()>();
+        searches.spawn(slot.replace(move |cancel| {
+            begun.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            cancel.is_cancelled()
+        }));
+        off_loop(move || has_begun.recv().unwrap()).await;
+        searches.spawn(slot.replace(CancellationToken::is_cancelled));
+        searches.spawn(slot.replace(CancellationToken::is_cancelled));
+        assert!(
+            poll!(pin!(searches.join_next())).is_pending(),
+            "the first one runs"
+        );
+        go_on.send(()).unwrap();
+        assert_eq!(searches.join_all().await, [true, true, false]);
+    }
 }

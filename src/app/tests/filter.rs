@@ -512,3 +512,19 @@ fn typed_filter_is_counted_to_a_thousand_until_the_user_rests() {
     assert_eq!(counts(1_000), 4);
     assert_eq!(counts(10_000), 2, "the whole list, and after the rest");
 }
+
+#[test]
+fn long_paste_is_taken_whole_or_not_at_all() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(3));
+    world.press("/").settle();
+    let addresses: Vec<String> = (0..400)
+        .map(|n| format!("customer{n}@example.com"))
+        .collect();
+    let pasted = addresses.join(" or ");
+    world.happen(Message::Pasted(SecretInput::new(&pasted)));
+    assert_eq!(world.filter(), pasted);
+    world.happen(Message::Pasted(SecretInput::new(&"x".repeat(20_000))));
+    assert_eq!(world.filter(), pasted);
+    let notice = "too long: a prompt takes 20 000 characters at most";
+    assert_eq!(world.model.notice.as_deref(), Some(notice));
+}

@@ -12,9 +12,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::DropGuard;
 
-use super::queries::{load_changes, message_of_joined, no_key_error};
+use super::queries::{SearchSlot, load_changes, message_of_joined, no_key_error};
 use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
@@ -74,7 +73,7 @@ pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
     render_cache: Arc<Mutex<RenderCache>>,
-    guards: SearchGuards,
+    searches: Searches,
     current_query: Arc<Query>,
     /// Work that the user waits for.
     interactive: JoinSet<Message>,
@@ -96,20 +95,20 @@ pub struct EffectRunner {
     requests: Vec<(RequestKind, RequestId, RequestHandle)>,
 }
 
-/// The guards of the running searches: a newer search, or the end of the session, cancels them.
+/// The running searches: a newer one of a kind, or the end of the session, cancels them.
 #[derive(Default)]
-struct SearchGuards {
-    /// Cancels a layout that has not begun.
-    render: Option<DropGuard>,
-    window: Option<DropGuard>,
-    count: Option<DropGuard>,
-    recipient: Option<DropGuard>,
-    change: Option<DropGuard>,
-    statistics: Option<(RequestId, DropGuard)>,
-    matches: Option<DropGuard>,
-    suggestion: Option<DropGuard>,
-    mark: Option<DropGuard>,
-    export: Option<DropGuard>,
+struct Searches {
+    /// Layouts.
+    render: SearchSlot,
+    window: SearchSlot,
+    count: SearchSlot,
+    recipient: SearchSlot,
+    change: SearchSlot,
+    statistics: Option<(RequestId, SearchSlot)>,
+    matches: SearchSlot,
+    suggestion: SearchSlot,
+    mark: SearchSlot,
+    export: SearchSlot,
 }
 
 impl EffectRunner {
@@ -133,7 +132,7 @@ impl EffectRunner {
             env,
             session,
             render_cache: Arc::default(),
-            guards: SearchGuards::default(),
+            searches: Searches::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background,
@@ -340,10 +339,10 @@ impl EffectRunner {
     /// sent yet, and closes a session that is not used.
     pub fn cancel_unwanted(&mut self, is_wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.opened = None;
-        let is_obsolete = |(request, _): &mut (RequestId, DropGuard)| {
+        let is_obsolete = |(request, _): &mut (RequestId, SearchSlot)| {
             !is_wanted(RequestKind::Statistics, *request)
         };
-        drop(self.guards.statistics.take_if(is_obsolete));
+        drop(self.searches.statistics.take_if(is_obsolete));
         let is_over = |request| !is_wanted(RequestKind::Countdown, request);
         if self
             .countdown_id
@@ -364,7 +363,7 @@ impl EffectRunner {
 
 impl Drop for EffectRunner {
     /// Keeps the time of this last look, and lets another process poll the service. Tasks end with
-    /// their sets, searches with their guards.
+    /// their sets, searches with their slots.
     fn drop(&mut self) {
         let now = (self.env.sessions.clock)();
         // Without it, the next session shows more changes than there are.

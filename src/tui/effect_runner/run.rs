@@ -13,10 +13,10 @@ use crate::mail::{Email, Mailbox};
 use crate::query::{Query, SortOrder, complete};
 use crate::tui::desktop;
 use crate::tui::queries::{
-    CancellableSource, cancelled_error, check_listing, collect_ids, confirm_statuses,
+    CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, confirm_statuses,
     count_changes, count_missing_bodies, export_batch, fetch_bodies, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
-    refresh, renew, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
+    refresh, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
 };
 use crate::tui::state_files::not_kept_error;
 
@@ -54,19 +54,19 @@ impl EffectRunner {
                 with_tags,
             } => {
                 if query != self.current_query {
-                    self.guards.count = None;
+                    self.searches.count.cancel();
                     self.current_query = query.clone();
                 }
-                let cancel = renew(&mut self.guards.window);
-                self.spawn_blocking(move || {
+                let search = self.searches.window.replace(move |cancel| {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
-                    let found = archive.search(&query, &anchor, rows, &cancel);
+                    let found = archive.search(&query, &anchor, rows, cancel);
                     let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
                     if let (Ok(window), true) = (&mut window, with_tags) {
                         archive.load_details(&mut window.rows);
                     }
                     Message::WindowLoaded(request, window)
                 });
+                self.interactive.spawn(search);
             }
             Effect::CountEmails {
                 request,
@@ -74,11 +74,11 @@ impl EffectRunner {
                 position,
                 most,
             } => {
-                let cancel = renew(&mut self.guards.count);
-                self.spawn_blocking(move || {
-                    let counts = load_counts(&archive, &query, position, most, &cancel);
+                let search = self.searches.count.replace(move |cancel| {
+                    let counts = load_counts(&archive, &query, position, most, cancel);
                     Message::Counted(request, counts)
                 });
+                self.interactive.spawn(search);
             }
             Effect::SummarizeRecipient {
                 request,
@@ -86,25 +86,25 @@ impl EffectRunner {
                 fresh_since,
                 now,
             } => {
-                let cancel = renew(&mut self.guards.recipient);
-                self.spawn_blocking(move || {
+                let search = self.searches.recipient.replace(move |cancel| {
                     let times = (fresh_since, now);
-                    let summary = load_recipient_summary(&archive, &address, times, &cancel);
+                    let summary = load_recipient_summary(&archive, &address, times, cancel);
                     Message::RecipientSummarized(request, summary.map(Arc::new))
                 });
+                self.interactive.spawn(search);
             }
             Effect::LoadStatistics {
                 request,
                 query,
                 now,
             } => {
-                let mut guard = None;
-                let cancel = renew(&mut guard);
-                self.guards.statistics = guard.map(|guard| (request, guard));
-                self.spawn_blocking(move || {
-                    let statistics = load_statistics(&archive, &query, &now, &cancel);
+                let mut slot = SearchSlot::default();
+                let search = slot.replace(move |cancel| {
+                    let statistics = load_statistics(&archive, &query, &now, cancel);
                     Message::StatisticsLoaded(request, statistics.map(Arc::new))
                 });
+                self.searches.statistics = Some((request, slot));
+                self.interactive.spawn(search);
             }
             Effect::SaveView {
                 request,
@@ -121,11 +121,11 @@ impl EffectRunner {
                 query,
                 since,
             } => {
-                let cancel = renew(&mut self.guards.change);
-                self.background.spawn_blocking(move || {
-                    let counts = count_changes(&archive, &query, since, &cancel);
+                let search = self.searches.change.replace(move |cancel| {
+                    let counts = count_changes(&archive, &query, since, cancel);
                     Message::ChangesCounted(request, counts)
                 });
+                self.background.spawn(search);
             }
             Effect::SaveState(request, records) => {
                 let files = self.session.state_files.clone();
@@ -143,11 +143,11 @@ impl EffectRunner {
                 text,
                 cursor,
             } => {
-                let cancel = renew(&mut self.guards.suggestion);
-                self.spawn_blocking(move || {
+                let search = self.searches.suggestion.replace(move |cancel| {
                     let source = CancellableSource { archive, cancel };
                     Message::SuggestionsLoaded(request, complete(&text, cursor, &source))
                 });
+                self.interactive.spawn(search);
             }
             Effect::LoadEmail {
                 request,
@@ -270,31 +270,28 @@ impl EffectRunner {
                 options,
                 masked,
             } => {
-                let cancel = renew(&mut self.guards.render);
                 let cache = self.render_cache.clone();
-                self.interactive.spawn(async move {
-                    // One layout at a time: each may take much memory.
-                    let mut cache = cache.lock_owned().await;
+                let layout = self.searches.render.replace(move |cancel| {
                     if cancel.is_cancelled() {
                         return Message::BodyRendered(request, Err(cancelled_error()));
                     }
-                    let body = off_loop(move || {
-                        FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                        cache.get_or_render(&email, view, options, masked)
-                    });
-                    Message::BodyRendered(request, Ok(body.await))
+                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+                    let mut cache = cache.blocking_lock();
+                    let body = cache.get_or_render(&email, view, options, masked);
+                    Message::BodyRendered(request, Ok(body))
                 });
+                self.interactive.spawn(layout);
             }
             Effect::FindMatches {
                 request,
                 body,
                 pattern,
             } => {
-                let cancel = renew(&mut self.guards.matches);
-                self.spawn_blocking(move || {
+                let search = self.searches.matches.replace(move |cancel| {
                     let matches = find_matches(&body, &pattern, || !cancel.is_cancelled());
                     Message::MatchesFound(request, matches)
                 });
+                self.interactive.spawn(search);
             }
             Effect::LoadProfiles(request) => {
                 let env = self.env.clone();
@@ -432,18 +429,18 @@ impl EffectRunner {
                 range,
                 limit,
             } => {
-                let cancel = renew(&mut self.guards.mark);
-                self.spawn_blocking(move || {
-                    let collected = collect_ids(&archive, &query, range, limit, &cancel);
+                let search = self.searches.mark.replace(move |cancel| {
+                    let collected = collect_ids(&archive, &query, range, limit, cancel);
                     Message::IdsCollected(request, collected)
                 });
+                self.interactive.spawn(search);
             }
             Effect::PlanExport(request, job) => {
-                let cancel = renew(&mut self.guards.export);
-                self.spawn_blocking(move || {
-                    let plan = job.plan(&archive, &cancel).map(|plan| (job, plan));
+                let search = self.searches.export.replace(move |cancel| {
+                    let plan = job.plan(&archive, cancel).map(|plan| (job, plan));
                     Message::ExportPlanned(request, plan)
                 });
+                self.interactive.spawn(search);
             }
             Effect::ExportBatch {
                 request,

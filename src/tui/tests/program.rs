@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::api::{Cursor, RetryPolicy};
-use crate::app::{ExitReason, LoopEffect};
+use crate::app::{ExitReason, LoopEffect, Message};
 use crate::config::{HistorySpan, NotifyRoute, clock};
 use crate::mail::EmailId;
 use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
@@ -428,4 +428,18 @@ async fn bodies_that_filter_searches_are_fetched() {
     assert!(list.total.unwrap() > before, "{}", it.screen());
     let notice = "the bodies that this filter searches are fetched";
     assert!(it.screen().contains(notice), "{}", it.screen());
+}
+
+#[tokio::test]
+async fn letters_at_once_are_inserted_together() {
+    let mut it = TuiHarness::start(WIDE, 40).await;
+    it.press("/").await;
+    let before = it.program.recording.1.len();
+    it.press("r e c e i p t").await;
+    let is_input = |it: &&Message| matches!(it, Message::Pasted(_) | Message::KeyPressed(_));
+    let input = it.program.recording.1[before..].iter().filter(is_input);
+    assert_eq!(input.count(), 2, "each starts a search");
+    assert_eq!(it.program.model().list.filter.text(), "receipt");
+    it.press("Backspace x Enter j").await;
+    assert_eq!(it.program.model().list.filter.text(), "receipx");
 }
