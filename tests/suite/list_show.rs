@@ -39,6 +39,21 @@ fn several_emails_are_shown_in_one_run() {
 }
 
 #[test]
+fn ascii_replaces_symbols_and_keeps_letters() {
+    let service = Service::new(Fixed(vec![
+        r#"{"object":"email","id":"1","to":["Ana López <ana@example.com>"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"482913 is your code","last_event":"delivered","html":"<p>Your code is 482913.</p><hr><ul><li><q>one</q></ul>","text":null}"#,
+    ]));
+    let sentbox = Sentbox::at(&service);
+    let shown = sentbox.stdout("--ascii show 1");
+    assert!(shown.starts_with("status     ok delivered: "), "{shown}");
+    assert!(shown.contains("Ana López") && shown.contains("****** is your code"));
+    assert!(shown.replace("ó", "o").is_ascii(), "{shown}");
+    assert!(sentbox.stdout("--ascii list").is_ascii());
+    let json = sentbox.stdout("--ascii show 1 --json");
+    assert_eq!(json, sentbox.stdout("show 1 --json"));
+}
+
+#[test]
 fn bounce_is_shown_with_its_reason_and_whether_the_address_is_blocked() {
     let service = Service::new(Fixed(vec![
         r#"{"object":"email","id":"1","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x","bounce":{"message":"The mailbox is full","type":"Transient","subType":"MailboxFull","diagnosticCode":["smtp; 552 5.2.2 full"]}}"#,
