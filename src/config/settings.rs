@@ -71,7 +71,7 @@ pub(crate) struct Settings {
     pub(crate) views: SavedViews,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(crate) reveal: bool,
-    /// Warnings about the configuration file.
+    /// Warnings about the configuration file and the time zone.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -147,7 +147,9 @@ impl Settings {
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.clone().unwrap_or_else(built_in_views),
             reveal: flags.reveal || profile.reveal,
-            warnings: file.warnings.clone(),
+            warnings: (file.warnings.iter().cloned())
+                .chain(env.time_zone_warning().filter(|_| flags.zone.is_none()))
+                .collect(),
         })
     }
 
