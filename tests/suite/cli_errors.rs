@@ -20,6 +20,21 @@ fn wrong_usage_is_code_2_with_a_hint() {
     stderr:    hint: see sentbox list --help
     exit code 2
     ");
+    assert_snapshot!(sentbox.transcript("list --limit 100000000000"), @r"
+    stderr: sentbox: invalid value '100000000000' for '--limit <N>': the number is too large
+    stderr:    hint: see sentbox list --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("demo --emails x"), @r"
+    stderr: sentbox: invalid value 'x' for '--emails <N>': expected a whole number, 0 or more
+    stderr:    hint: see sentbox demo --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("show 1 --width 5"), @r"
+    stderr: sentbox: invalid value '5' for '--width <N>': expected a whole number from 10 to 1000
+    stderr:    hint: see sentbox show --help
+    exit code 2
+    ");
     assert_snapshot!(sentbox.transcript("list --after a --before b --json"), @r#"
     stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"usage: sentbox list --after <ID> --json; see sentbox list --help"}}
     exit code 2
