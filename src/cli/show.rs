@@ -95,7 +95,12 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     match failures.first() {
         None => Ok(()),
         Some(first) => {
-            let message = format!("{} of {} emails are not shown", failures.len(), ids.len());
+            let verb = if failures.len() == 1 { "is" } else { "are" };
+            let message = format!(
+                "{} of {} emails {verb} not shown",
+                failures.len(),
+                ids.len()
+            );
             Err(Error::new(first.kind, message).into())
         }
     }

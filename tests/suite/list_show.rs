@@ -18,7 +18,7 @@ fn several_emails_are_shown_in_one_run() {
 
     bell � and �31m
     stderr: sentbox: nowhere: the service has no such email
-    stderr: sentbox: 1 of 3 emails are not shown
+    stderr: sentbox: 1 of 3 emails is not shown
     exit code 4
     ");
     let printed =
