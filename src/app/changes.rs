@@ -1,7 +1,7 @@
 //! What changed since the user last looked: emails that arrived, and statuses seen to change.
 //!
 //! The last look is the end of the last session, or the moment in which the user took note of all
-//! changes. The query for them has whole minutes, so it may show what changed in the same minute.
+//! changes; in the first session, the last refresh before it, or else its start. The query has whole minutes, so it may show what changed in the same minute.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ use crate::mail::{EmailId, Status};
 /// The changes since the last look.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Changes {
-    /// The last look; `None` in the first session.
-    since: Option<Timestamp>,
+    /// The last look.
+    since: Timestamp,
     /// Emails that were viewed since.
     viewed: BTreeSet<EmailId>,
     count_request: Pending<()>,
@@ -88,22 +88,20 @@ fn has_other_status(row: &EmailRow, since: Timestamp) -> bool {
 }
 
 impl Changes {
-    pub(super) fn new(seen_until: Option<Timestamp>) -> Self {
+    pub(super) fn new(since: Timestamp) -> Self {
         Self {
-            since: seen_until,
+            since,
             ..Self::default()
         }
     }
 
     fn contains(&self, row: &EmailRow) -> bool {
-        self.since.is_some_and(|since| {
-            (is_new(row, since) || has_other_status(row, since))
-                && !self.viewed.contains(&row.summary.id)
-        })
+        (is_new(row, self.since) || has_other_status(row, self.since))
+            && !self.viewed.contains(&row.summary.id)
     }
 
     pub(super) fn note_viewed(&mut self, id: &EmailId) {
-        if self.since.is_some() && !self.viewed.contains(id) {
+        if !self.viewed.contains(id) {
             self.viewed.insert(id.clone());
         }
     }
@@ -116,8 +114,8 @@ impl Model {
     }
 
     /// The query for what changed since the last look.
-    fn changes_filter(&self, since: Timestamp) -> Filter {
-        let since = since.to_zoned(self.now.time_zone().clone());
+    fn changes_filter(&self) -> Filter {
+        let since = self.changes.since.to_zoned(self.now.time_zone().clone());
         let since = since.strftime("%Y-%m-%dT%H:%M");
         Filter::parse(&format!("after:{since} or seen-change:{since}"), &self.now)
     }
@@ -125,12 +123,12 @@ impl Model {
     /// Counts the changes once, when the first refresh has fetched all new mail.
     pub(super) fn count_changes(&mut self) {
         let is_due = !self.changes.is_announced && !self.service.is_catching_up();
-        if let Some(since) = self.changes.since.filter(|_| is_due) {
+        if is_due {
             self.changes.is_announced = true;
             self.outbox.push(Effect::CountChanges {
                 request: self.changes.count_request.start(),
-                query: self.changes_filter(since).query().clone(),
-                since,
+                query: self.changes_filter().query().clone(),
+                since: self.changes.since,
             });
         }
     }
@@ -144,10 +142,8 @@ impl Model {
         let is_current = self.changes.count_request.finish(request);
         let is_free = self.notice.is_none() && !self.user_acted;
         let counts = result.ok().and_then(|counts| counts.summary_text());
-        if let (Some(counts), Some(since), true) =
-            (counts, self.changes.since, is_current && is_free)
-        {
-            let at = since.to_zoned(self.now.time_zone().clone());
+        if let Some(counts) = counts.filter(|_| is_current && is_free) {
+            let at = self.changes.since.to_zoned(self.now.time_zone().clone());
             let is_today = at.date() == self.now.date();
             let at = at.strftime(if is_today { "%H:%M" } else { "%-d %b %H:%M" });
             let text = format!("since {at}: {counts}");
@@ -155,29 +151,16 @@ impl Model {
         }
     }
 
-    pub(super) fn check_changes(&self) -> Result<(), String> {
-        match self.changes.since {
-            Some(_) => Ok(()),
-            None => Err(self.with_hint(
-                "changes are known from the second session on",
-                Command::AcknowledgeChanges,
-                "counts from now",
-            )),
-        }
-    }
-
     /// Shows what is new or has changed since the last look.
     pub(super) fn show_changes(&mut self) {
-        if let Some(since) = self.changes.since {
-            self.show_filter(self.changes_filter(since));
-            self.close_reader();
-        }
+        self.show_filter(self.changes_filter());
+        self.close_reader();
     }
 
     /// Removes all marks: what changes is counted from now on.
     pub(super) fn acknowledge_changes(&mut self) {
         let now = self.now.timestamp();
-        self.changes.since = Some(now);
+        self.changes.since = now;
         self.changes.viewed.clear();
         self.list.clear_changed();
         self.save_state(vec![StateRecord::Seen(now)]);

@@ -386,7 +386,7 @@ commands! {
     WatchedEmails "watched" [PANES "g w"] "watched" "all watched emails"
         if Model::check_watched_emails => Model::open_watched_chooser;
     ShowChanges "changes" [PANES "g n"] "changes" "what is new or has changed since you last looked"
-        if Model::check_changes => Model::show_changes;
+        => Model::show_changes;
     AcknowledgeChanges "mark-seen" [PANES "A"] "seen" "mark all changes as seen"
         => Model::acknowledge_changes;
     Statistics "statistics" [PANES "S"] "statistics" "statistics of what is shown"

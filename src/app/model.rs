@@ -151,6 +151,8 @@ impl Model {
 
     /// The first state, with its effects in the outbox.
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
+        let last_look = session.saved.seen_until.or(session.as_of);
+        let last_look = last_look.unwrap_or_else(|| now.timestamp());
         let mut model = Self {
             service: ServiceStatus::new(&session),
             freshness: Freshness::new(now.timestamp()),
@@ -158,7 +160,7 @@ impl Model {
             notice: session.notice.take(),
             banner: std::mem::take(&mut session.theme_errors),
             mouse: true,
-            changes: Changes::new(session.saved.seen_until),
+            changes: Changes::new(last_look),
             watch_list: WatchList::new(std::mem::take(&mut session.saved.watched)),
             session,
             size,

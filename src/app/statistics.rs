@@ -35,7 +35,7 @@ impl Section {
             Self::Weeks => "By week",
             Self::Months => "By month",
             Self::Statuses => "By status",
-            Self::Domains => "Domains with the most bounces",
+            Self::Domains => "Domains by bounced, failed, suppressed",
             Self::Subjects => "Most frequent subjects",
         }
     }

@@ -163,11 +163,9 @@ pub(super) fn import(args: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<
     ctx.out
         .report(&report, format!("{emails} read, {new} of them new"))?;
     if report.bad > 0 {
-        let message = format!(
-            "{} of {} are no email",
-            report.bad,
-            plural(report.lines, "item")
-        );
+        let verb = if report.bad == 1 { "is" } else { "are" };
+        let items = plural(report.lines, "item");
+        let message = format!("{} of {items} {verb} no email", report.bad);
         return Err(Error::new(ErrorKind::Io, message).into());
     }
     Ok(())

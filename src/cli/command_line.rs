@@ -134,7 +134,12 @@ fn usage_error(error: &clap::Error, words: &[OsString]) -> Error {
         && ["search", "archive purge", "[OPTIONS]"]
             .iter()
             .any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
-    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    // With a suggestion, it is the usage of that.
+    let has_usage = error.get(ContextKind::SuggestedArg).is_none();
+    let usage = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Usage: "))
+        .filter(|_| has_usage);
     let general = || match usage {
         _ if is_negation => "to exclude a word: `not word`, or `-word` after --".to_owned(),
         Some(usage) => format!("usage: {usage}; see {name} --help"),
@@ -152,21 +157,30 @@ fn missing_command_error(group: &str, command: &Command) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(format!("see {group} --help"))
 }
 
-/// Returns the nearest valid argument, if clap found one.
+/// Returns the first valid argument that clap suggests, if it is near to what was typed.
 fn clap_suggestion(error: &clap::Error) -> Option<String> {
     [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
+        (
+            ContextKind::SuggestedSubcommand,
+            ContextKind::InvalidSubcommand,
+        ),
+        (ContextKind::SuggestedArg, ContextKind::InvalidArg),
+        (ContextKind::SuggestedValue, ContextKind::InvalidValue),
     ]
     .into_iter()
-    .find_map(|kind| {
-        let word = match error.get(kind)? {
-            ContextValue::String(word) => word,
-            ContextValue::Strings(words) => words.first()?,
+    .find_map(|(kind, typed)| {
+        let words = match error.get(kind)? {
+            ContextValue::String(word) => std::slice::from_ref(word),
+            ContextValue::Strings(words) => words,
             _ => return None,
         };
-        Some(format!("did you mean {word}?"))
+        let Some(ContextValue::String(typed)) = error.get(typed) else {
+            return None;
+        };
+        // clap suggests what shares a few letters, too.
+        let mut words = words.iter().map(String::as_str);
+        let word = words.find(|word| word.starts_with(typed) || suggest(typed, [*word]).is_some());
+        Some(format!("did you mean {}?", word?))
     })
 }
 
@@ -395,6 +409,12 @@ mod tests {
             "did you mean attachment? To search for the words: sentbox -- attachments 49"
         );
         assert_eq!(error_of("sentbox list --limt 3").1, "did you mean --limit?");
+        assert_eq!(
+            error_of("sentbox list --time utc").1,
+            "did you mean --timezone?"
+        );
+        let unrelated = error_of("sentbox list --frobnicate").1;
+        assert_eq!(unrelated, "see sentbox list --help");
         assert_eq!(error_of("sentbox show x --as htm").1, "did you mean html?");
         assert_eq!(
             error_of("sentbox search receipt -ana").1,

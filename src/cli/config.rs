@@ -10,7 +10,7 @@ use super::args::ConfigVerb;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::{Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
-use crate::query::{ParseContext, parse};
+use crate::query::{InvalidValue, ParseContext, parse};
 
 /// The result of a check as JSON.
 #[derive(Serialize)]
@@ -19,8 +19,8 @@ struct ConfigJson<'a> {
     path: String,
     /// Number of profiles.
     profiles: usize,
-    /// Profile that is used without `--profile`.
-    default: &'a str,
+    /// Profile that is used without `--profile`; null if there is none of that name.
+    default: Option<&'a str>,
     /// Errors, one a line of the file.
     errors: &'a [String],
     /// Warnings, one a line of the file.
@@ -59,17 +59,22 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     let profiles = Profiles::load_with_errors(env)?;
     let file = &profiles.file;
     let mut warnings = [file.theme_errors.as_slice(), &file.warnings].concat();
+    let mut errors = file.errors.clone();
+    let (key_errors, key_warnings) = profiles.check_keys(env);
+    errors.extend(key_errors);
+    warnings.extend(key_warnings);
     for (number, view) in file.views.iter().flatten() {
         let parsed = parse(&view.query, &ParseContext::new(clock(), env.time_zone()));
-        warnings.extend(
-            parsed
-                .diagnostics
-                .into_iter()
-                .map(|diagnostic| format!("view {number}, {}: {}", view.name, diagnostic.message)),
-        );
+        let at = profiles.locate(&["views", &number.to_string(), "query"]);
+        for diagnostic in parsed.diagnostics {
+            let message = format!("{at}: view {number}, {}: {}", view.name, diagnostic.message);
+            match diagnostic.value {
+                Some(InvalidValue::Impossible) => errors.push(message),
+                _ => warnings.push(message),
+            }
+        }
     }
-    let key_errors = (context.check_key_bindings)(&file.keys);
-    let errors = [file.errors.as_slice(), &key_errors].concat();
+    errors.extend((context.check_key_bindings)(&file.keys));
     // A single error is what the command ends with.
     if errors.len() > 1 {
         out.notes(&errors);
@@ -79,13 +84,17 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
     let report = ConfigJson {
         path: path.clone(),
         profiles: profiles.entries().len(),
-        default: file.default_name(),
+        default: profiles.default(),
         errors: &errors,
         warnings: &warnings,
     };
     let text = if profiles.path.exists() {
-        let (count, default) = (report.profiles, report.default);
-        format!("{path} can be used; profiles: {count}, default: {default}")
+        let default = match report.default {
+            Some(name) => format!(", default: {name}"),
+            None if report.profiles > 0 => ", none of them the default".to_owned(),
+            None => String::new(),
+        };
+        format!("{path} can be used; profiles: {}{default}", report.profiles)
     } else {
         format!("{path} does not exist (optional)")
     };

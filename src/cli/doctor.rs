@@ -117,7 +117,11 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
     };
     checks.ok("data", folder(paths.data));
     checks.ok("state", folder(paths.state));
-    match Settings::resolve(&global.flags(), env) {
+    let flags = global.flags();
+    if let Some(warning) = env.time_zone_warning().filter(|_| flags.zone.is_none()) {
+        checks.note("timezone", warning);
+    }
+    match Settings::resolve(&flags, env) {
         Ok(settings) => {
             checks.ok("profile", settings.profile.clone());
             check_key(&settings, profiles.as_ref(), &mut checks);

@@ -82,6 +82,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
             attaches: args.attachments,
         };
         let now = ctx.now();
+        check_parent(&args.to)?;
         Some(PartialExport::open(
             &args.to,
             format,
@@ -188,6 +189,17 @@ fn check_usage(args: &ExportArgs, format: SetFormat, is_stream: bool) -> Result<
     }
 }
 
+/// Fails if the folder that will have the export does not exist.
+fn check_parent(target: &Path) -> Result<(), Error> {
+    let parent = target.parent().filter(|parent| *parent != Path::new(""));
+    if let Some(folder) = parent.filter(|folder| !folder.is_dir()) {
+        let (target, folder) = (target.display(), folder.display());
+        let message = format!("cannot write {target}: there is no folder {folder}");
+        return Err(Error::new(ErrorKind::Io, message));
+    }
+    Ok(())
+}
+
 /// Notes how many bodies are missing, and what it costs to fetch them and the attachments.
 fn note_cost(args: &ExportArgs, plan: &ExportPlan, ctx: &mut ProfileContext<'_>) {
     let ExportPlan {
@@ -248,6 +260,7 @@ fn export_one(
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint).into());
         }
     };
+    check_parent(path)?;
     let id = &row.summary.id;
     archive.record_opened(id, None)?;
     let stored = archive.email(id)?;

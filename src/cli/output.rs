@@ -1,5 +1,6 @@
 //! `Output`: writes to stdout and stderr, and handles closed pipes. No other file writes to them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::mem::take;
@@ -13,9 +14,9 @@ use super::args::{ColorMode, Global};
 use super::escape;
 use super::jq::{JqFilter, JqValue, JsonCollector};
 use super::pager::{Pager, pager_command};
-use crate::config::{Env, Profiles};
+use crate::config::{Env, Profiles, has_ascii_font};
 use crate::error::{Error, ErrorKind};
-use crate::text::{json, sanitize};
+use crate::text::{ascii, json, sanitize};
 
 /// The reason why a command ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub struct Output {
     pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
-    /// Whether bars and marks are made of ASCII.
+    /// Whether text for people has the symbols of the program in ASCII.
     pub(super) ascii: bool,
     /// The width of stdout; `None` if it is no terminal.
     pub columns: Option<u16>,
@@ -100,7 +101,7 @@ impl Output {
             ColorMode::Never => false,
         };
         out.columns = is_terminal.then(|| width().unwrap_or(80));
-        out.ascii = global.ascii;
+        out.ascii = global.ascii || (is_terminal && has_ascii_font(env));
         out.quiet = global.quiet;
         out.verbose = global.verbose > 0;
         out.shows_progress =
@@ -208,12 +209,20 @@ impl Output {
                 None => Ok(()),
             };
         }
-        let safe = if self.is_json() {
-            json::escape_lines(text)
+        if self.is_json() {
+            self.write(&json::escape_lines(text))
         } else {
-            escape::strip_controls(text)
-        };
-        self.write(&safe)
+            self.write_text(&escape::strip_controls(text))
+        }
+    }
+
+    /// Writes safe text for people.
+    fn write_text(&mut self, text: &str) -> Result<(), CommandExit> {
+        if self.ascii {
+            self.write(&ascii::replace_symbols(text))
+        } else {
+            self.write(text)
+        }
     }
 
     /// Writes what `--jq` makes of a document: a string as it is, except for a terminal.
@@ -230,7 +239,7 @@ impl Output {
     /// Writes text with styles and links of the program's own.
     pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
         if !self.is_json() && self.colour {
-            self.write(&escape::strip_foreign_controls(text))
+            self.write_text(&escape::strip_foreign_controls(text))
         } else {
             self.write_data(text)
         }
@@ -309,7 +318,11 @@ impl Output {
         }
         self.show_progress("");
         if !self.quiet {
-            let _ = writeln!(self.stderr, "{}", format_note(self.format, text));
+            let _ = writeln!(
+                self.stderr,
+                "{}",
+                format_note(self.format, self.ascii, text)
+            );
         }
     }
 
@@ -322,13 +335,13 @@ impl Output {
     /// Returns a function like [`Self::note`] that does not borrow the output.
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let quiet = self.quiet;
-        let format = self.format;
+        let (format, ascii) = (self.format, self.ascii);
         let is_paging = Arc::clone(&self.is_paging);
         let clear = if self.shows_progress { CLEAR_LINE } else { "" };
         move |text| {
             // Such a note is out of date when the user leaves the pager.
             if !quiet && !is_paging.load(Ordering::Relaxed) {
-                let _ = writeln!(io::stderr(), "{clear}{}", format_note(format, text));
+                let _ = writeln!(io::stderr(), "{clear}{}", format_note(format, ascii, text));
             }
         }
     }
@@ -394,17 +407,26 @@ impl Output {
         let line = if self.is_json() {
             json::escape_lines(line)
         } else {
-            sanitize::sanitize_line(line)
+            clean_line(line, self.ascii)
         };
         let _ = writeln!(self.stderr, "{line}");
     }
 }
 
-fn format_note(format: OutputFormat, text: &str) -> String {
-    let note = sanitize::sanitize_line(text);
+fn format_note(format: OutputFormat, ascii: bool, text: &str) -> String {
     match format {
-        OutputFormat::Human => format!("sentbox: {note}"),
-        OutputFormat::Json | OutputFormat::JsonLines => to_json(&Note { note: &note }),
+        OutputFormat::Human => format!("sentbox: {}", clean_line(text, ascii)),
+        OutputFormat::Json | OutputFormat::JsonLines => to_json(&Note {
+            note: &sanitize::sanitize_line(text),
+        }),
+    }
+}
+
+/// Cleans a line for people; with `ascii`, its symbols are replaced.
+fn clean_line(text: &str, ascii: bool) -> Cow<'_, str> {
+    match sanitize::sanitize_line(text) {
+        line if ascii => ascii::replace_symbols(&line).into(),
+        line => line,
     }
 }
 

@@ -95,7 +95,12 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     match failures.first() {
         None => Ok(()),
         Some(first) => {
-            let message = format!("{} of {} emails are not shown", failures.len(), ids.len());
+            let verb = if failures.len() == 1 { "is" } else { "are" };
+            let message = format!(
+                "{} of {} emails {verb} not shown",
+                failures.len(),
+                ids.len()
+            );
             Err(Error::new(first.kind, message).into())
         }
     }
@@ -401,7 +406,7 @@ fn print_email(
         }
         ShowForm::Rendered => {
             out.write_data(prefix)?;
-            out.write_data(&format_header(shown, zone, reveal))?;
+            out.write_data(&format_header(shown, zone, reveal, out.ascii))?;
             if !shown.has_body {
                 out.write_data("the body was never fetched\n")?;
                 return out.flush();
@@ -437,7 +442,7 @@ fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Resu
 }
 
 /// Formats what is known beside the body, a line each, and a blank line.
-fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
+fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool, ascii: bool) -> String {
     let Email { summary, tags, .. } = &shown.email;
     let status = &summary.status;
     let confirmed = match shown.confirmed_at {
@@ -448,7 +453,12 @@ fn format_header(shown: &ShownEmail, zone: &TimeZone, reveal: bool) -> String {
     let texts = bounce.as_ref().map(|bounce| bounce.texts_for(status));
     let (reason, bounced) = texts.unwrap_or_default();
     let meaning = reason.map_or(status.meaning(), |reason| reason);
-    let (symbol, label) = (status.symbol(), status.label());
+    let label = status.label();
+    let symbol = if ascii {
+        status.ascii_symbol()
+    } else {
+        status.symbol()
+    };
     let tags = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value));
     let tags: Vec<String> = tags.collect();
     let scheduled = summary.scheduled.as_ref();

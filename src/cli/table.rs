@@ -12,7 +12,7 @@ use crate::mail::{ApiTime, NO_SUBJECT, Status, Summary};
 use crate::text::width::DisplayWidth as _;
 use crate::text::width::align_left;
 
-/// The width of a status: symbol, space, the longest word.
+/// The width of a status: symbol of one column, space, the longest word.
 const STATUS_WIDTH: usize = 12;
 /// The width of a time, `20 Nov 09:41`.
 const TIME_WIDTH: usize = 12;
@@ -77,6 +77,8 @@ pub(super) struct RowLayout {
     /// Width of the terminal; without one, fields are separated by tabs.
     pub(super) columns: Option<u16>,
     pub(super) colour: bool,
+    /// Whether statuses have symbols of ASCII, which take two columns.
+    pub(super) ascii: bool,
     /// Whether codes in subjects are shown.
     pub(super) reveal: bool,
     pub(super) zone: TimeZone,
@@ -89,6 +91,7 @@ impl RowLayout {
         Self {
             columns: ctx.out.columns,
             colour: ctx.out.colour,
+            ascii: ctx.out.ascii,
             reveal: ctx.settings.reveal,
             zone: ctx.settings.zone.clone(),
             now: ctx.now(),
@@ -127,8 +130,9 @@ impl RowLayout {
     fn format_columns(&self, summary: &Summary, is_gone: bool, width: usize) -> String {
         let with_id = width >= MIN_WIDTH_WITH_ID;
         let has_status = summary.status.exists();
-        let status_width = if has_status { STATUS_WIDTH + 1 } else { 2 };
-        let fixed = status_width + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
+        let status_width = STATUS_WIDTH + usize::from(self.ascii);
+        let first_width = if has_status { status_width + 1 } else { 2 };
+        let fixed = first_width + 2 + TIME_WIDTH + if with_id { 1 + ID_WIDTH } else { 0 };
         let free = width.saturating_sub(fixed);
         let (to_width, subject_width) = (free * 2 / 5, free - free * 2 / 5);
         let plus = match summary.to.len() {
@@ -139,14 +143,15 @@ impl RowLayout {
         let first = (summary.correspondent()).map_or("", |address| &address.email);
         let first = fit_width(first, to_width.saturating_sub(plus.width()));
         let to = format!("{}{plus}", first.trim_end());
-        let mark = if is_gone { "†" } else { " " };
+        let (mark, symbol) = if self.ascii {
+            ("+", summary.status.ascii_symbol())
+        } else {
+            ("†", summary.status.symbol())
+        };
+        let mark = if is_gone { mark } else { " " };
         let status = if has_status {
-            let text = format!(
-                "{}{mark}{}",
-                summary.status.symbol(),
-                summary.status.label()
-            );
-            self.colour_status(fit_width(&text, STATUS_WIDTH), &summary.status)
+            let text = format!("{symbol}{mark}{}", summary.status.label());
+            self.colour_status(fit_width(&text, status_width), &summary.status)
         } else {
             mark.to_owned()
         };
@@ -228,6 +233,7 @@ mod tests {
         RowLayout {
             columns,
             colour: false,
+            ascii: false,
             reveal: false,
             zone,
             now: "2026-11-20T12:00:00Z".parse().unwrap(),
@@ -243,6 +249,18 @@ mod tests {
             row,
             "2026-11-20T08:41:07.500000Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
         );
+    }
+
+    #[test]
+    fn ascii_statuses_keep_the_width_of_rows() {
+        let mail = summary(&["ana@example.com"], "482913 is your code", "delivered");
+        let mut ascii = layout(Some(80));
+        ascii.ascii = true;
+        let row = ascii.format(&mail, true);
+        assert!(row.starts_with("ok+delivered  ana@"), "{row}");
+        let first_width = |row: &str| row.lines().next().map(str::width);
+        let wide = layout(Some(80)).format(&mail, true);
+        assert_eq!(first_width(&row), first_width(&wide));
     }
 
     #[test]

@@ -50,8 +50,12 @@ impl TypedQuery {
             match &diagnostic.value {
                 Some(InvalidValue::QuotedStatus) => {}
                 Some(InvalidValue::UnknownStatus(status)) if has_status(archive, status) => {}
-                Some(InvalidValue::UnknownStatus(_)) => {
-                    let hint = "put it in quotes if the service has a status of that name";
+                Some(InvalidValue::UnknownStatus(status)) => {
+                    // A shell takes the outer quotes.
+                    let hint = format!(
+                        "if the service has a status of that name, put it in quotes: 'status:\"{}\"'",
+                        status.label()
+                    );
                     return Err(self.reject(diagnostic).with_hint(hint));
                 }
                 _ => out.note(&self.describe(diagnostic)),

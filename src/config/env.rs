@@ -57,11 +57,33 @@ impl Env {
 
     /// Returns the time zone of `TZ`, or else of this machine.
     pub(crate) fn time_zone(&self) -> TimeZone {
-        let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
-        named
-            .and_then(|name| TimeZone::get(name).ok())
+        self.named_time_zone()
             .or_else(|| linked_time_zone(Path::new("/etc/localtime")))
             .unwrap_or_else(TimeZone::system)
+    }
+
+    /// Returns the time zone of `TZ`: a name, a POSIX rule, or the path of a file.
+    fn named_time_zone(&self) -> Option<TimeZone> {
+        let name = self.get("TZ")?.trim_start_matches(':');
+        let path = Path::new(name);
+        let read = || TimeZone::tzif(name, &fs::read(path).ok()?).ok();
+        TimeZone::get(name)
+            .or_else(|_| TimeZone::posix(name))
+            .ok()
+            .or_else(|| path.is_absolute().then(read)?)
+    }
+
+    /// Returns a warning if `TZ` is set, but no time zone.
+    pub(crate) fn time_zone_warning(&self) -> Option<String> {
+        let name = self.get("TZ")?;
+        let zone = match self.named_time_zone() {
+            Some(_) => return None,
+            None => self.time_zone(),
+        };
+        let zone = zone.iana_name().unwrap_or("UTC");
+        Some(format!(
+            "TZ is {name}, which this machine does not know as a time zone; times are in {zone}"
+        ))
     }
 
     /// Whether output is styled on a stream that is (or is not) a terminal.
@@ -219,6 +241,19 @@ mod tests {
             Env::default().base_dir("XDG_DATA_HOME", ".local/share"),
             None
         );
+    }
+
+    #[test]
+    fn unknown_time_zone_is_a_warning() {
+        let env = |zone: &str| Env::from_iter([("TZ", zone)]);
+        for known in ["UTC", ":Europe/Berlin", "CET-1CEST,M3.5.0,M10.5.0/3", " "] {
+            assert_eq!(env(known).time_zone_warning(), None, "{known}");
+        }
+        for unknown in ["Nowhere/Bad", "/nowhere/zone"] {
+            let warning = env(unknown).time_zone_warning().unwrap();
+            let start = format!("TZ is {unknown}, which this machine does not know as a time zone");
+            assert!(warning.starts_with(&start), "{warning}");
+        }
     }
 
     #[test]

@@ -558,10 +558,15 @@ impl ConfigReader<'_> {
     }
 
     fn file_and_line(&self, span: &Range<usize>) -> String {
-        let before = self.text.bytes().take(span.start);
-        let line = before.filter(|byte| *byte == b'\n').count() + 1;
-        format!("{}:{line}", self.path.display())
+        file_and_line(self.path, self.text, span.start)
     }
+}
+
+/// Formats the line of this byte as `config.toml:3`.
+pub(super) fn file_and_line(path: &Path, text: &str, offset: usize) -> String {
+    let before = text.bytes().take(offset);
+    let line = before.filter(|byte| *byte == b'\n').count() + 1;
+    format!("{}:{line}", path.display())
 }
 
 fn sort_by_position(mut messages: Vec<(usize, String)>) -> Vec<String> {

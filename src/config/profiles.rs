@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::{Document, DocumentMut, InlineTable, Item, Table, value};
 
 use super::api_key::KeySource;
-use super::file::{ConfigFile, ProfileConfig, is_profile_name, read_text};
+use super::file::{ConfigFile, ProfileConfig, file_and_line, is_profile_name, read_text};
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
+use super::settings::read_key;
 use super::values::{SavedView, built_in_views};
-use super::{ApiKey, BaseUrl, Env, Flags, Paths};
+use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
 use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
@@ -73,6 +74,12 @@ impl Profiles {
         })
     }
 
+    /// Returns the profile that is used if nothing names another, if there is one.
+    pub(crate) fn default(&self) -> Option<&str> {
+        let name = self.file.default_name();
+        self.file.profiles.contains_key(name).then_some(name)
+    }
+
     /// Returns all profiles, by name.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         let default = self.file.default_name();
@@ -89,6 +96,43 @@ impl Profiles {
             }
         };
         profiles.map(entry).collect()
+    }
+
+    /// Returns the file and line of an entry, by the keys that lead to it.
+    pub(crate) fn locate(&self, keys: &[&str]) -> String {
+        let document = Document::parse(self.text.as_str()).ok();
+        let item = document.as_ref().and_then(|document| {
+            let root = document.as_item();
+            keys.iter().try_fold(root, |item, key| item.get(*key))
+        });
+        let span = item.and_then(Item::span).unwrap_or_default();
+        file_and_line(&self.path, &self.text, span.start)
+    }
+
+    /// Reads the keys of all profiles, but runs no command for them; returns the errors of files that are
+    /// refused, and warnings about keys that are not there, each with its line.
+    pub(crate) fn check_keys(&self, env: &Env) -> (Vec<String>, Vec<String>) {
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+        for (name, profile) in &self.file.profiles {
+            let (source, field) = match &profile.key {
+                Some(source @ KeySource::File(_)) => (source, "api_key_file"),
+                Some(source @ KeySource::Variable(_)) => (source, "api_key_env"),
+                Some(KeySource::Command(_)) | None => continue,
+            };
+            let from = format!("profile {name}");
+            let key = read_key(source, &from, env, Prompting::NotRun);
+            let Err(error) = key else {
+                continue;
+            };
+            let at = self.locate(&["profiles", name, field]);
+            let message = format!("{at}: {}", error.message);
+            match (error.kind, error.hint.as_ref()) {
+                (ErrorKind::KeyMissing, _) => warnings.push(message),
+                (_, "") => errors.push(message),
+                (_, hint) => errors.push(format!("{message}; {hint}")),
+            }
+        }
+        (errors, warnings)
     }
 
     /// Returns the target of a new key.

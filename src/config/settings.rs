@@ -71,7 +71,7 @@ pub(crate) struct Settings {
     pub(crate) views: SavedViews,
     /// Whether one-time codes and single-use links are shown unmasked.
     pub(crate) reveal: bool,
-    /// Warnings about the configuration file.
+    /// Warnings about the configuration file and the time zone.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -86,7 +86,17 @@ impl Settings {
         let paths = Paths::from_env(env);
         let name = file.select_profile(flags, env)?;
         let profile = file.profile_or_default(name)?;
-        let credentials = Credentials::resolve(flags, env, name, &profile)?;
+        let mut credentials = Credentials::resolve(flags, env, name, &profile)?;
+        let is_missing = credentials.is_from_profile && !file.profiles.contains_key(name);
+        if let (Err(error), true, false) =
+            (&mut credentials.key, is_missing, file.profiles.is_empty())
+        {
+            let names: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
+            let names = names.join(", ");
+            error.hint = format!(
+                "no profile is the default one: choose with -p ({names}), or set it with sentbox profile use NAME"
+            );
+        }
         let in_memory = flags.archive.is_none() && (flags.in_memory || profile.in_memory);
         let folder = paths.profile_data_dir(name);
         let no_home = !in_memory && folder.is_none() && flags.archive.is_none();
@@ -137,7 +147,9 @@ impl Settings {
             zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             views: file.views.clone().unwrap_or_else(built_in_views),
             reveal: flags.reveal || profile.reveal,
-            warnings: file.warnings.clone(),
+            warnings: (file.warnings.iter().cloned())
+                .chain(env.time_zone_warning().filter(|_| flags.zone.is_none()))
+                .collect(),
         })
     }
 
@@ -244,17 +256,7 @@ impl Credentials {
         }
         let key_source = format!("profile {name}");
         let key = match &profile.key {
-            Some(KeySource::Command(command)) => {
-                ApiKey::from_command(command, &key_source, flags.prompting)
-            }
-            Some(KeySource::File(path)) => ApiKey::from_file(path, &key_source),
-            Some(KeySource::Variable(variable)) => match env.get(variable) {
-                Some(text) => ApiKey::new(text, variable),
-                None => Err(Error::new(
-                    ErrorKind::KeyMissing,
-                    format!("{variable}, where {key_source} has its key, is not set"),
-                )),
-            },
+            Some(source) => read_key(source, &key_source, env, flags.prompting),
             None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
                 .with_hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
@@ -301,6 +303,26 @@ impl Credentials {
             is_unconfigured: false,
             is_from_profile: false,
         }))
+    }
+}
+
+/// Reads the key of a profile; `from` names the profile in errors.
+pub(super) fn read_key(
+    source: &KeySource,
+    from: &str,
+    env: &Env,
+    prompting: Prompting,
+) -> Result<ApiKey, Error> {
+    match source {
+        KeySource::Command(command) => ApiKey::from_command(command, from, prompting),
+        KeySource::File(path) => ApiKey::from_file(path, from),
+        KeySource::Variable(variable) => {
+            let text = env.get(variable).ok_or_else(|| {
+                let message = format!("{variable}, where {from} has its key, is not set");
+                Error::new(ErrorKind::KeyMissing, message)
+            })?;
+            ApiKey::new(text, variable)
+        }
     }
 }
 

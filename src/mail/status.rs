@@ -122,6 +122,26 @@ impl Status {
         self.info().1
     }
 
+    /// Returns its symbol in ASCII, of two columns.
+    pub(crate) const fn ascii_symbol(&self) -> &'static str {
+        match self {
+            Self::Delivered => "ok",
+            Self::Opened => "op",
+            Self::Clicked => "cl",
+            Self::Bounced => "xx",
+            Self::Failed => "xf",
+            Self::Suppressed => "xs",
+            Self::Complained => "!!",
+            Self::DeliveryDelayed => "||",
+            Self::Sent => "->",
+            Self::Queued => "..",
+            Self::Scheduled => "at",
+            Self::Canceled => "--",
+            Self::Received => "",
+            Self::Unknown | Self::Other(_) => "??",
+        }
+    }
+
     /// Returns what the status means for the customer.
     pub(crate) const fn meaning(&self) -> &'static str {
         self.info().2

@@ -52,7 +52,8 @@ The terminal program, its filter and saved views, search, and archive purge have
     page.push_str(
         "\n\
 An operator on a field that was never fetched for an email (body:, tag:, has:text and the like)
-matches neither that email nor, negated, any other: the program says of how many emails it is known.
+does not match that email, and neither does its negation: the program says of how many emails it is
+known.
 ",
     );
     page
@@ -93,7 +94,7 @@ mod tests {
             "2026-11-02",
             "2026-11",
             "2026",
-            "\"2 Nov\"",
+            "2 Nov",
             "mon",
             "2026-11-02T09:30",
             "2h",

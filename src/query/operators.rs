@@ -77,6 +77,13 @@ impl Operator {
         self.row().1
     }
 
+    pub(super) const fn takes_date(self) -> bool {
+        matches!(
+            self,
+            Self::After | Self::Before | Self::On | Self::SeenChange
+        )
+    }
+
     pub(crate) fn description(self) -> &'static str {
         self.row().2
     }
@@ -270,7 +277,7 @@ fn parse_time(
     resolve: fn(DateExpr, &Zoned) -> Option<TimeRange>,
 ) -> Result<TimeRange, String> {
     let date = DateExpr::parse(text.trim()).ok_or(
-        "expected a date such as 2026-11-02 or 2026-11-02T09:30, \
+        "expected a date such as 2026-11-02, 2 Nov or 2026-11-02T09:30, \
          a word such as today, mon, last-week, or an age such as 2h, 7d, 3w",
     )?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())

@@ -218,7 +218,11 @@ impl Lexer<'_> {
         start: usize,
         value_start: usize,
     ) -> (usize, TokenKind) {
-        let bare = value_start..self.word_end(value_start);
+        let word_end = self.word_end(value_start);
+        let date_end = self
+            .date_end(value_start, word_end)
+            .filter(|_| operator.takes_date());
+        let bare = value_start..date_end.unwrap_or(word_end);
         let quote_start = match (operator, self.text[bare.clone()].split_once('=')) {
             (Operator::Tag, Some((name, _))) if !name.starts_with('"') => {
                 value_start + name.len() + 1
@@ -271,6 +275,20 @@ impl Lexer<'_> {
             }
         }
         self.text.len()
+    }
+
+    /// Finds the end of a date of two or three words at `start`, such as `2 Nov`, whose first word ends at `end`
+    /// and is no date.
+    fn date_end(&self, start: usize, end: usize) -> Option<usize> {
+        let is_date = |end: &usize| DateExpr::parse(&self.text[start..*end]).is_some();
+        let next_end = |end: &usize| {
+            let spaces = self.text[*end..].find(|c: char| !c.is_whitespace())?;
+            Some(self.word_end(end + spaces)).filter(|next| next > end)
+        };
+        let ends = std::iter::successors(next_end(&end), next_end).take(2);
+        ends.filter(is_date)
+            .last()
+            .filter(|_| end > start && !is_date(&end))
     }
 
     fn report(&mut self, range: Range<usize>, message: impl Into<String>) {

@@ -1,5 +1,6 @@
 //! Text for people: sanitised, measured in columns, wrapped, with numbers and durations in words.
 
+pub(crate) mod ascii;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod sanitize;

@@ -11,6 +11,7 @@ use super::theme::Theme;
 use crate::archive::Outcome;
 use crate::error::Error;
 use crate::mail::{ApiTime, Status};
+use crate::text::ascii::ascii_symbol;
 use crate::text::width;
 use crate::text::width::DisplayWidth as _;
 
@@ -300,15 +301,15 @@ impl Glyphs {
     }
 
     fn replacement(self, symbol: &str) -> Option<&'static str> {
-        Some(match symbol {
-            "•" => self.mask,
-            "─" => self.horizontal_rule,
-            "…" => self.ellipsis,
-            "→" => self.arrow,
-            "’" => "'",
-            "\u{FFFD}" => "?",
-            _ => return None,
-        })
+        match symbol {
+            "…" => Some(self.ellipsis),
+            "→" => Some(self.arrow),
+            _ => {
+                let mut chars = symbol.chars();
+                let first = chars.next()?;
+                ascii_symbol(first).filter(|_| chars.next().is_none())
+            }
+        }
     }
 
     /// Returns the selection bar, or a space in a row that is not selected.
@@ -347,24 +348,10 @@ impl Glyphs {
         if self.spoken {
             return "";
         }
-        if !self.ascii {
-            return status.symbol();
-        }
-        match status {
-            Status::Delivered => "ok",
-            Status::Opened => "op",
-            Status::Clicked => "cl",
-            Status::Bounced => "xx",
-            Status::Failed => "xf",
-            Status::Suppressed => "xs",
-            Status::Complained => "!!",
-            Status::DeliveryDelayed => "||",
-            Status::Sent => "->",
-            Status::Queued => "..",
-            Status::Scheduled => "at",
-            Status::Canceled => "--",
-            Status::Received => "",
-            Status::Unknown | Status::Other(_) => "??",
+        if self.ascii {
+            status.ascii_symbol()
+        } else {
+            status.symbol()
         }
     }
 }

@@ -303,7 +303,7 @@ fn import_stores_lines_and_reports_bad_ones() {
     2 emails read, 2 of them new
     stderr: sentbox: mail is stored in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, readable by you only
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
-    stderr: sentbox: 1 of 3 items are no email
+    stderr: sentbox: 1 of 3 items is no email
     exit code 1
     ");
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));

@@ -5,6 +5,7 @@ use crate::harness::process::{Sentbox, serve_once};
 use crate::harness::service::KEY;
 use insta::assert_snapshot;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn wrong_usage_is_code_2_with_a_hint() {
@@ -17,6 +18,21 @@ fn wrong_usage_is_code_2_with_a_hint() {
     assert_snapshot!(sentbox.transcript("list --limit none"), @r"
     stderr: sentbox: invalid value 'none' for '--limit <N>': expected a whole number, 1 or more
     stderr:    hint: see sentbox list --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("list --limit 100000000000"), @r"
+    stderr: sentbox: invalid value '100000000000' for '--limit <N>': the number is too large
+    stderr:    hint: see sentbox list --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("demo --emails x"), @r"
+    stderr: sentbox: invalid value 'x' for '--emails <N>': expected a whole number, 0 or more
+    stderr:    hint: see sentbox demo --help
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("show 1 --width 5"), @r"
+    stderr: sentbox: invalid value '5' for '--width <N>': expected a whole number from 10 to 1000
+    stderr:    hint: see sentbox show --help
     exit code 2
     ");
     assert_snapshot!(sentbox.transcript("list --after a --before b --json"), @r#"
@@ -201,4 +217,36 @@ fn invalid_config_exits_8_with_line() {
     stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     "#);
+}
+
+#[test]
+fn config_check_reads_the_keys_of_all_profiles() {
+    let sentbox = Sentbox::new();
+    let folder = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "[profiles.acme]\nrate = 1\napi_key_file = \"open.key\"\n\n[profiles.ci]\napi_key_env = \"CI_KEY\"\n";
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+    std::fs::write(folder.join("open.key"), KEY).unwrap();
+    let set_mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.join("open.key"), permissions).unwrap();
+    };
+    set_mode(0o644);
+    assert_snapshot!(sentbox.transcript("config check"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: the key file [HOME]/.config/sentbox/open.key may be read by other people; chmod 600 [HOME]/.config/sentbox/open.key
+    stderr:    hint: sentbox config edit
+    exit code 8
+    ");
+    set_mode(0o600);
+    assert_snapshot!(sentbox.transcript("config check"), @r"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 2, none of them the default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:6: CI_KEY, where profile ci has its key, is not set
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.transcript("list"), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: no profile is the default one: choose with -p (acme, ci), or set it with sentbox profile use NAME
+    exit code 3
+    ");
 }

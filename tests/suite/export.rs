@@ -233,11 +233,15 @@ fn streams_and_single_files_are_what_was_asked_for() {
     stderr:    hint: for one stream: --as jsonl, json or csv
     exit code 2
     ");
-    assert_snapshot!(sentbox.transcript("export status:bouncd --to x.csv"), @r"
-    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
-    stderr:    hint: put it in quotes if the service has a status of that name
-    exit code 2
+    assert_snapshot!(sentbox.transcript("export --to nowhere/x.csv"), @r"
+    stderr: sentbox: cannot write nowhere/x.csv: there is no folder nowhere
+    exit code 1
     ");
+    assert_snapshot!(sentbox.transcript("export status:bouncd --to x.csv"), @r#"
+    stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
+    stderr:    hint: if the service has a status of that name, put it in quotes: 'status:"bouncd"'
+    exit code 2
+    "#);
     assert!(!sentbox.home().join("x.csv.part-state").exists());
 }
 

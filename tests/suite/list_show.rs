@@ -18,7 +18,7 @@ fn several_emails_are_shown_in_one_run() {
 
     bell � and �31m
     stderr: sentbox: nowhere: the service has no such email
-    stderr: sentbox: 1 of 3 emails are not shown
+    stderr: sentbox: 1 of 3 emails is not shown
     exit code 4
     ");
     let printed =
@@ -36,6 +36,21 @@ fn several_emails_are_shown_in_one_run() {
     let eml = sentbox.stdout("show --as eml 49a3999c-0ce1-4ea6-ab68-afcd6dc2e794");
     let message = mail_parser::MessageParser::default().parse(&eml).unwrap();
     assert_eq!(message.subject(), Some("Your receipt #4821"));
+}
+
+#[test]
+fn ascii_replaces_symbols_and_keeps_letters() {
+    let service = Service::new(Fixed(vec![
+        r#"{"object":"email","id":"1","to":["Ana López <ana@example.com>"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"482913 is your code","last_event":"delivered","html":"<p>Your code is 482913.</p><hr><ul><li><q>one</q></ul>","text":null}"#,
+    ]));
+    let sentbox = Sentbox::at(&service);
+    let shown = sentbox.stdout("--ascii show 1");
+    assert!(shown.starts_with("status     ok delivered: "), "{shown}");
+    assert!(shown.contains("Ana López") && shown.contains("****** is your code"));
+    assert!(shown.replace("ó", "o").is_ascii(), "{shown}");
+    assert!(sentbox.stdout("--ascii list").is_ascii());
+    let json = sentbox.stdout("--ascii show 1 --json");
+    assert_eq!(json, sentbox.stdout("show 1 --json"));
 }
 
 #[test]

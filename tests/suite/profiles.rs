@@ -229,7 +229,7 @@ fn config_file_is_found_edited_and_checked() {
     exit code 0
     ");
     assert_snapshot!(sentbox.transcript("config edit"), @r#"
-    [HOME]/.config/sentbox/config.toml can be used; profiles: 1, default: default
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 1, none of them the default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "rates" is not known here; did you mean rate?
     exit code 0
     "#);
@@ -241,11 +241,11 @@ fn config_file_is_found_edited_and_checked() {
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
     std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
     assert_snapshot!(sentbox.transcript("config check"), @r#"
-    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
-    stderr: sentbox: view 2, Odd: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
-    stderr: sentbox: view 2, Odd: missing ")": the group extends to the end
-    exit code 0
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: missing ")": the group extends to the end
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: view 2, Odd: expected a date such as 2026-11-02, 2 Nov or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
+    stderr:    hint: sentbox config edit
+    exit code 8
     "#);
     std::fs::write(
         config(&sentbox).join("config.toml"),
@@ -299,7 +299,7 @@ fn config_file_is_found_edited_and_checked() {
     let theme = "[theme]\nbase = \"black\"\nbad = 256\n[keys]\n\"Ctrl-s\" = \"filter\"\n";
     std::fs::write(config(&sentbox).join("config.toml"), theme).unwrap();
     assert_snapshot!(sentbox.transcript("config check"), @r##"
-    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: base is "auto", "terminal", "light" or "dark"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: bad is a name such as "light-blue", a number from 0 to 255, or "#rrggbb"
     exit code 0

@@ -132,7 +132,7 @@ fn reason_of_a_bounce_is_found_and_printed() {
 fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.transcript("search after:someday"), @r"
-    stderr: sentbox: someday: expected a date such as 2026-11-02 or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
+    stderr: sentbox: someday: expected a date such as 2026-11-02, 2 Nov or 2026-11-02T09:30, a word such as today, mon, last-week, or an age such as 2h, 7d, 3w
     stderr:    hint: sentbox help query shows what a query may have
     exit code 2
     ");
@@ -210,11 +210,11 @@ fn deleted_mail_is_found_by_is_gone() {
 #[test]
 fn impossible_values_are_rejected_with_the_nearest_name() {
     let sentbox = filled();
-    assert_snapshot!(sentbox.transcript("search --count status:bouncd"), @r"
+    assert_snapshot!(sentbox.transcript("search --count status:bouncd"), @r#"
     stderr: sentbox: bouncd: unknown status `bouncd`: did you mean bounced?
-    stderr:    hint: put it in quotes if the service has a status of that name
+    stderr:    hint: if the service has a status of that name, put it in quotes: 'status:"bouncd"'
     exit code 2
-    ");
+    "#);
     for impossible in ["on:2026-02-30", "is:nonsense", "sort:largest", "status:,"] {
         let run = sentbox.run(&format!("search --count {impossible}"));
         assert_eq!(run.status.code(), Some(2), "{impossible}");

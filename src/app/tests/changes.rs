@@ -82,17 +82,29 @@ fn acknowledged_changes_lose_their_marks_for_good() {
 }
 
 #[test]
-fn first_session_marks_nothing() {
+fn first_session_marks_what_is_new_since_its_start() {
     let mut world = world(None);
     assert_eq!(
         (marked(&world), world.model.notice.as_deref()),
         (Vec::new(), None)
     );
-    world.press("g n");
+    let start = world.model.now.strftime("%Y-%m-%dT%H:%M").to_string();
+    world.press("g n").settle();
     assert_eq!(
-        world.model.notice.as_deref(),
-        Some("changes are known from the second session on; A counts from now")
+        world.filter(),
+        format!("after:{start} or seen-change:{start}")
     );
+}
+
+#[test]
+fn first_session_counts_from_the_refresh_before_it() {
+    let info = SessionInfo {
+        as_of: Some("2026-11-20T05:42:30Z".parse().unwrap()),
+        ..session()
+    };
+    let mut world = World::start((120, 40), info, mailbox());
+    world.settle();
+    assert_eq!(marked(&world), [1, 2, 20]);
 }
 
 #[test]

@@ -310,6 +310,7 @@ Examples:
 const STATS_HELP: &str = "\
 The archive is counted, and stderr says what it has and how old its statuses are. In a pipe a line has, between \
 tabs: the value, emails, delivered, in progress, bounced, complained, other, and the part that bounced. \
+Bounced are also emails that failed or were suppressed; the bounce rate is of bounces alone. \
 An email to two domains, or with two tags, is in two groups. Tags are known of fetched bodies only.
 
 Examples:

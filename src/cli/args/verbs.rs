@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -73,7 +74,7 @@ impl MailboxArgs {
 #[derive(Debug, Group)]
 pub struct ListArgs {
     /// How many emails; the service gives 100 a request
-    #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_positive::<u32>, conflicts_with = "all")]
+    #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_number::<u32, 1>, conflicts_with = "all")]
     pub limit: u32,
     /// Only emails older than this one
     #[arg(long, value_name = "ID", conflicts_with = "before")]
@@ -114,7 +115,7 @@ pub struct SearchArgs {
     #[command(flatten)]
     pub mailbox: MailboxArgs,
     /// At most so many emails
-    #[arg(long, value_name = "N", value_parser = parse_positive::<u64>, conflicts_with = "count")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64, 1>, conflicts_with = "count")]
     pub limit: Option<u64>,
     /// Which come first
     #[arg(long, value_name = "ORDER")]
@@ -134,7 +135,7 @@ pub struct SearchArgs {
     #[arg(long)]
     pub fresh: bool,
     /// With --fresh: at most so many requests for statuses, 1 or more; a request confirms up to 100 of them
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = parse_positive::<u32>, requires = "fresh")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = parse_number::<u32, 1>, requires = "fresh")]
     pub max_requests: u32,
 }
 
@@ -160,7 +161,7 @@ pub struct ShowArgs {
     #[arg(long = "as", value_name = "FORM")]
     pub form: Option<ShowForm>,
     /// Lay out for this many columns
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
+    #[arg(long, value_name = "N", value_parser = parse_width)]
     pub width: Option<u16>,
     /// Fail if the service does not answer, or has no such email, even if the archive has a copy
     #[arg(long, conflicts_with = "offline")]
@@ -212,7 +213,7 @@ fn parse_charset(name: &str) -> Result<&'static encoding_rs::Encoding, String> {
 #[derive(Debug, Group)]
 pub struct RenderArgs {
     /// Lay out for this many columns
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
+    #[arg(long, value_name = "N", value_parser = parse_width)]
     pub width: Option<u16>,
     /// Number the links and list them at the end
     #[arg(long)]
@@ -309,7 +310,7 @@ pub struct StatsArgs {
     #[arg(long, value_name = "WHAT", default_value = "status")]
     pub by: Grouping,
     /// At most so many groups
-    #[arg(long, value_name = "N", value_parser = parse_positive::<u32>)]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u32, 1>)]
     pub limit: Option<u32>,
     /// Print a table for spreadsheets
     #[arg(long)]
@@ -387,11 +388,25 @@ pub struct ImportArgs {
     pub file: PathBuf,
 }
 
-fn parse_positive<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
-    text.parse()
-        .ok()
-        .filter(|number| *number >= N::from(1))
-        .ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+/// Parses a whole number from `MIN` on.
+fn parse_number<N, const MIN: u8>(text: &str) -> Result<N, String>
+where
+    N: FromStr<Err = ParseIntError> + From<u8> + PartialOrd,
+{
+    match text.parse() {
+        Ok(number) if number >= N::from(MIN) => Ok(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+            Err("the number is too large".to_owned())
+        }
+        _ => Err(format!("expected a whole number, {MIN} or more")),
+    }
+}
+
+fn parse_width(text: &str) -> Result<u16, &'static str> {
+    let width = text.parse().ok();
+    width
+        .filter(|width| (10..=1000).contains(width))
+        .ok_or("expected a whole number from 10 to 1000")
 }
 
 fn parse_back(text: &str) -> Result<HistorySpan, String> {
@@ -548,10 +563,10 @@ fn parse_host(text: &str) -> Result<Host, String> {
 #[derive(Debug, Clone, Copy, Group)]
 pub struct SampleArgs {
     /// How many emails the mailbox begins with
-    #[arg(long, value_name = "N", default_value_t = crate::server::sample::DEFAULT_EMAILS)]
+    #[arg(long, value_name = "N", default_value_t = crate::server::sample::DEFAULT_EMAILS, value_parser = parse_number::<u32, 0>)]
     pub emails: u32,
     /// Another seed is another mailbox
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<u64, 0>)]
     pub seed: u64,
 }
 

@@ -183,8 +183,8 @@ async fn new_emails_and_changes_come_before_a_prompt() {
 #[tokio::test]
 async fn changes_since_the_last_look_are_printed() {
     run_with(async |mut typist, _| {
-        let unknown = typist.enter("changes").await;
-        assert!(unknown.contains("\"seen\" counts from now"), "{unknown}");
+        let first = typist.enter("changes").await;
+        assert!(first.contains("seen-change:"), "{first}");
         typist.enter("seen").await;
         typist
             .now
