@@ -4,7 +4,7 @@ use super::parts::position_of;
 use super::{render_ctx, screen, terminal, text, varied};
 use crate::app::tests::env::{Mailbox, World};
 use crate::app::{ClickTarget, Command, Effect, Message};
-use crate::mail::{Address, SafeText};
+use crate::mail::{Address, SafeText, Status};
 use crate::view::cell_target;
 use ratatui::layout::Position;
 
@@ -107,6 +107,36 @@ fn cells_filter_the_list_by_their_value() {
             None,
             "{keys}"
         );
+    }
+}
+
+#[test]
+fn narrow_rows_name_each_problem() {
+    let problems = ["bounced", "complained", "failed", "suppressed", "delayed"];
+    let events = [
+        "delivery_delayed",
+        "suppressed",
+        "failed",
+        "complained",
+        "bounced",
+    ];
+    let mut mailbox = Mailbox::of(30);
+    for (row, event) in mailbox.rows.iter_mut().zip(events) {
+        row.summary.status = Status::parse(event);
+        row.summary.to = vec![Address::parse("minjun-kim@old-observatory.example")];
+    }
+    for columns in ["to subject", "name domain subject"] {
+        let mut world = World::at_rest(40, 14, mailbox.clone());
+        world.press("g c").settle();
+        for _ in 0..20 {
+            world.press("Backspace");
+        }
+        world.write(columns).press("Enter").settle();
+        let shown = screen(&world);
+        for problem in problems {
+            let line = |line: &&str| line.trim_end().ends_with(problem);
+            assert!(shown.lines().any(|it| line(&it)), "{problem}\n{shown}");
+        }
     }
 }
 
