@@ -470,6 +470,14 @@ impl Model {
         at.strftime(form).to_string()
     }
 
+    /// Formats `09:41`, or `3 May 09:41` on another day.
+    pub(super) fn format_date_time(&self, at: Timestamp) -> String {
+        let at = at.to_zoned(self.now.time_zone().clone());
+        let is_today = at.date() == self.now.date();
+        at.strftime(if is_today { "%H:%M" } else { "%-d %b %H:%M" })
+            .to_string()
+    }
+
     /// Formats the time until which something lasts, with its zone: `09:12 CET`, `Mon 09:12 CET`.
     pub fn format_until(&self, until: Timestamp) -> String {
         // Rounded up to a whole minute: nothing happens before.
