@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tui_input::{Input, InputRequest};
 
@@ -457,6 +458,20 @@ impl Model {
         self.history.push(self.history_entry());
         let effect = self.list.jump_to_time(micros);
         self.outbox.push(effect);
+    }
+
+    /// Shows and reads times in UTC, or again in the zone of the start.
+    pub(super) fn toggle_utc(&mut self) {
+        let zone = self.now.time_zone().clone();
+        if let Some(other) = self.other_zone.take() {
+            self.now = self.now.with_time_zone(other);
+        } else if zone == TimeZone::UTC {
+            return self.notify("times are in UTC, and so is the zone of the start");
+        } else {
+            self.other_zone = Some(zone);
+            self.now = self.now.with_time_zone(TimeZone::UTC);
+        }
+        self.notify(self.now.strftime("times are in %Z").to_string());
     }
 
     /// Formats `3 May`, or `3 May 2025` in another year.
