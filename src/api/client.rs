@@ -18,8 +18,8 @@ use url::Url;
 
 use super::changes::ChangeStream;
 use super::connect::{READ_TIMEOUT, build_off_loop};
-use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, unsupported_error};
-use super::rate_limit::{Denied, RateBudget, RateLimiter};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError, paused_error, unsupported_error};
+use super::rate_limit::{Denied, RateBudget, RateLimiter, RecordedPause};
 use super::request::{Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy};
 use super::response::{self, read_body};
 use super::{BeforeSend, Cursor, EmailApi as _, MIRROR_HEADER};
@@ -207,6 +207,11 @@ impl Client {
         }
     }
 
+    /// Returns the pause that the processes of this profile on this machine have recorded.
+    pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
+        self.inner.rate_limiter.recorded_pause().await
+    }
+
     /// Returns the URL of the listing, or of what these segments name in it.
     pub(super) fn email_url(&self, segments: &[&str]) -> Url {
         let ClientConfig {
@@ -354,12 +359,7 @@ impl Client {
             .await
             .map_err(|denied| match denied {
                 Denied::Abandoned => RequestError::NotSent(cancelled_error()),
-                Denied::PausedTooLong(wait) => RequestError::Http(HttpError {
-                    status: 429,
-                    retry_after: Some(wait),
-                    is_api_error: true,
-                    ..HttpError::default()
-                }),
+                Denied::PausedTooLong(wait) => RequestError::NotSent(paused_error(wait)),
             })
     }
 }

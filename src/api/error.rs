@@ -22,7 +22,7 @@ const MAX_EXCERPT: usize = 4096;
 /// Why a request failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// The request was cancelled, or could not be built; for example, there is no key.
+    /// The request was cancelled, must wait too long, or could not be built; for example, there is no key.
     NotSent(Error),
     UnknownHost,
     ConnectionRefused,
@@ -267,6 +267,19 @@ const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no
 pub(super) fn no_such_email() -> Error {
     Error::new(ErrorKind::NotFound, "the service has no such email")
         .with_hint("check the id; the service deletes old mail")
+}
+
+/// Creates the error for a request that is not sent, because the service has asked to wait for so long.
+pub(super) fn paused_error(wait: Duration) -> Error {
+    let wait_text = format_pause(wait);
+    Error::new(
+        ErrorKind::RateLimited,
+        "the service has asked to wait, and nothing is requested until then",
+    )
+    .with_hint(format!(
+        "try again in {wait_text}; sentbox doctor asks once"
+    ))
+    .with_retry_after(Some(wait))
 }
 
 /// Creates the error for a service without the operation of `endpoint`.

@@ -28,7 +28,7 @@ pub use changes::{ChangeStream, MirrorChange};
 pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
 use error::Endpoint;
-pub(crate) use rate_limit::RateBudget;
+pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};
 
 /// The start of a page. The service refuses both cursors in one request, so a request has one.

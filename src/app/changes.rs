@@ -143,9 +143,7 @@ impl Model {
         let is_free = self.notice.is_none() && !self.user_acted;
         let counts = result.ok().and_then(|counts| counts.summary_text());
         if let Some(counts) = counts.filter(|_| is_current && is_free) {
-            let at = self.changes.since.to_zoned(self.now.time_zone().clone());
-            let is_today = at.date() == self.now.date();
-            let at = at.strftime(if is_today { "%H:%M" } else { "%-d %b %H:%M" });
+            let at = self.format_date_time(self.changes.since);
             let text = format!("since {at}: {counts}");
             self.notify_with(&text, Command::ShowChanges, "shows them");
         }

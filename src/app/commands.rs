@@ -393,6 +393,8 @@ commands! {
         if Model::check_sent => Model::open_statistics;
     FullTimes "full-times" [PANES "t"] "times" "full times with zone, or short"
         => |m| m.full_times = !m.full_times;
+    ToggleUtc "time-zone" [PANES "T"] "zone" "times in UTC; again: in the zone of the start"
+        => Model::toggle_utc;
     ToggleMouse "mouse" [PANES "M"] "mouse" "mouse off and on (off: select text)"
         => Model::toggle_mouse;
     ReceivedMail "received" [PANES "g r"] "received" "received mail, where the service has it; again: sent mail"

@@ -168,7 +168,8 @@ impl Model {
     /// that shows it.
     fn ticket(&self, row: &EmailRow) -> String {
         let summary = &row.summary;
-        let zone = self.now.time_zone();
+        let zone = self.other_zone.as_ref();
+        let zone = zone.unwrap_or_else(|| self.now.time_zone());
         let to: Vec<String> = summary.to.iter().map(ToString::to_string).collect();
         let mut text = format!("To: {}\n", to.join(", "));
         if self.is_received() {

@@ -86,6 +86,7 @@ line_commands! {
     ["choose"] "NUMBER" "choose an item of the links, answers or lists printed last" => Action::Choose;
     ["older", "b"] "" "search older mail" => Action::Run(Command::LoadOlder);
     ["refresh", "r"] "" "refresh now" => Action::Run(Command::Refresh);
+    ["utc"] "" "times in UTC; again: in the zone of the start" => Action::Run(Command::ToggleUtc);
     ["received"] "" "received mail, where the service has it; again: sent mail"
         => Action::Run(Command::ReceivedMail);
     ["sent"] "" "sent mail again" => Action::Run(Command::SentMail);

@@ -108,7 +108,11 @@ impl Model {
             self.service.reach.as_ref(),
         ) {
             (Some(error), _) => error.message.clone(),
-            (None, Some(Coverage::Complete)) => "all mail of the service is loaded".to_owned(),
+            // The notice may stay when the service no longer answers.
+            (None, Some(Coverage::Complete)) => self.service.as_of.map_or_else(
+                || "all mail of the service is loaded".to_owned(),
+                |at| format!("all mail as of {} is loaded", self.format_date_time(at)),
+            ),
             (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
             (None, _) => {
                 let state = self.service_state().label();

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
@@ -89,6 +90,8 @@ pub struct Model {
     /// The terminal's background; `None` until the terminal reports it.
     pub background: Option<Background>,
     pub full_times: bool,
+    /// The zone of the start, while times are shown and read in UTC.
+    pub(super) other_zone: Option<TimeZone>,
     /// Whether the program takes mouse events; otherwise the terminal selects text with them.
     pub(super) mouse: bool,
     /// Effects of the message that is being handled.
@@ -477,8 +480,8 @@ impl Model {
 
     /// Reconciles list, reader and requests after a change.
     fn reconcile(&mut self) {
-        if self.prompt.is_none() && self.list.filter.is_other_day(&self.now) {
-            // Words such as `today` have another meaning on another day.
+        if self.prompt.is_none() && self.list.filter.is_outdated(&self.now) {
+            // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());
         }
         self.update_recipient_card();

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tui_input::{Input, InputRequest};
 
@@ -459,6 +460,20 @@ impl Model {
         self.outbox.push(effect);
     }
 
+    /// Shows and reads times in UTC, or again in the zone of the start.
+    pub(super) fn toggle_utc(&mut self) {
+        let zone = self.now.time_zone().clone();
+        if let Some(other) = self.other_zone.take() {
+            self.now = self.now.with_time_zone(other);
+        } else if zone == TimeZone::UTC {
+            return self.notify("times are in UTC, and so is the zone of the start");
+        } else {
+            self.other_zone = Some(zone);
+            self.now = self.now.with_time_zone(TimeZone::UTC);
+        }
+        self.notify(self.now.strftime("times are in %Z").to_string());
+    }
+
     /// Formats `3 May`, or `3 May 2025` in another year.
     pub fn format_day(&self, at: Timestamp) -> String {
         let at = at.to_zoned(self.now.time_zone().clone());
@@ -468,6 +483,14 @@ impl Model {
             "%-d %b %Y"
         };
         at.strftime(form).to_string()
+    }
+
+    /// Formats `09:41`, or `3 May 09:41` on another day.
+    pub(super) fn format_date_time(&self, at: Timestamp) -> String {
+        let at = at.to_zoned(self.now.time_zone().clone());
+        let is_today = at.date() == self.now.date();
+        at.strftime(if is_today { "%H:%M" } else { "%-d %b %H:%M" })
+            .to_string()
     }
 
     /// Formats the time until which something lasts, with its zone: `09:12 CET`, `Mon 09:12 CET`.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use super::commands::RowField;
 use super::model::Model;
@@ -19,8 +20,8 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
-    /// The day of parsing; words such as `today` mean another day on the next.
-    parsed_on: Option<Date>,
+    /// The day and the zone of parsing; words such as `today` mean another day on the next.
+    parsed_on: Option<(Date, TimeZone)>,
 }
 
 impl Default for Filter {
@@ -38,7 +39,7 @@ impl Filter {
         Self {
             text: text.trim().to_owned(),
             query: Arc::new(parse_query(text, now, Mailbox::Sent).query),
-            parsed_on: Some(now.date()),
+            parsed_on: Some(day_and_zone(now)),
         }
     }
 
@@ -46,18 +47,19 @@ impl Filter {
         Self {
             text: query.to_string(),
             query: Arc::new(query),
-            parsed_on: Some(now.date()),
+            parsed_on: Some(day_and_zone(now)),
         }
     }
 
-    /// Whether it was parsed on another day than that of `now`.
-    pub fn is_other_day(&self, now: &Zoned) -> bool {
-        self.parsed_on.is_some_and(|day| day != now.date())
+    /// Whether it was parsed on another day than that of `now`, or in another zone.
+    pub fn is_outdated(&self, now: &Zoned) -> bool {
+        let parsed_on = self.parsed_on.as_ref();
+        parsed_on.is_some_and(|parsed_on| *parsed_on != day_and_zone(now))
     }
 
-    /// The filter, parsed again if `now` is another day.
+    /// The filter, parsed again if `now` is another day or in another zone.
     pub fn reparsed(self, now: &Zoned) -> Self {
-        if self.is_other_day(now) {
+        if self.is_outdated(now) {
             Self::parse(&self.text, now)
         } else {
             self
@@ -82,6 +84,10 @@ impl Filter {
     pub fn is_empty(&self) -> bool {
         self.query.is_match_all() && self.query.sort == SortOrder::Newest
     }
+}
+
+fn day_and_zone(now: &Zoned) -> (Date, TimeZone) {
+    (now.date(), now.time_zone().clone())
 }
 
 /// Parses a query on these emails, which its messages depend on.

@@ -495,9 +495,9 @@ impl Model {
         if self.session.is_linear {
             info.make_linear();
         }
-        let (mouse, background) = (self.mouse, self.background);
+        let (mouse, background, zone) = (self.mouse, self.background, self.other_zone.take());
         *self = Self::new(info, self.size, self.now.clone());
-        (self.mouse, self.background) = (mouse, background);
+        (self.mouse, self.background, self.other_zone) = (mouse, background, zone);
         self.outbox.insert(0, Effect::SwitchSession(request));
     }
 }

@@ -4,15 +4,18 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use terminal_colorsaurus::QueryOptions;
 use tokio::time::Instant;
 
-use super::format::describe_past_coverage;
+use super::format::{describe_past_coverage, format_time};
 use super::output::{CommandExit, Output};
 use super::{CommandContext, ProfileContext, block_on};
-use crate::api::{Client, Cursor, EmailApi as _, RetryPolicy};
+use crate::api::{
+    Client, Cursor, EmailApi as _, Priority, RecordedPause, RequestHandle, RetryPolicy,
+};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, Env, Paths, Profiles, Settings,
@@ -133,7 +136,8 @@ pub(super) fn run(is_quick: bool, context: CommandContext<'_>) -> Result<(), Com
             };
             if ctx.settings.credentials.key.is_ok() {
                 let client = ctx.client(RetryPolicy::TUI);
-                block_on(check_service(&client, &ctx.settings, env, &mut checks))?;
+                let now = ctx.now();
+                block_on(check_service(&client, &ctx.settings, env, now, &mut checks))?;
             }
             check_archive(is_quick, &mut ctx, &mut checks);
             out.show_progress("");
@@ -202,14 +206,38 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Chec
 }
 
 /// Requests one email and reports what the response shows.
-async fn check_service(client: &Client, settings: &Settings, env: &Env, checks: &mut Checks) {
+///
+/// During a pause that other commands obey, it sends the request once: only the service knows whether the pause is
+/// still necessary.
+async fn check_service(
+    client: &Client,
+    settings: &Settings,
+    env: &Env,
+    now: Timestamp,
+    checks: &mut Checks,
+) {
     let base_url = &settings.credentials.base_url;
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .find(|name| env.get(name).is_some() && !base_url.is_plain_http());
     let via = proxy.map(|name| format!(" through the proxy of {name}"));
-    let requested = Instant::now();
-    let result = client.list(1, &Cursor::Start).await;
+    let mut requested = Instant::now();
+    let mut result = client.list(1, &Cursor::Start).await;
+    // A pause longer than one request may wait: it was not sent.
+    if matches!(&result, Err(error) if error.kind == ErrorKind::RateLimited && error.details.is_none())
+    {
+        let pause = client.recorded_pause().await;
+        requested = Instant::now();
+        let once = RequestHandle::new(Priority::Interactive).ignoring_pause();
+        result = client.with_priority(&once).list(1, &Cursor::Start).await;
+        if let Some(pause) = pause {
+            let still = client.recorded_pause().await;
+            checks.note("pause", describe_pause(pause, still, now, &settings.zone));
+        }
+    }
+    let has_answered = result
+        .as_ref()
+        .map_or_else(|error| is_refusal(error.kind), |_| true);
     let answers = format!(
         "{base_url} answers{}, in {} ms",
         via.unwrap_or_default(),
@@ -222,7 +250,7 @@ async fn check_service(client: &Client, settings: &Settings, env: &Env, checks: 
             checks.ok("access", access);
         }
         // A refusal is an answer, too.
-        Err(error) if is_refusal(error.kind) => {
+        Err(error) if has_answered => {
             checks.ok("service", answers);
             checks.failed_in_state("access", error);
         }
@@ -237,10 +265,26 @@ async fn check_service(client: &Client, settings: &Settings, env: &Env, checks: 
             format!("the service allows the team {limit}, of which {remaining} were left")
         }
         (Some(limit), None) => format!("the service allows the team {limit}"),
-        (None, _) => "the service states no limit".to_owned(),
+        (None, _) if has_answered => "the service does not state the team's limit".to_owned(),
+        (None, _) => "the team's limit is not known".to_owned(),
     };
     let rate = budget.rate;
     checks.ok("rate", format!("at most {rate} requests a second; {limit}"));
+}
+
+/// Describes the pause before the request, and whether it is still recorded after it.
+fn describe_pause(
+    pause: RecordedPause,
+    still: Option<RecordedPause>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    let [from, until] = [pause.from, pause.until].map(|at| format_time(at, now, zone));
+    let outcome = still.map_or_else(
+        || "it is over".to_owned(),
+        |still| format!("it goes on until {}", format_time(still.until, now, zone)),
+    );
+    format!("at {from} the service asked to wait until {until}; asked once all the same: {outcome}")
 }
 
 const fn is_refusal(kind: ErrorKind) -> bool {

@@ -265,7 +265,8 @@ fn print(
     Ok(())
 }
 
-/// Formats a line with a bar for each group, and its part that bounced; of a status its part of all.
+/// Formats a line with a bar for each group, and its part that bounced, failed or was suppressed; of a status its
+/// part of all.
 fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> String {
     let width = usize::from(out.columns.unwrap_or(80));
     let longest = rows.iter().map(|row| row.value.width()).max().unwrap_or(0);
@@ -273,7 +274,7 @@ fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> St
     let most = rows.iter().map(|row| row.emails).max().unwrap_or(0).max(1);
     let digits = group_digits(most, ' ').len();
     let share = |row: &GroupJson| {
-        let bounced = Share {
+        let failed = Share {
             part: row.bounced,
             whole: row.emails,
         };
@@ -284,7 +285,7 @@ fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> St
         match (by, row.bounced) {
             (Grouping::Status, _) => of_all.percent(),
             (_, 0) => String::new(),
-            _ => format!("{} bounced", bounced.percent()),
+            _ => format!("{} {}", failed.percent(), Outcome::Bounced.label()),
         }
     };
     let shares: Vec<String> = rows.iter().map(share).collect();
@@ -307,4 +308,25 @@ fn format_bars(rows: &[GroupJson], by: Grouping, total: u64, out: &Output) -> St
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mail::Status;
+
+    #[test]
+    fn bars_name_bounced_and_failed_emails() {
+        let mut outcomes = Outcomes::default();
+        for event in ["bounced", "failed", "suppressed", "delivered"] {
+            outcomes.add(Outcome::of(&Status::parse(event)), 1);
+        }
+        let rows = [GroupJson::from(("a.test".to_owned(), outcomes))];
+        let mut out = Output::before_parsing(false);
+        (out.columns, out.ascii) = (Some(50), true);
+        assert_eq!(
+            format_bars(&rows, Grouping::Domain, 4, &out),
+            "a.test  4  75.00 % bounced or failed  ############\n"
+        );
+    }
 }

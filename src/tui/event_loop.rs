@@ -303,7 +303,10 @@ where
 
     /// The message after one with its time.
     fn timed(&mut self, message: Message) -> [Message; 2] {
-        let messages = [self.effects.clock_message(&self.ctx.zone), message];
+        let messages = [
+            self.effects.clock_message(self.model.now.time_zone()),
+            message,
+        ];
         #[cfg(test)]
         self.recording.1.extend(messages.clone());
         messages
@@ -358,7 +361,7 @@ where
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.ctx.now = self.model.now.timestamp();
+        self.ctx.set_now(&self.model.now);
         if let Some(background) = self.model.background {
             self.ctx.theme.set_background(background);
         }

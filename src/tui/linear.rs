@@ -220,7 +220,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
     }
 
     fn handle(&mut self, message: Message) -> Result<(), E> {
-        let clock = self.runner.clock_message(&self.ctx.zone);
+        let clock = self.runner.clock_message(self.model.now.time_zone());
         for effect in update_model(&mut self.model, &mut self.runner, [clock, message]) {
             match effect {
                 LoopEffect::SetClipboard { text, .. } => self.copied = Some(text),
@@ -235,7 +235,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
                 }
             }
         }
-        self.ctx.now = self.model.now.timestamp();
+        self.ctx.set_now(&self.model.now);
         // A search that begins by itself is not announced while a line is typed.
         let search = (self.model.load_older).filter(|it| it.goal != LoadOlderGoal::FullScreen);
         let loaded = search.map_or(0, |search| search.loaded);
@@ -561,6 +561,7 @@ fn needs_email(command: Command) -> bool {
             | Command::ShowChanges
             | Command::AcknowledgeChanges
             | Command::Statistics
+            | Command::ToggleUtc
             | Command::ReceivedMail
             | Command::SentMail
             | Command::Quit

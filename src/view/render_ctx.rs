@@ -33,11 +33,16 @@ pub struct RenderCtx {
     pub hyperlinks: bool,
     /// The time of this frame.
     pub now: Timestamp,
-    /// The user's time zone.
+    /// The zone in which times are shown.
     pub zone: TimeZone,
 }
 
 impl RenderCtx {
+    /// Sets time and zone of the next frame.
+    pub fn set_now(&mut self, now: &Zoned) {
+        (self.now, self.zone) = (now.timestamp(), now.time_zone().clone());
+    }
+
     /// Cuts `text` to at most `columns`; an ellipsis shows that text is missing.
     pub fn truncate(&self, text: &str, columns: usize) -> String {
         width::truncate(text, columns, self.glyphs.ellipsis)

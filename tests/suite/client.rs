@@ -346,10 +346,13 @@ async fn retry_after_beyond_budget_fails_with_time() {
         assert_eq!(error.hint, "try again in 24 h");
         assert!(client.rate_budget().paused_for > Duration::from_hours(23));
         // The next request is not sent during the pause.
+        let paused = client.list(20, &Cursor::Start).await.unwrap_err();
+        assert_eq!(paused.kind, ErrorKind::RateLimited);
         assert_eq!(
-            client.list(20, &Cursor::Start).await.unwrap_err().kind,
-            ErrorKind::RateLimited
+            paused.message,
+            "the service has asked to wait, and nothing is requested until then"
         );
+        assert!(paused.hint.ends_with("; sentbox doctor asks once"));
         assert_eq!(service.requests().len(), 1);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Output, Stdio};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -205,4 +206,63 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
             "{line}"
         );
     }
+}
+
+#[tokio::test]
+async fn doctor_asks_once_during_a_long_pause() {
+    let service = Faulty::start().await;
+    let home = Arc::new(
+        Sentbox::new()
+            .with("SENTBOX_API_KEY", "re_demo")
+            .with("SENTBOX_BASE_URL", service.base()),
+    );
+    let run = async |line: &'static str| {
+        let home = Arc::clone(&home);
+        tokio::task::spawn_blocking(move || home.transcript(line))
+            .await
+            .unwrap()
+    };
+    run("sync --back all").await;
+    service.does(|_, _| Answer::Raw(http("429 Too Many", "retry-after: 86400\r\n", b"")));
+    assert!(run("list").await.contains("hint: try again in 24 h"));
+
+    let paused = run("list").await;
+    assert!(
+        paused.contains("the service has asked to wait, and nothing is requested until then")
+            && paused.contains("sentbox doctor asks once"),
+        "{paused}"
+    );
+
+    service.does(|_, _| Answer::Closed(Vec::new()));
+    let offline = run("doctor").await;
+    let until = "; asked once all the same: it goes on until ";
+    assert!(
+        offline.contains("note    pause     at ")
+            && offline.contains(until)
+            && offline.contains("FAILED  service   offline: ")
+            && offline.contains("the team's limit is not known")
+            && !offline.contains(" answers"),
+        "{offline}"
+    );
+    assert_eq!(service.asked(), 1, "no retry");
+
+    service.does(|_, _| Answer::Raw(http("429 Too Many", "retry-after: 86400\r\n", b"")));
+    let refused = run("doctor").await;
+    assert!(
+        refused.contains(until)
+            && refused.contains(" answers, in ")
+            && refused.contains("FAILED  access    rate limited: ")
+            && refused.contains("the service does not state the team's limit"),
+        "{refused}"
+    );
+
+    service.does(|_, _| Answer::Honest);
+    let over = run("doctor").await;
+    assert!(
+        over.contains("; asked once all the same: it is over") && over.contains("may read"),
+        "{over}"
+    );
+    assert!(!run("doctor").await.contains("pause"));
+    let listed = run("list").await;
+    assert!(listed.ends_with("exit code 0"), "{listed}");
 }

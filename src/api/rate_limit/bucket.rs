@@ -75,6 +75,13 @@ pub(super) struct TokenDemand {
     pub(super) ignores_pause: bool,
 }
 
+/// A pause that the service requested, as the shared file has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedPause {
+    pub(crate) from: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
 /// The shared bucket as the file has it; times are microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct BucketState {
@@ -174,6 +181,17 @@ impl SharedBucket {
     /// Whether all processes pause; `None` if the file cannot be used. Blocks for up to 50 ms.
     pub(super) fn is_paused(&self, now: Timestamp) -> Option<bool> {
         self.update(now, |state, now| state.is_paused(now))
+    }
+
+    /// Returns the pause of all processes; `None` if there is none or the file cannot be used. Blocks for up to 50 ms.
+    pub(super) fn recorded_pause(&self, now: Timestamp) -> Option<RecordedPause> {
+        let pause = |state: &mut BucketState, now| {
+            state.is_paused(now).then_some(RecordedPause {
+                from: Timestamp::from_microsecond(state.paused_from).ok()?,
+                until: Timestamp::from_microsecond(state.paused_until).unwrap_or(Timestamp::MAX),
+            })
+        };
+        self.update(now, pause).flatten()
     }
 
     fn update<T>(

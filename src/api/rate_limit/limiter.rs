@@ -10,7 +10,8 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
 use super::{
-    Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket, TokenDemand,
+    Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, RecordedPause, SharedBucket,
+    TokenDemand,
 };
 use crate::api::request::{
     DEFAULT_PAUSE, Elapsed, Priority, RequestHandle, RetryAction, RetryPolicy,
@@ -186,6 +187,11 @@ impl RateLimiter {
         self.changed.notify_waiters();
         // If the file cannot be written, the other processes still pause.
         let _ = self.with_shared(SharedBucket::lift_pause).await;
+    }
+
+    /// Returns the pause that the processes of this profile on this machine have recorded.
+    pub(crate) async fn recorded_pause(&self) -> Option<RecordedPause> {
+        self.with_shared(SharedBucket::recorded_pause).await
     }
 
     /// Uses the shared bucket at the present time; `None` without a usable file.
@@ -394,6 +400,12 @@ mod tests {
         let normal = request(Priority::Interactive);
         for limiter in [&one, &other] {
             assert!(acquire(limiter, &normal).await.is_err(), "it pauses");
+            let pause = limiter.recorded_pause().await.unwrap();
+            let start = Timestamp::from_second(1_790_000_000).unwrap();
+            assert_eq!(
+                (pause.from, pause.until.duration_since(start).as_hours()),
+                (start, 24)
+            );
         }
         let once = request(Priority::Interactive).ignoring_pause();
         assert_eq!(acquire(&one, &once).await, Ok(()));
@@ -402,6 +414,7 @@ mod tests {
         for limiter in [&one, &other] {
             assert_eq!(acquire(limiter, &normal).await, Ok(()));
             assert!(limiter.budget().paused_for.is_zero());
+            assert_eq!(limiter.recorded_pause().await, None);
         }
     }
 

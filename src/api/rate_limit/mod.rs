@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use background_quota::{BackgroundQuota, LimitUsage};
+pub(crate) use bucket::RecordedPause;
 use bucket::{SharedBucket, TokenBucket, TokenDemand};
 
 pub(super) use limiter::{Denied, RateLimiter};

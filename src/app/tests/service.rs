@@ -253,7 +253,8 @@ fn older_search_ends_when_full_exhausted_or_stopped() {
     world.press("b");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("all mail of the service is loaded")
+        Some("all mail as of 09:42 is loaded"),
+        "with its time, because it stays when the service fails"
     );
 }
 

@@ -373,9 +373,9 @@ Examples:
   sentbox completions fish > ~/.config/fish/completions/sentbox.fish";
 
 const DOCTOR_HELP: &str = "\
-The service is asked once. Of the archive every email and body is read and compared with the search index \
-and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
-fit together. The exit code is that of the first check that failed, or 0.
+The service is asked once, even while it asks to wait; a success ends that wait for all commands. Of the archive \
+every email and body is read and compared with the search index and the counts, which takes minutes for a \
+million; --quick looks only whether the pages of its file fit together. The exit code is that of the first check that failed, or 0.
 
 Examples:
   sentbox doctor

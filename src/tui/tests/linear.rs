@@ -115,6 +115,18 @@ async fn typed_numbers_open_rows_of_the_list() {
 }
 
 #[tokio::test]
+async fn utc_command_needs_no_open_email() {
+    run_with(async |mut typist, _| {
+        let report = typist.enter("utc").await;
+        assert_eq!(
+            report,
+            "times are in UTC, and so is the zone of the start\n"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn filter_card_and_older_mail_are_printed() {
     run_with(async |mut typist, _| {
         let trouble = typist.enter("/is:trouble").await;

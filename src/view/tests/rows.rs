@@ -4,8 +4,10 @@ use super::parts::position_of;
 use super::{render_ctx, screen, terminal, text, varied};
 use crate::app::tests::env::{Mailbox, World};
 use crate::app::{ClickTarget, Command, Effect, Message};
-use crate::mail::{Address, SafeText};
+use crate::mail::{Address, SafeText, Status};
 use crate::view::cell_target;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use ratatui::layout::Position;
 
 /// Each script has clusters whose width depends on what measures them.
@@ -107,6 +109,68 @@ fn cells_filter_the_list_by_their_value() {
             None,
             "{keys}"
         );
+    }
+}
+
+#[test]
+fn zone_key_switches_times_and_filter_to_utc() {
+    let mut world = World::at_rest(160, 20, varied());
+    world.press("T");
+    assert_eq!(
+        world.model.notice.as_deref(),
+        Some("times are in UTC, and so is the zone of the start")
+    );
+    let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+    let midnight: Timestamp = "2026-11-19T23:30:00Z".parse().unwrap();
+    world.set_time(midnight.to_zoned(zone));
+    world.press("/").write("before:today").press("Enter t");
+    world.settle();
+    let shown = |world: &World| {
+        let mut ctx = render_ctx();
+        ctx.set_now(&world.model.now);
+        text(&terminal(world, &ctx))
+    };
+    let (local, filter) = (shown(&world), world.model.list.filter.clone());
+    assert!(local.contains("2026-11-19 10:31:00 CET"), "{local}");
+
+    world.press("T").settle();
+    let utc = shown(&world);
+    assert!(utc.contains("times are in UTC"), "{utc}");
+    assert!(utc.contains("2026-11-17 09:30:00 UTC"), "{utc}");
+    assert!(!utc.contains("2026-11-19"), "today in UTC: {utc}");
+
+    world.press("T").settle();
+    assert!(shown(&world).contains("times are in CET"));
+    assert_eq!(world.model.list.filter, filter);
+}
+
+#[test]
+fn narrow_rows_name_each_problem() {
+    let problems = ["bounced", "complained", "failed", "suppressed", "delayed"];
+    let events = [
+        "delivery_delayed",
+        "suppressed",
+        "failed",
+        "complained",
+        "bounced",
+    ];
+    let mut mailbox = Mailbox::of(30);
+    for (row, event) in mailbox.rows.iter_mut().zip(events) {
+        row.summary.status = Status::parse(event);
+        row.summary.to = vec![Address::parse("minjun-kim@old-observatory.example")];
+    }
+    for columns in ["to subject", "name domain subject"] {
+        let mut world = World::at_rest(40, 14, mailbox.clone());
+        world.press("g c").settle();
+        for _ in 0..20 {
+            world.press("Backspace");
+        }
+        world.write(columns).press("Enter").settle();
+        let shown = screen(&world);
+        for problem in problems {
+            let line = |line: &&str| line.trim_end().ends_with(problem);
+            assert!(shown.lines().any(|it| line(&it)), "{problem}\n{shown}");
+        }
     }
 }
 
