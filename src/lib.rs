@@ -62,7 +62,6 @@
 //! - **Clock, environment, stdout and process exit** are each used in one place: [`config::clock`], [`config::Env`],
 //!   [`cli::Output`], `main.rs`; `clippy.toml` forbids them elsewhere.
 
-mod apart;
 pub mod api;
 mod app;
 pub mod archive;

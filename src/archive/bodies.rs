@@ -13,10 +13,9 @@ use super::listing::{TOP, deletions, position};
 use super::storage::db::{Row, params};
 use super::storage::error::damaged_error;
 use super::{Archive, EmailRow, RequestTime, SortKey, purge};
-use crate::apart::run_apart;
 use crate::api::RetrievedEmail;
 use crate::api::wire::{self, OrderedObject};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mail::{BOUNCE_FIELD, Email, EmailId, RECEIVED_EVENT, SafeText, Status};
 
 pub(crate) const BODY_BY_ID: &str = "SELECT json, dictionary_id, last_event, extra_json FROM mail JOIN body USING (sort_key) WHERE id = ?1";
@@ -54,26 +53,17 @@ impl Archive {
             let Some((Some(compressed), listed)) = found else {
                 return Ok(None);
             };
-            let dictionary = compressed.dictionary(conn)?;
-            Ok(Some((compressed, dictionary, listed)))
+            Ok(Some((compressed.to_json(conn)?, listed)))
         })?;
-        let Some((compressed, dictionary, listed)) = found else {
+        let Some((json, listed)) = found else {
             return Ok(None);
         };
-        let parse = || {
-            let json = compressed.to_json_with(&dictionary)?;
-            let (email, json) = update_members(&json, &listed)?;
-            Ok::<_, Error>(Email::from(RetrievedEmail {
-                checked_at: None,
-                email,
-                json,
-            }))
-        };
-        let mut email = if compressed.is_large() {
-            run_apart(parse)
-        } else {
-            parse()
-        }?;
+        let (email, json) = update_members(&json, &listed)?;
+        let mut email = Email::from(RetrievedEmail {
+            checked_at: None,
+            email,
+            json,
+        });
         email.summary.status = Status::parse(&listed.last_event.unwrap_or_default());
         Ok(Some(email))
     }

@@ -16,9 +16,6 @@ use crate::error::Result;
 /// At higher levels mail gets hardly smaller and takes twice the time.
 const LEVEL: Compression = Compression::new(3);
 
-/// Compressed bytes of an email that is large: a megabyte or more of JSON.
-const LARGE_BYTES: usize = 128 << 10;
-
 /// Bytes that are inflated at once.
 const CHUNK: usize = 64 << 10;
 
@@ -48,12 +45,7 @@ impl CompressedBody {
 
     /// Returns the JSON as it came.
     pub(crate) fn to_json(&self, conn: &Connection) -> Result<String> {
-        self.to_json_with(&self.dictionary(conn)?)
-    }
-
-    /// True if what the email is parsed from takes much memory.
-    pub(crate) fn is_large(&self) -> bool {
-        self.bytes.len() > LARGE_BYTES
+        self.decompress(&self.dictionary(conn)?)
     }
 
     /// Parses the JSON. Its status is that of the retrieval; `mail.last_event` is the current one.
@@ -71,11 +63,10 @@ impl CompressedBody {
 
     /// Parses the JSON like [`Self::to_email`], with its dictionary.
     pub(crate) fn to_email_with(&self, dictionary: &BodyDictionary) -> Result<wire::Email> {
-        wire::Email::parse(&self.to_json_with(dictionary)?).map_err(damaged_error)
+        wire::Email::parse(&self.decompress(dictionary)?).map_err(damaged_error)
     }
 
-    /// Returns the JSON as it came, with its dictionary.
-    pub(crate) fn to_json_with(&self, dictionary: &BodyDictionary) -> Result<String> {
+    fn decompress(&self, dictionary: &BodyDictionary) -> Result<String> {
         let text = dictionary.0.as_ref().map(|text| text.as_slice());
         let bytes = decompress_bytes(&self.bytes, text).map_err(damaged_error)?;
         String::from_utf8(bytes).map_err(damaged_error)
