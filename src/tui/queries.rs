@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
@@ -27,12 +27,24 @@ use crate::query::{
 };
 use crate::sync::{BackfillStep, ConfirmReport, Engine, StopReason, SyncReport};
 
-/// The searches of one kind. Each newer one cancels the one before, and begins when that has ended: many keys at once
-/// start one thread.
-#[derive(Default)]
+/// How many searches of one kind run. Some go on for a while after they are cancelled, because the index collects all
+/// emails of a word first; the newest one need not wait for that.
+const MAX_RUNNING: usize = 2;
+
+/// The searches of one kind. Each newer one cancels those before. At most [`MAX_RUNNING`] run, so many keys at once start
+/// few threads.
 pub(super) struct SearchSlot {
     guard: Option<DropGuard>,
-    turn: Arc<Mutex<()>>,
+    turns: Arc<Semaphore>,
+}
+
+impl Default for SearchSlot {
+    fn default() -> Self {
+        Self {
+            guard: None,
+            turns: Arc::new(Semaphore::new(MAX_RUNNING)),
+        }
+    }
 }
 
 impl SearchSlot {
@@ -48,9 +60,9 @@ impl SearchSlot {
     ) -> impl Future<Output = T> + Send + 'static {
         let cancel = CancellationToken::new();
         self.guard = Some(cancel.clone().drop_guard());
-        let turn = self.turn.clone();
+        let turns = self.turns.clone();
         async move {
-            let _turn = turn.lock().await;
+            let _turn = turns.acquire().await.expect("it is never closed");
             off_loop(move || work(&cancel)).await
         }
     }
@@ -487,23 +499,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn newer_search_waits_for_the_cancelled_one() {
+    async fn newest_search_waits_while_cancelled_ones_run() {
         let (mut slot, mut searches) = (SearchSlot::default(), JoinSet::new());
         let (begun, has_begun) = channel();
-        let (go_on, may_go_on) = channel::<()>();
-        searches.spawn(slot.replace(move |cancel| {
-            begun.send(()).unwrap();
-            may_go_on.recv().unwrap();
-            cancel.is_cancelled()
-        }));
-        off_loop(move || has_begun.recv().unwrap()).await;
+        let senders = [(); MAX_RUNNING].map(|()| {
+            let begun = begun.clone();
+            let (go_on, may_go_on) = channel::<()>();
+            searches.spawn(slot.replace(move |cancel| {
+                begun.send(()).unwrap();
+                may_go_on.recv().unwrap();
+                cancel.is_cancelled()
+            }));
+            go_on
+        });
+        off_loop(move || has_begun.iter().take(MAX_RUNNING).count()).await;
         searches.spawn(slot.replace(CancellationToken::is_cancelled));
         searches.spawn(slot.replace(CancellationToken::is_cancelled));
-        assert!(
-            poll!(pin!(searches.join_next())).is_pending(),
-            "the first one runs"
-        );
-        go_on.send(()).unwrap();
-        assert_eq!(searches.join_all().await, [true, true, false]);
+        assert!(poll!(pin!(searches.join_next())).is_pending());
+        senders.iter().for_each(|go_on| go_on.send(()).unwrap());
+        let mut cancelled = searches.join_all().await;
+        cancelled.sort_unstable();
+        assert_eq!(cancelled, [false, true, true, true]);
     }
 }

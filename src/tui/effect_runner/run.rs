@@ -272,11 +272,12 @@ impl EffectRunner {
             } => {
                 let cache = self.render_cache.clone();
                 let layout = self.searches.render.replace(move |cancel| {
+                    // One layout at a time: each may take much memory.
+                    let mut cache = cache.blocking_lock();
                     if cancel.is_cancelled() {
                         return Message::BodyRendered(request, Err(cancelled_error()));
                     }
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    let mut cache = cache.blocking_lock();
                     let body = cache.get_or_render(&email, view, options, masked);
                     Message::BodyRendered(request, Ok(body))
                 });
