@@ -516,7 +516,9 @@ mod tests {
         searches.spawn(slot.replace(CancellationToken::is_cancelled));
         searches.spawn(slot.replace(CancellationToken::is_cancelled));
         assert!(poll!(pin!(searches.join_next())).is_pending());
-        senders.iter().for_each(|go_on| go_on.send(()).unwrap());
+        for go_on in senders {
+            go_on.send(()).unwrap();
+        }
         let mut cancelled = searches.join_all().await;
         cancelled.sort_unstable();
         assert_eq!(cancelled, [false, true, true, true]);
