@@ -1,7 +1,8 @@
 //! What changed since the user last looked: emails that arrived, and statuses seen to change.
 //!
 //! The last look is the end of the last session, or the moment in which the user took note of all
-//! changes; in the first session, the last refresh before it, or else its start. The query has whole minutes, so it may show what changed in the same minute.
+//! changes; in the first session, the last refresh before it, or else its start. The query has whole
+//! minutes, so it may show what changed in the same minute.
 
 use std::collections::BTreeSet;
 
