@@ -51,7 +51,7 @@ pub enum ErrorKind {
     InvalidRequest,
     /// The team's request limit is used up for the moment.
     ///
-    /// Try again later, or lower `--rate`. While the service asks to wait, `sentbox doctor` asks once.
+    /// Try again later, or lower `--rate`. While the service asks to wait, `sentbox doctor` sends one request.
     RateLimited,
     /// The team's quota is used up; waiting a second does not help.
     ///

@@ -277,7 +277,7 @@ pub(super) fn paused_error(wait: Duration) -> Error {
         "the service has asked to wait, and nothing is requested until then",
     )
     .with_hint(format!(
-        "try again in {wait_text}; sentbox doctor asks once"
+        "try again in {wait_text}; sentbox doctor sends one request"
     ))
     .with_retry_after(Some(wait))
 }

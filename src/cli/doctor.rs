@@ -207,8 +207,8 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, checks: &mut Chec
 
 /// Requests one email and reports what the response shows.
 ///
-/// During a pause that other commands obey, it sends the request once: only the service knows whether the pause is
-/// still necessary.
+/// During a pause, in which other commands request nothing, it sends the request once: only the service knows whether
+/// the pause is still necessary.
 async fn check_service(
     client: &Client,
     settings: &Settings,
@@ -284,7 +284,9 @@ fn describe_pause(
         || "it is over".to_owned(),
         |still| format!("it goes on until {}", format_time(still.until, now, zone)),
     );
-    format!("at {from} the service asked to wait until {until}; asked once all the same: {outcome}")
+    format!(
+        "at {from} the service asked to wait until {until}; one request was sent in spite of that: {outcome}"
+    )
 }
 
 const fn is_refusal(kind: ErrorKind) -> bool {

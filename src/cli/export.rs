@@ -105,7 +105,7 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
     let client = client.with_priority(&RequestHandle::new(Priority::Backfill));
     let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
     if let Some(file) = to_file {
-        export_one(args, file, &query, &engine, ctx)?;
+        export_one(args, file, &query, &scope, &engine, ctx)?;
         ctx.out.notes(&scope);
         return Ok(());
     }
@@ -241,6 +241,7 @@ fn export_one(
     args: &ExportArgs,
     format: ExportFormat,
     query: &Query,
+    scope: &[String],
     engine: &Engine<Client>,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
@@ -252,7 +253,10 @@ fn export_one(
     let row = match rows.as_slice() {
         [row] => row,
         [] => {
-            return Err(Error::new(ErrorKind::NotFound, "no email of the archive matches").into());
+            let message = "no email of the archive matches";
+            return Err(Error::new(ErrorKind::NotFound, message)
+                .with_hint(scope.join("; "))
+                .into());
         }
         _ => {
             let message = format!("{} is one file, but several emails match", path.display());

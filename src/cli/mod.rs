@@ -2,6 +2,7 @@
 
 mod archive;
 mod archive_copy;
+mod archive_purge;
 pub mod args;
 mod attachment;
 mod columns;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ProfileContext;
-use super::output::CommandExit;
+use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, MatchCount, OnMismatch, OpenResult,
     find_stored_archive,
@@ -91,6 +91,21 @@ pub(super) fn open_with_answer(
                 Some(false) | None => Err(Error::from(mismatch).into()),
             }
         }
+    }
+}
+
+/// Opens the archive of received mail beside that of sent mail, if there is one.
+pub(super) fn open_received(settings: &Settings) -> Result<Option<Archive>, Error> {
+    let location = settings.archive.for_mailbox(Mailbox::Received);
+    Archive::exists(&location)?
+        .then(|| Archive::open(&location))
+        .transpose()
+}
+
+/// Notes that the write-ahead log is not empty, because another process uses the archive.
+pub(super) fn note_remaining_wal(is_empty: bool, out: &mut Output) {
+    if !is_empty {
+        out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
     }
 }
 

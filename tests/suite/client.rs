@@ -352,7 +352,7 @@ async fn retry_after_beyond_budget_fails_with_time() {
             paused.message,
             "the service has asked to wait, and nothing is requested until then"
         );
-        assert!(paused.hint.ends_with("; sentbox doctor asks once"));
+        assert!(paused.hint.ends_with("; sentbox doctor sends one request"));
         assert_eq!(service.requests().len(), 1);
     }
 }

@@ -229,13 +229,13 @@ async fn doctor_asks_once_during_a_long_pause() {
     let paused = run("list").await;
     assert!(
         paused.contains("the service has asked to wait, and nothing is requested until then")
-            && paused.contains("sentbox doctor asks once"),
+            && paused.contains("sentbox doctor sends one request"),
         "{paused}"
     );
 
     service.does(|_, _| Answer::Closed(Vec::new()));
     let offline = run("doctor").await;
-    let until = "; asked once all the same: it goes on until ";
+    let until = "; one request was sent in spite of that: it goes on until ";
     assert!(
         offline.contains("note    pause     at ")
             && offline.contains(until)
@@ -259,7 +259,8 @@ async fn doctor_asks_once_during_a_long_pause() {
     service.does(|_, _| Answer::Honest);
     let over = run("doctor").await;
     assert!(
-        over.contains("; asked once all the same: it is over") && over.contains("may read"),
+        over.contains("; one request was sent in spite of that: it is over")
+            && over.contains("may read"),
         "{over}"
     );
     assert!(!run("doctor").await.contains("pause"));

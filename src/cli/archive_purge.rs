@@ -1,0 +1,170 @@
+//! `archive purge`: removes emails for good, of sent and of received mail.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::ProfileContext;
+use super::args::PurgeArgs;
+use super::open_archive::{check_writable, note_remaining_wal, open_received, open_with_answer};
+use super::output::CommandExit;
+use crate::archive::{OnMismatch, PurgeTarget, RowCounts};
+use crate::config::{HISTORY_FILE, LineFile, Settings};
+use crate::error::{Error, ErrorKind};
+use crate::query::{ParseContext, parse};
+use crate::text::format::{group_digits, plural};
+
+#[derive(Serialize)]
+struct PurgeJson {
+    /// Emails that were removed.
+    removed: u64,
+}
+
+#[derive(Serialize)]
+struct PurgePreviewJson {
+    /// Emails that would be removed.
+    would_remove: u64,
+}
+
+/// Returns what to purge of received mail: all to and from an address, and otherwise the same.
+fn received_target(target: &PurgeTarget) -> PurgeTarget {
+    match target {
+        PurgeTarget::To(address) => PurgeTarget::With(address.clone()),
+        target => target.clone(),
+    }
+}
+
+/// Purges sent mail, and received mail if there is any.
+pub(super) fn purge(args: &PurgeArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+    let received = open_received(&ctx.settings)?;
+    let (target, description) = purge_target(args, &ctx.settings, ctx.now())?;
+    if let PurgeTarget::Matching(query) = &target
+        && query.needs_bodies()
+    {
+        let RowCounts { emails, bodies } = archive.row_counts()?;
+        if bodies < emails {
+            let (fetched, emails) = (group_digits(bodies, ' '), group_digits(emails, ' '));
+            ctx.out.note(&format!(
+                "bodies and tags are known of {fetched} of {emails} emails; the others are not found by theirs"
+            ));
+        }
+    }
+    let received = received.map(|archive| (archive, received_target(&target)));
+    let mut would_remove = archive.count_purge(&target)?;
+    let mut from_received = 0;
+    if let Some((received, target)) = &received {
+        from_received = received.count_purge(target)?;
+        would_remove += from_received;
+    }
+    if !args.dry_run {
+        check_writable(&archive)?;
+        if let Some((received, _)) = &received {
+            check_writable(received)?;
+        }
+    }
+    let mut emails = format!("{} {description}", plural(would_remove, "email"));
+    if from_received > 0 {
+        if let Some(address) = &args.to {
+            emails = format!("{} to or from {address}", plural(would_remove, "email"));
+        }
+        let count = group_digits(from_received, ' ');
+        emails = format!("{emails}, {count} of them received,");
+    }
+    if args.dry_run {
+        return ctx.out.report(
+            &PurgePreviewJson { would_remove },
+            format!("would remove {emails}"),
+        );
+    }
+    if !args.yes {
+        match ctx.out.confirm(&format!("remove {emails} for good?"))? {
+            Some(true) => {}
+            Some(false) => return Err(Error::new(ErrorKind::Io, "nothing was removed").into()),
+            None => {
+                let message = format!("this would remove {emails} for good");
+                let error = Error::new(ErrorKind::Usage, message);
+                return Err(error.with_hint("add --yes to confirm").into());
+            }
+        }
+    }
+    // Before anything can fail: the addresses are in the typed filters, too.
+    forget_filters(args, &ctx.settings)?;
+    let (mut removed, mut is_wal_empty) = archive.purge(&target)?;
+    if let Some((received, target)) = received {
+        let (more, is_empty) = received.purge(&target)?;
+        (removed, is_wal_empty) = (removed + more, is_wal_empty && is_empty);
+    }
+    note_remaining_wal(is_wal_empty, ctx.out);
+    let emails = plural(removed, "email");
+    ctx.out
+        .report(&PurgeJson { removed }, format!("{emails} removed"))
+}
+
+/// The words of a query, whatever operators and quotes are around them.
+fn words(query: &str) -> impl Iterator<Item = &str> {
+    query.split(|c: char| c.is_whitespace() || "\"'(),:<>".contains(c))
+}
+
+fn is_address(word: &str) -> bool {
+    word.split_once('@')
+        .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
+}
+
+/// Removes the typed filters that name an address of the purge from the file beside the archive.
+fn forget_filters(args: &PurgeArgs, settings: &Settings) -> Result<(), Error> {
+    let Some(folder) = settings.state_folder() else {
+        return Ok(());
+    };
+    let text = args.to.clone().unwrap_or_else(|| args.words.join(" "));
+    let text = text.to_lowercase();
+    let addresses: Vec<&str> = words(&text).filter(|word| is_address(word)).collect();
+    let names_address = |line: &String| {
+        let line = line.to_lowercase();
+        words(&line).any(|word| addresses.contains(&word))
+    };
+    let file = LineFile::new(&folder, HISTORY_FILE);
+    file.update(|mut lines| {
+        lines.retain(|line| !names_address(line));
+        lines
+    })
+    .map_err(|error| {
+        let message = format!("the mail was removed, but typed filters were not: {error}");
+        Error::new(ErrorKind::Io, message)
+            .with_hint("they are in the file history beside the archive")
+    })
+}
+
+/// Returns the target with its description.
+///
+/// A query with a diagnostic, or one that matches everything, removes nothing.
+fn purge_target(
+    args: &PurgeArgs,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(PurgeTarget, String), Error> {
+    if let Some(age) = args.older {
+        let cutoff = now.checked_sub(age).unwrap_or(Timestamp::MIN);
+        return Ok((PurgeTarget::Before(cutoff), "that old".to_owned()));
+    }
+    if let Some(address) = &args.to {
+        return Ok((PurgeTarget::To(address.clone()), format!("to {address}")));
+    }
+    let text = args.words.join(" ");
+    let parsed = parse(&text, &ParseContext::new(now, settings.zone.clone()));
+    if let Some(diagnostic) = parsed.diagnostics.first() {
+        let part = text.get(diagnostic.range.clone()).unwrap_or_default();
+        let message = format!(
+            "this query is not clear, so nothing was removed: {part}: {}",
+            diagnostic.message
+        );
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("sentbox search shows what a query finds"));
+    }
+    if parsed.query.is_match_all() {
+        let message = "this query finds everything, so nothing was removed";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("to forget a whole team: sentbox profile remove NAME --yes"));
+    }
+    let description = format!("that match {}", parsed.query);
+    Ok((PurgeTarget::Matching(parsed.query), description))
+}
