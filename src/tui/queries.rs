@@ -10,6 +10,7 @@ use tokio::task::JoinError;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 
+use super::email_thread::EmailThread;
 use super::session::OpenedSession;
 use crate::api::{Client, Cursor, EmailApi as _, InvalidResponses, Priority, RequestHandle};
 use crate::app::{
@@ -257,6 +258,7 @@ pub(super) async fn load_changes(archive: Archive, engine: Option<Engine<Client>
 
 /// Loads the email from the archive, or else from the service, and its observed statuses.
 pub(super) async fn load_email_and_history(
+    emails: EmailThread,
     archive: Archive,
     engine: Result<Engine<Client>, Error>,
     id: EmailId,
@@ -265,7 +267,7 @@ pub(super) async fn load_email_and_history(
         let (archive, id) = (archive.clone(), id.clone());
         blocking(move || archive.record_opened(&id, None)).await?;
     }
-    let email = Arc::new(load_email(&archive, engine, &id).await?);
+    let email = Arc::new(load_email(&emails, &archive, engine, &id).await?);
     let history = blocking(move || archive.history(&id)).await?;
     Ok(OpenedEmail { email, history })
 }
@@ -286,13 +288,14 @@ pub(super) fn load_stored_email(
 
 /// Loads the email from the archive, or else from the service.
 pub(super) async fn load_email(
+    emails: &EmailThread,
     archive: &Archive,
     engine: Result<Engine<Client>, Error>,
     id: &EmailId,
 ) -> Result<Email, Error> {
     let stored = {
         let (archive, id) = (archive.clone(), id.clone());
-        blocking(move || archive.email(&id)).await
+        emails.run(move |_| archive.email(&id)).await
     };
     match (stored, engine) {
         (Ok(Some(email)), _) => Ok(email),

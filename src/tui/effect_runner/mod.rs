@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tokio::sync::Mutex;
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::DropGuard;
 
+use super::email_thread::EmailThread;
 use super::queries::{SearchSlot, load_changes, message_of_joined, no_key_error};
-use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
 use crate::api::{ChangeStream, Client, EmailApi as _, Priority, RequestHandle};
@@ -72,7 +72,7 @@ type Opened = (
 pub struct EffectRunner {
     env: Arc<Environment>,
     session: Session,
-    render_cache: Arc<Mutex<RenderCache>>,
+    emails: EmailThread,
     searches: Searches,
     current_query: Arc<Query>,
     /// Work that the user waits for.
@@ -98,8 +98,7 @@ pub struct EffectRunner {
 /// The running searches: a newer one of a kind, or the end of the session, cancels them.
 #[derive(Default)]
 struct Searches {
-    /// Layouts.
-    render: SearchSlot,
+    layout: Option<DropGuard>,
     window: SearchSlot,
     count: SearchSlot,
     recipient: SearchSlot,
@@ -131,7 +130,7 @@ impl EffectRunner {
         Self {
             env,
             session,
-            render_cache: Arc::default(),
+            emails: EmailThread::start(),
             searches: Searches::default(),
             current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),

@@ -6,6 +6,7 @@ use super::EffectRunner;
 use crate::api::{EmailApi as _, Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
 use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
+use crate::archive::CancellationToken;
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
@@ -42,6 +43,7 @@ impl EffectRunner {
     /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
         let archive = self.session.archive.clone();
+        let emails = self.emails.clone();
         let panic_at = self.env.panic_at;
         match effect {
             Effect::Loop(_) => unreachable!("the event loop runs these itself"),
@@ -159,20 +161,23 @@ impl EffectRunner {
                 priority,
                 move |engine| async move {
                     FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
-                    load_email_and_history(archive, engine, id).await
+                    load_email_and_history(emails, archive, engine, id).await
                 },
                 Message::EmailLoaded,
             ),
-            Effect::LoadStoredEmail { request, id } => self.spawn_blocking(move || {
-                Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
-            }),
+            Effect::LoadStoredEmail { request, id } => {
+                let loaded = emails.run(move |_| {
+                    Message::StoredEmailLoaded(request, load_stored_email(&archive, &id))
+                });
+                self.interactive.spawn(loaded);
+            }
             Effect::PrefetchEmail(request, id) => self.request_service(
                 RequestKind::Prefetch,
                 request,
                 Priority::Prefetch,
                 // An error is shown when the email is opened.
                 move |engine| async move {
-                    let _ = load_email(&archive, engine, &id).await;
+                    let _ = load_email(&emails, &archive, engine, &id).await;
                     Ok(())
                 },
                 |request, _: Result<(), Error>| Message::EmailPrefetched(request),
@@ -270,10 +275,9 @@ impl EffectRunner {
                 options,
                 masked,
             } => {
-                let cache = self.render_cache.clone();
-                let layout = self.searches.render.replace(move |cancel| {
-                    // One layout at a time: each may take much memory.
-                    let mut cache = cache.blocking_lock();
+                let cancel = CancellationToken::new();
+                self.searches.layout = Some(cancel.clone().drop_guard());
+                let layout = emails.run(move |cache| {
                     if cancel.is_cancelled() {
                         return Message::BodyRendered(request, Err(cancelled_error()));
                     }

@@ -1,7 +1,11 @@
-//! `RenderCache`: the bodies laid out last, and the parsed views of the latest email.
+//! `EmailThread`: loads and lays out emails, one after the other.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, mpsc};
+use std::thread;
+
+use tokio::sync::oneshot;
 
 use crate::mail::{Email, EmailId};
 use crate::render::{Body, BodyView, EmailViews, LayoutOptions};
@@ -11,6 +15,48 @@ const MAX_BODIES: usize = 24;
 /// The most bytes in the cache. An ordinary email has fifty thousand, a hostile one many million: it is laid
 /// out each time.
 const MAX_CACHE_BYTES: usize = 8 << 20;
+
+/// One thread for the work on whole emails. It ends with its handles.
+///
+/// The C library's allocator keeps some of the memory that a thread has freed, up to 20 megabytes after an email of
+/// five. It does so for each thread that has loaded one, so all of them are loaded on the same thread.
+#[derive(Clone)]
+pub(super) struct EmailThread {
+    jobs: mpsc::Sender<Job>,
+}
+
+type Job = Box<dyn FnOnce(&mut RenderCache) + Send>;
+
+impl EmailThread {
+    pub(super) fn start() -> Self {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        thread::spawn(move || {
+            let mut cache = RenderCache::default();
+            for job in queue {
+                job(&mut cache);
+            }
+        });
+        Self { jobs }
+    }
+
+    /// Runs `work` after what was given before; a panic in it is one of the task that waits for the result.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut RenderCache) -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send + 'static {
+        let (done, result) = oneshot::channel();
+        let job = Box::new(move |cache: &mut RenderCache| {
+            let ended = catch_unwind(AssertUnwindSafe(|| work(cache)));
+            // Nobody waits for it once the session has ended.
+            let _ = done.send(ended);
+        });
+        let _ = self.jobs.send(job);
+        async {
+            let ended = result.await.expect("the thread runs each job");
+            ended.unwrap_or_else(|panic| resume_unwind(panic))
+        }
+    }
+}
 
 /// The most recently used laid-out bodies, newest first, and the parsed views of the latest email: another
 /// width or view of it costs the layout alone.
@@ -132,6 +178,8 @@ fn lay_out_apart(lay_out: impl FnOnce() -> Body + Send) -> Body {
 
 #[cfg(test)]
 mod tests {
+    use tokio::task::JoinSet;
+
     use super::*;
     use crate::api::wire;
     use crate::mail::Summary;
@@ -167,9 +215,13 @@ mod tests {
         assert!(source.has_secrets, "the text part has a code");
     }
 
-    #[test]
-    fn panic_on_the_thread_reaches_the_caller() {
-        let panic = std::panic::catch_unwind(|| lay_out_apart(|| panic!("no layout")));
-        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"no layout"));
+    #[tokio::test]
+    async fn panic_reaches_the_waiting_task_and_the_thread_goes_on() {
+        let thread = EmailThread::start();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(thread.run(|_| panic!("no layout")));
+        let panic = tasks.join_next().await.unwrap().unwrap_err().into_panic();
+        assert_eq!(panic.downcast_ref(), Some(&"no layout"));
+        assert_eq!(thread.run(|_| 1).await, 1);
     }
 }
