@@ -287,7 +287,7 @@ impl Model {
         };
         let storage = match &self.session.storage {
             StorageMode::Unavailable(error) | StorageMode::ReadOnly(error) => Some(error),
-            StorageMode::InFile(_) | StorageMode::InMemory => None,
+            StorageMode::InFile(_) | StorageMode::OnServer(_) | StorageMode::InMemory => None,
         };
         reader
             .or(self.service.last_error())

@@ -72,7 +72,8 @@ pub use saved_views::parse_numbered_name;
 pub use search::parse_query;
 pub use service_state::ServiceState;
 pub use session::{
-    ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord, StorageMode, WatchRecord,
+    MAX_FILTERS, ProfileChoice, SavedState, SessionInfo, SessionTarget, StateRecord, StorageMode,
+    WatchRecord,
 };
 pub use start::StartScreen;
 pub use status_check::{CheckState, StatusCheck};

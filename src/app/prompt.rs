@@ -15,7 +15,7 @@ use super::effect::{Effect, RequestId};
 use super::history::HistoryEntry;
 use super::model::Model;
 use super::search::Filter;
-use super::session::StateRecord;
+use super::session::{MAX_FILTERS, StateRecord};
 use super::start::LoginForm;
 use crate::archive::Coverage;
 use crate::config::{ColumnField, ListColumn};
@@ -390,8 +390,6 @@ impl Model {
 
     /// Carries out the prompt by its kind. A filter stays open while an operator still needs its value.
     pub(super) fn accept_prompt(&mut self) {
-        /// The most filters in the history.
-        const MAX_FILTERS: usize = 100;
         if self.is_form_open() {
             self.log_in();
             return;

@@ -86,10 +86,7 @@ impl Model {
         let Some(view) = self.session.saved_views.remove(&number) else {
             return;
         };
-        let last = self.session.saved_views.len().saturating_sub(1);
-        if let Some(chooser) = &mut self.chooser {
-            chooser.selected = chooser.selected.min(last);
-        }
+        self.fit_chooser();
         self.notify(format!("deleted {} ({})", view.name, view.query));
         self.write_view(number, None);
     }

@@ -73,6 +73,9 @@ impl SessionInfo {
     }
 }
 
+/// The most filters that are recalled.
+pub const MAX_FILTERS: usize = 100;
+
 /// What earlier sessions of the profile have kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SavedState {
@@ -135,6 +138,8 @@ pub enum SessionTarget {
 pub enum StorageMode {
     /// In the file of this path.
     InFile(String),
+    /// In a database of this address, without its password, that others may read.
+    OnServer(String),
     /// In memory, by choice.
     #[default]
     InMemory,

@@ -34,6 +34,8 @@ pub(crate) struct ProfileEntry {
     pub(crate) key_source: String,
     /// Whether nothing of its mail is kept on disk.
     pub(crate) in_memory: bool,
+    /// Whether its mail is kept in PostgreSQL.
+    pub(crate) on_server: bool,
 }
 
 /// The profile, service and file of a new key.
@@ -93,6 +95,7 @@ impl Profiles {
                 base_url: base_url.to_string(),
                 key_source: key_source.unwrap_or_default(),
                 in_memory: profile.in_memory,
+                on_server: profile.server.is_some(),
             }
         };
         profiles.map(entry).collect()

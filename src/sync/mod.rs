@@ -73,6 +73,7 @@ struct RetrieveResult {
 }
 
 /// Time between two refreshes of the newest emails by a process that keeps an archive current.
+/// One request also reads the statuses of the newest hundred emails again.
 pub(crate) const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The most pages of due statuses that it reads between two refreshes.

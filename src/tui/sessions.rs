@@ -25,13 +25,10 @@ use crate::config::{
 use crate::error::{Error, ErrorKind, lock};
 use crate::mail::Mailbox;
 use crate::server::{self, ServerConfig, sample};
-use crate::sync::Engine;
+use crate::sync::{Engine, REFRESH_INTERVAL};
 use crate::text::sanitize;
 
-/// The interval between two refreshes. One request also reads the statuses of the newest hundred
-/// emails again.
-const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
-/// The same for the sample mailbox, which has one user.
+/// The interval between two refreshes of the sample mailbox, which has one user.
 const DEMO_REFRESH_INTERVAL: Duration = Duration::from_secs(4);
 /// Requests per second that the embedded server answers.
 const DEMO_RATE: u32 = 100;
@@ -193,7 +190,7 @@ impl SessionFactory {
             .clone()
             .map(|_| Engine::new(client, archive.clone(), self.clock.clone()));
         // Beside the archive, and only if that is stored: filters name the same people.
-        let is_stored = matches!(storage, StorageMode::InFile(_));
+        let is_stored = matches!(storage, StorageMode::InFile(_) | StorageMode::OnServer(_));
         let folder = settings.state_folder().filter(|_| is_stored);
         if let (Some(folder), ArchiveLocation::Server(_)) = (&folder, &settings.archive) {
             // Without it nothing is remembered, which prevents no start.
@@ -206,9 +203,7 @@ impl SessionFactory {
             profile: settings.profile.clone(),
             target,
             mailbox,
-            is_first: mailbox == Mailbox::Sent
-                && saved.seen_until.is_none()
-                && matches!(storage, StorageMode::InFile(_)),
+            is_first: mailbox == Mailbox::Sent && saved.seen_until.is_none() && is_stored,
             storage,
             refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
@@ -257,10 +252,12 @@ impl SessionFactory {
                     )
                 });
                 let notice = notice.or(other_error.map(|error| error.message));
-                let storage = StorageMode::InFile(match location {
-                    ArchiveLocation::Disk(path) => self.display_path(&mailbox.archive_path(path)),
-                    location => location.to_string(),
-                });
+                let storage = match location {
+                    ArchiveLocation::Disk(path) => {
+                        StorageMode::InFile(self.display_path(&mailbox.archive_path(path)))
+                    }
+                    location => StorageMode::OnServer(location.to_string()),
+                };
                 (archive, storage, notice)
             }
             (Ok(archive), ArchiveLocation::Memory) => {
@@ -422,15 +419,13 @@ impl SessionFactory {
             .map_err(Clone::clone)
             .and_then(|profiles| {
                 let key_target = profiles.key_target(&self.flags, &self.env)?;
-                let in_memory = self.flags.in_memory
-                    || profiles
-                        .entries()
-                        .iter()
-                        .any(|entry| entry.name == settings.profile && entry.in_memory);
-                let mail = match &self.archive_dir(&settings.profile) {
-                    Some(folder) if !in_memory => format!(
+                let mail = match (&settings.archive, self.archive_dir(&settings.profile)) {
+                    (ArchiveLocation::Server(url), _) => {
+                        format!("{url}, what was listed and read, where others may read it")
+                    }
+                    (_, Some(folder)) if !settings.in_memory => format!(
                         "{}, what was listed and read, for you alone",
-                        self.display_path(folder)
+                        self.display_path(&folder)
                     ),
                     _ => "in memory: nothing of it is kept".to_owned(),
                 };
@@ -459,7 +454,7 @@ impl SessionFactory {
             storage,
             profiles,
             key_command_hint: format!(
-                "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.{}]: \
+                "To read the key from a password manager: quit, run sentbox config edit, and set in [profiles.{}]: \
                  api_key_command = \"pass show sentbox\"",
                 settings.profile
             ),
@@ -471,9 +466,12 @@ impl SessionFactory {
     }
 
     /// How much mail a profile stores, by the size of its files, without opening its archives.
-    fn describe_storage(&self, profile: &str, in_memory: bool) -> String {
+    fn describe_storage(&self, profile: &str, in_memory: bool, on_server: bool) -> String {
         if in_memory || self.flags.in_memory {
             return "nothing is kept".to_owned();
+        }
+        if on_server {
+            return "in PostgreSQL".to_owned();
         }
         match self.archive_dir(profile).map_or(0, |dir| dir_size(&dir)) {
             0 => "nothing kept".to_owned(),
@@ -505,17 +503,18 @@ impl SessionFactory {
             Profiles::overriding_variable(&self.env).filter(|_| self.flags.profile.is_none())
         {
             let settings = self.resolve_settings(&SessionTarget::Default)?;
+            let on_server = matches!(settings.archive, ArchiveLocation::Server(_));
             choices.push(ProfileChoice {
                 target: SessionTarget::Default,
                 name: settings.profile.clone(),
                 base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
-                storage: self.describe_storage(&settings.profile, settings.in_memory),
+                storage: self.describe_storage(&settings.profile, settings.in_memory, on_server),
             });
         }
         choices.extend(profiles.entries().into_iter().map(|entry| ProfileChoice {
             target: SessionTarget::Profile(entry.name.clone()),
-            storage: self.describe_storage(&entry.name, entry.in_memory),
+            storage: self.describe_storage(&entry.name, entry.in_memory, entry.on_server),
             base_url: entry.base_url,
             key_source: if entry.key_source.is_empty() {
                 "no key".to_owned()

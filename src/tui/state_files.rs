@@ -10,13 +10,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::app::{SavedState, StateRecord, WatchRecord};
+use crate::app::{MAX_FILTERS, SavedState, StateRecord, WatchRecord};
 use crate::config::{HISTORY_FILE, LineFile};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Mailbox};
 
-/// The most filters that are recalled.
-const MAX_FILTERS: usize = 100;
 /// A longer file is written again with the lines that are still needed.
 const MAX_FILE_LINES: usize = 1_000;
 /// The file of watched emails and the time of the last look.

@@ -264,6 +264,7 @@ pub fn format_card(model: &Model, ctx: &RenderCtx) -> Vec<String> {
 pub fn format_status_lines(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let storage = match &model.session.storage {
         StorageMode::InFile(file) => format!("kept in {file}"),
+        StorageMode::OnServer(url) => format!("kept in {url}, where others may read it"),
         StorageMode::InMemory => "not kept on disk".to_owned(),
         StorageMode::Unavailable(error) => format!("not kept on disk: {}", error.message),
         StorageMode::ReadOnly(error) => format!("read-only: {}", error.message),

@@ -14,6 +14,7 @@ use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
 use crate::text::format::{format_pause, group_digits, plural};
+use crate::text::width::{DisplayWidth as _, wrap};
 
 /// Draws why there are no rows.
 pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
@@ -58,6 +59,9 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
             StorageMode::InFile(file) => format!(
                 "Emails are stored in {file}, readable only by you, and shown at once next time."
             ),
+            StorageMode::OnServer(url) => {
+                format!("Emails are stored in {url}, where others may read them.")
+            }
             StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
                 "Emails are not stored: they are gone when you leave.".to_owned()
             }
@@ -175,10 +179,13 @@ pub fn draw_error(
 
 fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     let width = area.width.saturating_sub(4).min(76);
-    let needed: usize = lines
-        .iter()
-        .map(|line| line.width().div_ceil(usize::from(width.max(1))).max(1))
-        .sum();
+    let columns = usize::from(width.max(1));
+    let rows = |line: &Line| -> usize {
+        let wrapped = wrap(&line.to_string(), columns);
+        let rows = wrapped.iter().map(|row| row.width().div_ceil(columns));
+        rows.sum::<usize>().max(1)
+    };
+    let needed: usize = lines.iter().map(rows).sum();
     let height = u16::try_from(needed).unwrap_or(u16::MAX).min(area.height);
     let inner = Rect {
         x: area.x + (area.width - width) / 2,

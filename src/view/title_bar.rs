@@ -40,7 +40,7 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
     };
     let storage = match model.session.storage {
         _ if model.session.target == SessionTarget::Demo => "",
-        StorageMode::InFile(_) => "",
+        StorageMode::InFile(_) | StorageMode::OnServer(_) => "",
         StorageMode::ReadOnly(_) => " (read-only)",
         StorageMode::InMemory | StorageMode::Unavailable(_) => " (not kept)",
     };

@@ -334,7 +334,8 @@ async fn in_memory_profile_writes_no_mail_to_disk() {
         "archive = \"memory\"\napi_key_file",
         1,
     );
-    fs::write(&config, text).unwrap();
+    let on_server = "archive = \"postgres://db.example.com/mail\"";
+    fs::write(&config, format!("{text}{on_server}\n")).unwrap();
     let mut it = TuiHarness::with_env(SIZE, env).await;
     assert!(
         it.screen().starts_with(" acme (not kept) ▸ all mail"),
@@ -343,6 +344,7 @@ async fn in_memory_profile_writes_no_mail_to_disk() {
     );
     it.press("/ a Enter g p").await;
     assert!(it.screen().contains("nothing is kept"), "{}", it.screen());
+    assert!(it.screen().contains("in PostgreSQL"), "{}", it.screen());
     assert!(!home.path().join(".local").exists());
 }
 

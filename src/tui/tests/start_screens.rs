@@ -19,7 +19,7 @@ pub fn welcome() -> SetupInfo {
             ("profile", "default, in ~/.config/sentbox/config.toml".to_owned()),
         ]),
         profiles: Vec::new(),
-        key_command_hint: "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.default]: \
+        key_command_hint: "To read the key from a password manager: quit, run sentbox config edit, and set in [profiles.default]: \
                     api_key_command = \"pass show sentbox\""
             .to_owned(),
     }
@@ -267,9 +267,9 @@ fn small_screen_shows_selected_profile_and_error() {
 
 #[test]
 fn placeholder_says_whether_mail_is_stored() {
-    let first = |kept| {
+    let first_at = |size, kept| {
         let world = World::start(
-            (100, 24),
+            size,
             SessionInfo {
                 storage: kept,
                 ..session()
@@ -278,6 +278,16 @@ fn placeholder_says_whether_mail_is_stored() {
         );
         crate::view::tests::screen_after_archive(world)
     };
+    let first = |kept| first_at((100, 24), kept);
+    let server = StorageMode::OnServer("postgres://db.example.com/mail (schema acme)".to_owned());
+    let screen = first(server);
+    assert!(screen.contains("others may read them."), "{screen}");
+    assert!(!screen.contains("only by you"), "{screen}");
+    let path = "~/.local/share/sentbox/default/api.resend.com-1a2b3c4d/archive.sqlite";
+    for size in [(160, 45), (80, 24), (40, 12)] {
+        let screen = first_at(size, StorageMode::InFile(path.to_owned()));
+        assert!(screen.contains("next time."), "{screen}");
+    }
     let file = StorageMode::InFile("~/archive.sqlite".to_owned());
     assert!(
         first(file)
