@@ -366,6 +366,9 @@ impl Model {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
         self.user_acted = true;
+        if pointer != MouseInput::Released {
+            self.freshness.last_activity = self.now.timestamp();
+        }
         self.automatic_search.delay();
         let layout = self.layout();
         let viewport = self.list_viewport();
@@ -424,8 +427,7 @@ impl Model {
     }
 
     pub(super) fn handle_click(&mut self, target: ClickTarget) {
-        self.notice = None;
-        self.user_acted = true;
+        self.note_activity();
         match target {
             ClickTarget::Command(command) => self.dispatch(command),
             ClickTarget::Link(index) => self.choose_link(index),

@@ -31,7 +31,7 @@ const SELECTED_MAX_AGE: SignedDuration = SignedDuration::from_secs(30);
 const OPENED_MAX_AGE: SignedDuration = SignedDuration::from_secs(5);
 /// The longest time between two confirmations of the same viewport.
 const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
-/// After this time without a key press nothing is confirmed.
+/// After this time without a key press or use of the mouse nothing is confirmed.
 const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(15);
 /// Confirming requests per minute.
 const REQUESTS_PER_MINUTE: usize = 20;
@@ -54,7 +54,7 @@ pub(super) struct Freshness {
     selected_since: Timestamp,
     /// Rows confirmed before this are due: the time of the last refresh by the user.
     pub(super) forced_at: Timestamp,
-    /// The time of the last key press.
+    /// The time of the last key press or use of the mouse.
     pub(super) last_activity: Timestamp,
     /// The times of the requests of the last minute.
     recent_requests: VecDeque<Timestamp>,
@@ -84,7 +84,7 @@ impl Freshness {
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
-    /// Whether a key was pressed lately.
+    /// Whether a key or the mouse was used lately.
     pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
         now.duration_since(self.last_activity) < IDLE_AFTER
     }

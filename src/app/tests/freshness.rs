@@ -1,12 +1,13 @@
 //! Confirmation of visible statuses and status checks by messages.
 
 use crate::app::{
-    CheckState, ConfirmResult, Effect, Liveness, Message, RequestKind, StatusCheckStep, SyncUpdate,
-    TimerKind,
+    CheckState, ClickTarget, Command, ConfirmResult, Effect, Liveness, Message, MouseInput,
+    RequestKind, StatusCheckStep, SyncUpdate, TimerKind,
 };
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use jiff::{SignedDuration, Timestamp};
+use ratatui::layout::Position;
 
 use crate::app::tests::env::{Mailbox, World, now, sync_update};
 use crate::view::tests::screen;
@@ -121,6 +122,25 @@ fn nothing_is_confirmed_without_a_key_press() {
     assert_eq!(confirms(&world), Vec::<usize>::new());
     world.press("j").settle();
     assert!(!confirms(&world).is_empty());
+}
+
+#[test]
+fn use_of_the_mouse_counts_as_activity() {
+    let wheel = MouseInput::Scrolled {
+        at: Position::new(3, 4),
+        down: true,
+    };
+    for used in [
+        Message::Mouse(wheel),
+        Message::Clicked(ClickTarget::Command(Command::FullTimes)),
+    ] {
+        let mut world = World::at_rest(160, 40, sent(300, 31));
+        wait(&mut world, 16 * 60);
+        assert_eq!(confirms(&world), Vec::<usize>::new());
+        world.happen(used);
+        wait(&mut world, 1);
+        assert!(!confirms(&world).is_empty());
+    }
 }
 
 #[test]
