@@ -427,9 +427,9 @@ commands! {
         => |m| m.cycle_suggestion(Direction::Right);
     PreviousSuggestion "previous-offer" [PROMPT "Shift-Tab, Up"] "choose" "previous suggestion"
         => |m| m.cycle_suggestion(Direction::Left);
-    NextSuggestions "next-offers" [PROMPT "PgDn"] "choose" "a page of suggestions down"
+    HelpPageDown "help-page-down" [PROMPT "PgDn"] "down" "a page of the help down"
         => |m| m.move_help(Motion::PageDown);
-    PreviousSuggestions "previous-offers" [PROMPT "PgUp"] "choose" "a page of suggestions up"
+    HelpPageUp "help-page-up" [PROMPT "PgUp"] "up" "a page of the help up"
         => |m| m.move_help(Motion::PageUp);
     EarlierFilter "earlier-filter" [PROMPT "Ctrl-p"] "earlier" "an earlier filter"
         => |m| m.recall_filter(Direction::Left);
