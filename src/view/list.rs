@@ -359,7 +359,13 @@ impl<'a> RowContext<'a> {
                     self.write_correspondent(writer, others, *width);
                     continue;
                 }
-                ColumnField::Name => (first.map_or("", |to| &to.name), &[others, Field::Any]),
+                ColumnField::Name => {
+                    let text = first.map_or("", |to| match &*to.name {
+                        "" => &to.email,
+                        name => name,
+                    });
+                    (text, &[others, Field::Any])
+                }
                 ColumnField::Domain => (first.map_or("", Address::domain), &[others, Field::Any]),
                 ColumnField::From => {
                     let address = summary.team_address();
