@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
+use secrecy::zeroize::Zeroizing;
 use serde::Serialize;
 
 use super::args::ProfileVerb;
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
 
 /// Longer than any key; the rest of the input is not read.
-const MAX_INPUT: u64 = 64 << 10;
+const MAX_INPUT: usize = 64 << 10;
 
 /// A profile as JSON.
 #[derive(Serialize)]
@@ -183,8 +184,10 @@ fn read_key(target: &KeyTarget) -> Result<ApiKey, Error> {
         let (url, profile) = (&target.base_url, &target.profile);
         let prompt = format!("API key for {url} (profile {profile}): ");
         let key = rpassword::prompt_password(sanitize::sanitize_line(&prompt)).map_err(failed)?;
-        return ApiKey::new(&key, "the terminal");
+        return ApiKey::new(&Zeroizing::new(key), "the terminal");
     }
-    let input = io::read_to_string(io::stdin().lock().take(MAX_INPUT)).map_err(failed)?;
+    let mut input = Zeroizing::new(String::with_capacity(MAX_INPUT));
+    let mut stdin = io::stdin().lock().take(MAX_INPUT as u64);
+    stdin.read_to_string(&mut input).map_err(failed)?;
     ApiKey::new(input.lines().next().unwrap_or_default(), "standard input")
 }

@@ -7,13 +7,20 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
+use io::Read as _;
 use ring::digest;
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::{Error, ErrorKind};
 
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// More than any key has: a buffer that grows leaves copies behind that are never wiped.
+const OUTPUT_CAPACITY: usize = 4_096;
 
 /// Whether a command that prints a key may prompt on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,7 +81,7 @@ impl ApiKey {
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!(
-                "the API key from {from} holds a blank, a control character or a letter outside ASCII"
+                "the API key from {from} contains a space, a control character or a non-ASCII character"
             );
             return Err(Error::new(ErrorKind::KeyRejected, message)
                 .with_hint("a key is one word; it was not sent anywhere"));
@@ -128,7 +135,10 @@ impl ApiKey {
 }
 
 /// Reads a file with a secret, which must not be readable by others; `None` if it does not exist.
-pub(super) fn read_secret_file(path: &Path, name: &str) -> Result<Option<String>, Error> {
+pub(super) fn read_secret_file(
+    path: &Path,
+    name: &str,
+) -> Result<Option<Zeroizing<String>>, Error> {
     let unreadable = |error: io::Error| Error::cannot("read", ErrorKind::Config, name, &error);
     let metadata = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -139,7 +149,8 @@ pub(super) fn read_secret_file(path: &Path, name: &str) -> Result<Option<String>
         return Err(Error::new(ErrorKind::Config, message)
             .with_hint(format!("chmod 600 {}", path.display())));
     }
-    std::fs::read_to_string(path).map(Some).map_err(unreadable)
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Ok(Some(Zeroizing::new(text)))
 }
 
 /// Runs `command` in the shell; returns the first line of its output. `from` names its source in errors.
@@ -147,7 +158,17 @@ pub(super) fn run_secret_command(
     command: &str,
     from: &str,
     prompting: Prompting,
-) -> Result<String, Error> {
+) -> Result<Zeroizing<String>, Error> {
+    run_command_within(COMMAND_TIMEOUT, command, from, prompting)
+}
+
+/// Runs it, and kills it if it does not end within `timeout`, even if all of its output is there.
+fn run_command_within(
+    timeout: Duration,
+    command: &str,
+    from: &str,
+    prompting: Prompting,
+) -> Result<Zeroizing<String>, Error> {
     let hint = match prompting {
         Prompting::Allowed => "run it by hand to see what is wrong",
         Prompting::Forbidden => {
@@ -170,16 +191,24 @@ pub(super) fn run_secret_command(
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    let pipe = child.stdout.take().expect("stdout is piped");
+    let mut pipe = child.stdout.take().expect("stdout is piped");
+    let pid = Pid::from_child(&child);
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(io::read_to_string(pipe)));
-    let Ok(printed) = receiver.recv_timeout(COMMAND_TIMEOUT) else {
+    thread::spawn(move || {
+        let mut printed = Zeroizing::new(String::with_capacity(OUTPUT_CAPACITY));
+        let result = pipe.read_to_string(&mut printed);
+        // It stays to be reaped below, so its number is that of no other process.
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
+        sender.send(result.map(|_| printed))
+    });
+    let Ok(printed) = receiver.recv_timeout(timeout) else {
         // It may have ended by itself in this instant; then there is nothing to kill.
         let _ = child.kill();
         let _ = child.wait();
         return Err(failed(format!(
             "did not end within {} s",
-            COMMAND_TIMEOUT.as_secs()
+            timeout.as_secs_f32()
         )));
     };
     let status = child
@@ -189,7 +218,8 @@ pub(super) fn run_secret_command(
         return Err(failed(format!("failed ({status})")));
     }
     let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
-    Ok(printed.lines().next().unwrap_or_default().to_owned())
+    let line = printed.lines().next().unwrap_or_default();
+    Ok(Zeroizing::new(line.to_owned()))
 }
 
 /// Keeps the keys of the environment from a program that sentbox starts.
@@ -317,6 +347,15 @@ mod tests {
             "re_nobody",
             "no prompt"
         );
+    }
+
+    #[test]
+    fn command_that_goes_on_after_its_output_is_killed() {
+        let command = "echo re_x; exec >&-; exec sleep 60";
+        let timeout = Duration::from_millis(500);
+        let result = run_command_within(timeout, command, "a test", Prompting::Forbidden);
+        let message = result.unwrap_err().message;
+        assert_eq!(message, "the command of a test did not end within 0.5 s");
     }
 
     #[test]

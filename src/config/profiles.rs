@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use secrecy::zeroize::Zeroizing;
 use toml_edit::{Document, DocumentMut, InlineTable, Item, Table, value};
 
 use super::api_key::KeySource;
@@ -209,7 +210,8 @@ impl Profiles {
             }
             Some(())
         })?;
-        write_secret(key_file, &format!("{}\n", key.expose())).map_err(|error| {
+        let line = Zeroizing::new(format!("{}\n", key.expose()));
+        write_secret(key_file, &line).map_err(|error| {
             // If this fails too, the profile stays without a key.
             let _ = match &before {
                 Some(text) => replace_file(&self.path, text),

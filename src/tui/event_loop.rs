@@ -10,6 +10,7 @@ use futures_util::Stream;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
+use secrecy::zeroize::Zeroizing;
 use tokio::time::{Instant, sleep_until};
 
 use super::disputed_rows::DisputedRows;
@@ -179,7 +180,8 @@ where
     /// while others are handled waits for the next frame after [`MAX_INPUT_TIME`].
     async fn handle_input(&mut self, mut first: Option<Message>) -> Result<bool, B::Error> {
         let mut by_user = false;
-        let mut letters = String::new();
+        // They may be of a key. What grows leaves copies behind that are never wiped.
+        let mut letters = Zeroizing::new(String::with_capacity(1_024));
         let mut last: Option<(Key, char)> = None;
         let frame_due = Instant::now() + MAX_INPUT_TIME;
         loop {

@@ -75,7 +75,7 @@ fn each_error_has_its_code_and_message() {
     exit code 3
     ");
     assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").transcript("list --json"), @r#"
-    stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY holds a blank, a control character or a letter outside ASCII","hint":"a key is one word; it was not sent anywhere"}}
+    stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY contains a space, a control character or a non-ASCII character","hint":"a key is one word; it was not sent anywhere"}}
     exit code 3
     "#);
     assert_snapshot!(sentbox.transcript("list --after nobody"), @r"
