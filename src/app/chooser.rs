@@ -174,7 +174,7 @@ impl Model {
             ChooserKind::ExportQuestion => self.export_question_items(),
             ChooserKind::PipeQuestion => vec![
                 ChooserItem::new("", "Masked", "the command gets what the screen shows"),
-                ChooserItem::new("", "Whole", "the command gets codes and links, too"),
+                ChooserItem::new("", "Unmasked", "the command gets codes and links, too"),
                 ChooserItem::new("", "Back", "nothing is run"),
             ],
             ChooserKind::Question(question) => {

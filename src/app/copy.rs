@@ -280,7 +280,7 @@ impl Model {
     ) {
         if self.email_save.finish(request) {
             self.notify(match result {
-                Ok(path) => format!("saved as {}, whole and unmasked", path.display()),
+                Ok(path) => format!("saved as {}, unmasked", path.display()),
                 Err(reason) => format!("not saved: {reason}"),
             });
         }

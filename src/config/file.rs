@@ -142,7 +142,7 @@ impl ConfigFile {
         let hint = match self.errors.len() {
             0 => return Ok(()),
             1 => "sentbox config edit",
-            _ => "sentbox config check says it line by line; sentbox config edit",
+            _ => "sentbox config check lists them by line; edit with sentbox config edit",
         };
         Err(Error::new(ErrorKind::Config, self.errors.join("; ")).with_hint(hint))
     }

@@ -175,7 +175,7 @@ pub fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<D
         }
         PromptKind::Columns => Some(ListColumn::SYNTAX.to_owned()),
         PromptKind::Find => None,
-        PromptKind::Help if prompt.is_rejected => Some("no command has these letters".to_owned()),
+        PromptKind::Help if prompt.is_rejected => Some("no command matches".to_owned()),
         PromptKind::Help => Some(match model.chosen_command() {
             Some((spec, Some(reason))) => format!("{}: not now, {reason}", spec.name),
             Some((spec, None)) => spec.name.to_owned(),

@@ -286,14 +286,14 @@ fn config_file_is_found_edited_and_checked() {
     "#);
     assert_snapshot!(sentbox.transcript("list"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk", "memory" or postgres://USER@HOST/DATABASE
-    stderr:    hint: sentbox config check says it line by line; sentbox config edit
+    stderr:    hint: sentbox config check lists them by line; edit with sentbox config edit
     exit code 8
     "#);
     let with_key = format!("{wrong}[keys]\nx = \"filer\"\n");
     std::fs::write(config(&sentbox).join("config.toml"), with_key).unwrap();
     assert_snapshot!(sentbox.transcript(""), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk", "memory" or postgres://USER@HOST/DATABASE; [HOME]/.config/sentbox/config.toml:7: there is no command "filer"; did you mean filter?
-    stderr:    hint: sentbox config check says it line by line; sentbox config edit
+    stderr:    hint: sentbox config check lists them by line; edit with sentbox config edit
     exit code 8
     "#);
     let theme = "[theme]\nbase = \"black\"\nbad = 256\n[keys]\n\"Ctrl-s\" = \"filter\"\n";

@@ -261,7 +261,7 @@ fn file_ending_chooses_the_saved_format() {
     });
     assert!(saved);
     let notice = world.model.notice.clone().unwrap();
-    assert_eq!(notice, "saved as /home/ana/mail.html, whole and unmasked");
+    assert_eq!(notice, "saved as /home/ana/mail.html, unmasked");
 }
 
 #[test]

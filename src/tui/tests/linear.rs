@@ -251,10 +251,7 @@ async fn email_is_saved_in_a_new_file() {
             "error: not saved: end the name with .eml, .html, .txt or .json\n"
         );
         let saved = typist.enter(&format!("save {}", path.display())).await;
-        assert_eq!(
-            saved,
-            format!("saved as {}, whole and unmasked\n", path.display())
-        );
+        assert_eq!(saved, format!("saved as {}, unmasked\n", path.display()));
     })
     .await;
     assert!(path.exists());
