@@ -117,7 +117,7 @@ impl Model {
     /// The query for what changed since the last look.
     fn changes_filter(&self) -> Filter {
         let since = self.changes.since.to_zoned(self.now.time_zone().clone());
-        let since = since.strftime("%Y-%m-%dT%H:%M");
+        let since = since.strftime("%Y-%m-%dT%H:%M:%S");
         Filter::parse(&format!("after:{since} or seen-change:{since}"), &self.now)
     }
 

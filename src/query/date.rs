@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use jiff::civil::{Date, DateTime, Weekday};
+use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::fmt::strtime;
+use jiff::tz::Offset;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 /// A date as it was typed.
@@ -27,8 +28,10 @@ pub(crate) enum DateExpr {
     Day(Date),
     /// `3 nov`: the most recent such day, as the list prints it; month and day.
     MonthDay(i8, i8),
-    /// `2026-11-02T09:30`: that minute.
-    Minute(DateTime),
+    /// `2026-11-02T09:30`: that minute; with an offset, not in the zone of the user.
+    Minute(DateTime, Option<Offset>),
+    /// `2026-11-02T09:30:07Z`: that second.
+    Second(DateTime, Option<Offset>),
     /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
@@ -88,6 +91,7 @@ impl DateExpr {
             .or_else(|| parse_weekday_name(&text))
             .or_else(|| parse_relative(&text))
             .or_else(|| parse_iso_date(&text))
+            .or_else(|| parse_time_of_day(&text))
             .or_else(|| parse_day_month(&text))
     }
 
@@ -129,9 +133,14 @@ impl DateExpr {
                     .map(|back| Date::new(today.year().checked_sub(back)?, month, number).ok());
                 day(dates.flatten().find(|date| *date <= today)?)?
             }
-            Self::Minute(minute) => {
-                let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
-                return Some(range(start, start.checked_add(1.minute()).ok()?));
+            Self::Minute(at, offset) | Self::Second(at, offset) => {
+                let zone = offset.map_or_else(|| now.time_zone().clone(), Offset::to_time_zone);
+                let start = at.to_zoned(zone).ok()?.timestamp();
+                let length = match self {
+                    Self::Second(..) => 1.second(),
+                    _ => 1.minute(),
+                };
+                return Some(range(start, start.checked_add(length).ok()?));
             }
             Self::Relative(count, unit) => {
                 let instant = now.checked_sub(relative_span(count, unit)?).ok()?;
@@ -236,9 +245,55 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
             Some(DateExpr::Month(first.year(), first.month()))
         }
         "0000-00-00" => text.parse().ok().map(DateExpr::Day),
-        "0000-00-00t00:00" => text.parse().ok().map(DateExpr::Minute),
         _ => None,
     }
+}
+
+/// Parses a time of a day, as ISO 8601, the screen and the service write it: `2026-11-02T09:30`,
+/// `2026-11-02 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a second are left out.
+fn parse_time_of_day(text: &str) -> Option<DateExpr> {
+    let (day, rest) = text.split_at_checked(10)?;
+    let rest = rest.strip_prefix(['t', ' '])?;
+    let zone = rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c));
+    let (time, zone) = rest.split_at(zone.unwrap_or(rest.len()));
+    let offset = match zone.trim() {
+        "" => None,
+        zone => Some(parse_offset(zone)?),
+    };
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let DateExpr::Day(day) = parse_iso_date(day)? else {
+        return None;
+    };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = whole.split(':').collect();
+    let numbers = parts
+        .iter()
+        .filter(|part| part.len() == 2 && is_number(part));
+    let numbers: Vec<i8> = numbers.filter_map(|part| part.parse().ok()).collect();
+    let (hour, minute, second) = match *numbers.as_slice() {
+        [hour, minute] if parts.len() == 2 && whole == time => (hour, minute, None),
+        [hour, minute, second] if parts.len() == 3 && is_number(fraction) => {
+            (hour, minute, Some(second))
+        }
+        _ => return None,
+    };
+    let clock = Time::new(hour, minute, second.unwrap_or_default(), 0).ok()?;
+    let at = day.to_datetime(clock);
+    Some(match second {
+        None => DateExpr::Minute(at, offset),
+        Some(_) => DateExpr::Second(at, offset),
+    })
+}
+
+/// Parses `z`, `utc`, `+02:00`, `+0200` or `+02`.
+fn parse_offset(text: &str) -> Option<Offset> {
+    if matches!(text, "z" | "utc" | "gmt") {
+        return Some(Offset::UTC);
+    }
+    let with_minutes = format!("{text}00");
+    let formats = [("%:z", text), ("%z", text), ("%z", &with_minutes)];
+    let parsed = formats.map(|(format, text)| strtime::parse(format, text).ok()?.offset());
+    parsed.into_iter().flatten().next()
 }
 
 impl fmt::Display for DateExpr {
@@ -250,7 +305,14 @@ impl fmt::Display for DateExpr {
             Self::MonthDay(month, day) => {
                 write!(f, "{day}-{}", MONTHS[usize::from(month.unsigned_abs()) - 1])
             }
-            Self::Minute(minute) => write!(f, "{}", minute.strftime("%Y-%m-%dT%H:%M")),
+            Self::Minute(at, offset) => {
+                write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M"))?;
+                write_offset(*offset, f)
+            }
+            Self::Second(at, offset) => {
+                write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M:%S"))?;
+                write_offset(*offset, f)
+            }
             Self::Relative(count, unit) => {
                 let (_, letter) = UNITS
                     .iter()
@@ -273,6 +335,19 @@ impl fmt::Display for DateExpr {
             }
         }
     }
+}
+
+/// Writes the offset as in ISO 8601.
+fn write_offset(offset: Option<Offset>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Some(seconds) = offset.map(Offset::seconds) else {
+        return Ok(());
+    };
+    if seconds == 0 {
+        return f.write_str("Z");
+    }
+    let sign = if seconds < 0 { '-' } else { '+' };
+    let minutes = seconds.unsigned_abs() / 60;
+    write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]
@@ -385,6 +460,55 @@ mod tests {
     }
 
     #[test]
+    fn times_with_seconds_and_offset_are_instants() {
+        let now = berlin("2026-11-20T09:41");
+        for (text, start, seconds, printed) in [
+            ("2026-11-02 10:00", "09:00:00", 60, "2026-11-02T10:00"),
+            ("2026-11-02T10:00:07", "09:00:07", 1, "2026-11-02T10:00:07"),
+            (
+                "2026-11-02 10:00:07 UTC",
+                "10:00:07",
+                1,
+                "2026-11-02T10:00:07Z",
+            ),
+            ("2026-11-02T10:00Z", "10:00:00", 60, "2026-11-02T10:00Z"),
+            (
+                "2026-11-02 10:00:07 +02:00",
+                "08:00:07",
+                1,
+                "2026-11-02T10:00:07+02:00",
+            ),
+            (
+                "2026-11-02T10:00:07-0330",
+                "13:30:07",
+                1,
+                "2026-11-02T10:00:07-03:30",
+            ),
+            (
+                "2026-11-02 10:00:07.123456+00",
+                "10:00:07",
+                1,
+                "2026-11-02T10:00:07Z",
+            ),
+        ] {
+            let expr = DateExpr::parse(text).unwrap_or_else(|| panic!("no date: {text}"));
+            let range = expr.resolve(&now).unwrap();
+            assert_eq!(
+                range.start.to_string(),
+                format!("2026-11-02T{start}Z"),
+                "{text}"
+            );
+            assert_eq!(
+                range.end.duration_since(range.start).as_secs(),
+                seconds,
+                "{text}"
+            );
+            assert_eq!(expr.to_string(), printed);
+            assert_eq!(DateExpr::parse(printed), Some(expr));
+        }
+    }
+
+    #[test]
     fn other_text_is_no_date() {
         for text in [
             "",
@@ -393,7 +517,13 @@ mod tests {
             "2026-02-30",
             "2026-11-02T24:00",
             "2026-11-02T09:60",
-            "2026-11-02 09:30",
+            "2026-11-02  09:30",
+            "2026-11-02T9:30",
+            "2026-11-02T09:30:60",
+            "2026-11-02T09:30.5",
+            "2026-11-02T09:30:07.",
+            "2026-11-02 09:30 CET",
+            "2026-11-02T09:30+2",
             "+2026",
             "٢٠٢٦",
             "monda",

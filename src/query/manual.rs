@@ -38,7 +38,14 @@ The terminal program, its filter and saved views, search, and archive purge have
     push_table(&mut page, "Parts, for has:", EmailPart::descriptions());
     let dates = [
         ("2026-11-02", "a day; also 2026-11, 2026, 2 Nov, mon"),
-        ("2026-11-02T09:30", "a minute"),
+        (
+            "2026-11-02T09:30",
+            "a minute; with 09:30:07 a second; Z, UTC or +02:00 may follow",
+        ),
+        (
+            "2026-11-02 09:30:07 UTC",
+            "the same as the screen prints it",
+        ),
         ("2h, 7d, 3w", "so long ago"),
     ];
     let words = DATE_KEYWORDS
@@ -97,6 +104,8 @@ mod tests {
             "2 Nov",
             "mon",
             "2026-11-02T09:30",
+            "2026-11-02T09:30:07+02:00",
+            "2026-11-02 09:30:07 UTC",
             "2h",
         ] {
             assert_eq!(

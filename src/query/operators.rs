@@ -380,7 +380,9 @@ fn quote_word(text: &str) -> String {
     let is_operator = text
         .split_once(':')
         .is_some_and(|(name, _)| Operator::from_name(name).is_some());
-    if is_keyword || is_operator || text.starts_with('-') {
+    // After a day it would be a time of that day.
+    let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(':');
+    if is_keyword || is_operator || is_time || text.starts_with('-') {
         quote(text)
     } else {
         quote_value(text)

@@ -278,17 +278,19 @@ impl Lexer<'_> {
     }
 
     /// Finds the end of a date of two or three words at `start`, such as `2 Nov`, whose first word ends at `end`
-    /// and is no date.
+    /// and is no date, or of a day with a time, such as `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
-        let is_date = |end: &usize| DateExpr::parse(&self.text[start..*end]).is_some();
+        let date = |end: usize| DateExpr::parse(&self.text[start..end]);
+        let is_longer = |next: &usize| match date(*next) {
+            Some(DateExpr::Minute(..) | DateExpr::Second(..)) => true,
+            found => found.is_some() && date(end).is_none(),
+        };
         let next_end = |end: &usize| {
             let spaces = self.text[*end..].find(|c: char| !c.is_whitespace())?;
             Some(self.word_end(end + spaces)).filter(|next| next > end)
         };
         let ends = std::iter::successors(next_end(&end), next_end).take(2);
-        ends.filter(is_date)
-            .last()
-            .filter(|_| end > start && !is_date(&end))
+        ends.filter(is_longer).last().filter(|_| end > start)
     }
 
     fn report(&mut self, range: Range<usize>, message: impl Into<String>) {

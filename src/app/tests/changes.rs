@@ -50,7 +50,7 @@ fn start_reports_changes_and_marks_their_rows() {
     world.press("g n").settle();
     assert_eq!(
         world.filter(),
-        "after:2026-11-20T05:42 or seen-change:2026-11-20T05:42"
+        "after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30"
     );
 }
 
@@ -88,7 +88,7 @@ fn first_session_marks_what_is_new_since_its_start() {
         (marked(&world), world.model.notice.as_deref()),
         (Vec::new(), None)
     );
-    let start = world.model.now.strftime("%Y-%m-%dT%H:%M").to_string();
+    let start = world.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
     world.press("g n").settle();
     assert_eq!(
         world.filter(),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 use proptest::prelude::*;
 
 use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
@@ -76,10 +76,16 @@ pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
     ]
 }
 
+fn offset() -> impl Strategy<Value = Option<Offset>> {
+    let offset = |minutes: i32| Offset::from_seconds(minutes * 60).expect("it is in range");
+    prop::option::of((-720_i32..=840).prop_map(offset))
+}
+
 pub(crate) fn date_expr() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
         4 => days(),
-        1 => (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
+        1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, m, offset)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0), offset)),
+        1 => (1_i8..=28, 0_i8..24, 0_i8..60, offset()).prop_map(|(d, h, s, offset)| DateExpr::Second(Date::constant(2026, 10, d).at(h, 7, s, 0), offset)),
         1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
     ]
 }

@@ -54,7 +54,9 @@ fn includes(expr: DateExpr, day: Date, today: Date) -> bool {
             let is_day = |day: Date| (day.month(), day.day()) == (number, of_month);
             day == walk_back(today, &is_day)
         }
-        DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a range of days"),
+        DateExpr::Minute(..) | DateExpr::Second(..) | DateExpr::Relative(..) => {
+            panic!("not a range of days")
+        }
     }
 }
 
