@@ -239,9 +239,9 @@ commands! {
         if Model::check_selected => |m| m.filter_by(RowField::Recipient);
     OnlyDomain "only-domain" [LIST "@ d"] "domain" "only emails to this domain"
         if Model::check_selected => |m| m.filter_by(RowField::Domain);
-    OnlySubject "only-subject" [LIST "@ s"] "subject" "only emails with this subject"
+    OnlySubject "only-subject" [LIST "@ s"] "subject" "only emails whose subject contains this one"
         if Model::check_selected => |m| m.filter_by(RowField::Subject);
-    OnlySender "only-sender" [LIST "@ f"] "sender" "only emails from this sender"
+    OnlySender "only-sender" [LIST "@ f"] "sender" "only emails whose sender contains this address"
         if Model::check_selected => |m| m.filter_by(RowField::Sender);
     OnlyStatus "only-status" [LIST "@ v"] "status" "only emails with this status"
         if Model::check_has_status => |m| m.filter_by(RowField::Status);

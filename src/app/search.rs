@@ -108,7 +108,8 @@ impl Model {
         let recipient = summary.to.first();
         let terms = match cell {
             RowField::Recipient => {
-                Vec::from_iter(recipient.and_then(|to| text(Field::To, &to.email)))
+                let address = recipient.and_then(|to| SearchText::new(&to.email));
+                Vec::from_iter(address.map(Term::Recipient))
             }
             RowField::Domain if self.is_received() => {
                 Vec::from_iter(text(Field::From, summary.from.domain()))

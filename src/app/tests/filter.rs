@@ -7,7 +7,7 @@ use crate::app::{
 };
 use crate::config::SecretInput;
 use crate::error::{Error, ErrorKind};
-use crate::mail::SafeText;
+use crate::mail::{Address, SafeText};
 use jiff::ToSpan as _;
 
 #[test]
@@ -254,6 +254,22 @@ fn query_argument_is_first_filter() {
 }
 
 #[test]
+fn filter_by_recipient_matches_the_whole_address() {
+    let mut mailbox = Mailbox::of(3);
+    for (row, to) in mailbox
+        .rows
+        .iter_mut()
+        .zip(["ann@example.com", "joann@example.com"])
+    {
+        row.summary.to = vec![Address::parse(to)];
+    }
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("@ t").settle();
+    assert_eq!(world.filter(), "recipient:ann@example.com");
+    assert_eq!(world.visible().len(), 1, "joann has another address");
+}
+
+#[test]
 fn filters_by_field_narrow_and_undo() {
     let mut world = World::at_rest(120, 40, Mailbox::of(300));
     world.press("j @ v").settle();
@@ -264,7 +280,7 @@ fn filters_by_field_narrow_and_undo() {
     world.press("@ t").settle();
     assert_eq!(
         world.model.list.filter.text(),
-        "status:delivered to:customer298@example.com"
+        "status:delivered recipient:customer298@example.com"
     );
     assert_eq!(world.visible(), [298]);
     world.press("u").settle();

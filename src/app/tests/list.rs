@@ -305,7 +305,7 @@ fn history_restores_filters_with_their_emails() {
         seen,
         [
             place("", 2),
-            place("to:ana@example.com", 0),
+            place("recipient:ana@example.com", 0),
             place("", 0),
             place("", 297)
         ]
@@ -315,7 +315,7 @@ fn history_restores_filters_with_their_emails() {
     world.press("Alt-Right g ]").settle();
     assert_eq!(
         (world.filter(), world.selected()),
-        ("to:ana@example.com", 0)
+        ("recipient:ana@example.com", 0)
     );
     world.press("u").settle();
     assert_eq!(

@@ -100,7 +100,7 @@ fn cells_filter_the_list_by_their_value() {
     let target = command_at(&world, "customer27").unwrap();
     world.happen(Message::Clicked(target));
     world.settle();
-    assert_eq!(world.filter(), "to:customer27@example.com");
+    assert_eq!(world.filter(), "recipient:customer27@example.com");
     for keys in ["/", "Esc g p", "q ?"] {
         world.press(keys);
         let behind = Position::new(20, 5);
