@@ -195,7 +195,7 @@ impl Model {
         if summary.status.exists() {
             line(
                 "Status",
-                &format!("{}: {meaning} ({checked})", summary.status.label()),
+                &format!("{}: {meaning}; {checked}", summary.status.label()),
             );
             line("Bounce", &bounce_details);
         }

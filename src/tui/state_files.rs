@@ -158,8 +158,17 @@ fn to_line(record: &StateRecord) -> String {
 }
 
 /// The error of records that could not be appended.
-pub fn not_kept_error(error: &io::Error) -> Error {
-    let message = format!("not kept for the next time: {error}");
+pub fn not_saved_error(records: &[StateRecord], error: &io::Error) -> Error {
+    let what = match records.first() {
+        Some(StateRecord::Filter(_)) => "the list of filters",
+        Some(StateRecord::Watched(_) | StateRecord::Unwatched(_)) => "the list of watched emails",
+        Some(StateRecord::Seen(_)) | None => "which changes are seen",
+    };
+    let next = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space",
+        _ => "",
+    };
+    let message = format!("{what} was not saved: {error}{next}");
     Error::new(ErrorKind::Io, message)
 }
 
@@ -172,6 +181,21 @@ mod tests {
 
     fn filter(text: &str) -> StateRecord {
         StateRecord::Filter(text.to_owned())
+    }
+
+    #[test]
+    fn full_disk_error_names_what_was_not_saved() {
+        let full = io::Error::from_raw_os_error(28);
+        assert_eq!(
+            not_saved_error(&[filter("ana")], &full).message,
+            "the list of filters was not saved: No space left on device (os error 28); free some space"
+        );
+        let records = [StateRecord::Watched(watched("a", "sent"))];
+        let other = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(
+            not_saved_error(&records, &other).message,
+            "the list of watched emails was not saved: permission denied"
+        );
     }
 
     fn watched(id: &str, status: &str) -> WatchRecord {

@@ -19,7 +19,7 @@ use crate::tui::queries::{
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, off_loop,
     refresh, save_attachment, to_backfill_update, to_status_check_step, to_sync_update,
 };
-use crate::tui::state_files::not_kept_error;
+use crate::tui::state_files::not_saved_error;
 
 impl EffectRunner {
     /// Returns the message of an effect that takes less time than a thread needs to start: to load
@@ -133,7 +133,8 @@ impl EffectRunner {
                 let files = self.session.state_files.clone();
                 self.spawn_blocking(move || {
                     let result = records.iter().try_for_each(|record| files.append(record));
-                    Message::StateSaved(request, result.map_err(|error| not_kept_error(&error)))
+                    let result = result.map_err(|error| not_saved_error(&records, &error));
+                    Message::StateSaved(request, result)
                 });
             }
             Effect::LoadRows { request, ids } => self.spawn_blocking(move || {
