@@ -101,7 +101,10 @@ fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(
         global: &args.global,
         env,
         clock,
-        check_key_bindings: |changes| Keymap::with_overrides(changes).1,
+        check_key_bindings: |changes| {
+            let errors = Keymap::with_overrides(changes).1;
+            (errors, Keymap::replaced_sequences(changes))
+        },
         out,
     };
     match &args.verb {

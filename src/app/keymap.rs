@@ -1,5 +1,6 @@
 //! The keys: what each sequence means in each focus, with the changes of `[keys]`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -171,14 +172,52 @@ const UNBIND: &str = "none";
 
 impl Keymap {
     /// The default keys with these changes, and an error for each change that is not possible.
+    ///
+    /// Keys are unbound first, so that `g = "none"` takes away the default sequences only.
     pub fn with_overrides(changes: &[KeyBinding]) -> (Self, Vec<String>) {
         let mut keymap = Self::default();
-        let apply = |change: &KeyBinding| {
-            let error = keymap.apply_override(change).err()?;
-            Some(format!("{}: {error}", change.declared_at))
-        };
-        let errors = changes.iter().filter_map(apply).collect();
+        let mut bound: Vec<&KeyBinding> = Vec::new();
+        let mut errors = Vec::new();
+        let mut numbered: Vec<(usize, &KeyBinding)> = changes.iter().enumerate().collect();
+        numbered.sort_by_key(|(_, change)| change.command != UNBIND);
+        for (number, change) in numbered {
+            let result = match bound.iter().find_map(|other| find_conflict(change, other)) {
+                Some(conflict) => Err(conflict),
+                None => keymap.apply_override(change),
+            };
+            if let Err(error) = result {
+                errors.push((number, format!("{}: {error}", change.declared_at)));
+            }
+            bound.push(change);
+        }
+        errors.sort();
+        let errors = errors.into_iter().map(|(_, error)| error).collect();
         (keymap, errors)
+    }
+
+    /// A warning for each change that takes default keys away because one sequence is the start of the other.
+    pub fn replaced_sequences(changes: &[KeyBinding]) -> Vec<String> {
+        let (default, (keymap, _)) = (Self::default(), Self::with_overrides(changes));
+        let warning = |change: &KeyBinding| {
+            let keys = parse_sequence(&change.keys)?;
+            Command::from_name(&change.command)?;
+            let is_replaced = |binding: &&Binding| {
+                is_start_of_other(&binding.keys, &keys) && !keymap.bindings.contains(binding)
+            };
+            let replaced = default.bindings.iter().filter(is_replaced);
+            let replaced: BTreeSet<String> = replaced
+                .map(|it| format!("{} ({})", format_sequence(&it.keys), it.command.spec().name))
+                .collect();
+            let replaced = Vec::from_iter(replaced).join(", ");
+            let KeyBinding {
+                keys,
+                command,
+                declared_at,
+            } = change;
+            (!replaced.is_empty())
+                .then(|| format!("{declared_at}: {keys:?} for {command} replaces {replaced}"))
+        };
+        changes.iter().filter_map(warning).collect()
     }
 
     /// The keymap of a front end where commands are typed (`line_commands.rs`).
@@ -302,6 +341,30 @@ pub fn key_hints<const N: usize>(
 ) -> String {
     let hints = commands.map(|(command, does)| keys.hint(focus, command, does));
     hints.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Whether one of two different sequences is the start of the other.
+fn is_start_of_other(one: &[Key], other: &[Key]) -> bool {
+    one != other && (one.starts_with(other) || other.starts_with(one))
+}
+
+/// Returns why two changes cannot both be applied, if that is so.
+fn find_conflict(change: &KeyBinding, other: &KeyBinding) -> Option<String> {
+    let focuses = |change: &KeyBinding| Some(Command::from_name(&change.command)?.spec().focuses());
+    let (own, others) = (focuses(change)?, focuses(other)?);
+    let (keys, other_keys) = (parse_sequence(&change.keys)?, parse_sequence(&other.keys)?);
+    let is_conflict = is_start_of_other(&keys, &other_keys) && own.without(others) != own;
+    is_conflict.then(|| {
+        let relation = if keys.len() < other_keys.len() {
+            "is the start of"
+        } else {
+            "starts with"
+        };
+        format!(
+            "{:?} {relation} {:?} ({}), so only one of them can have a command",
+            change.keys, other.keys, other.declared_at
+        )
+    })
 }
 
 fn unknown_command_error(name: &str) -> String {

@@ -173,6 +173,53 @@ fn impossible_override_is_reported_with_its_line() {
 }
 
 #[test]
+fn key_that_starts_another_override_is_an_error() {
+    for (changes, error) in [
+        (
+            [("g", "export"), ("g s", "recipient-card")],
+            "c.toml:2: \"g s\" starts with \"g\" (c.toml:1), so only one of them can have a command",
+        ),
+        (
+            [("g s", "recipient-card"), ("g", "export")],
+            "c.toml:2: \"g\" is the start of \"g s\" (c.toml:1), so only one of them can have a command",
+        ),
+    ] {
+        assert_eq!(changed(&changes).1, [error]);
+    }
+    let (keymap, errors) = changed(&[("g s", "recipient-card"), ("g", "none")]);
+    assert_eq!(errors, [""; 0], "only the default sequences are unbound");
+    let found = keymap.find_match(Focus::List, &press("g s"));
+    assert_eq!(found, KeyMatch::Command(Command::RecipientSummary));
+    let (_, errors) = changed(&[("g", "scroll-down"), ("g s", "accept")]);
+    assert_eq!(errors.len(), 1, "they never apply together: {errors:?}");
+}
+
+#[test]
+fn replaced_default_sequences_are_named() {
+    let warnings = |keys: &str, command: &str| {
+        Keymap::replaced_sequences(&[KeyBinding {
+            keys: keys.to_owned(),
+            command: command.to_owned(),
+            declared_at: "c.toml:1".to_owned(),
+        }])
+    };
+    let warning = warnings("g", "export").join("");
+    assert!(
+        warning.starts_with("c.toml:1: \"g\" for export replaces ")
+            && warning.contains("gd (go-to-date)")
+            && warning.contains("gs (sent)"),
+        "{warning}"
+    );
+    assert_eq!(
+        warnings("@ t x", "export"),
+        ["c.toml:1: \"@ t x\" for export replaces @t (only-recipient)"]
+    );
+    for (keys, command) in [("x", "export"), ("g", "none"), ("F9", "export")] {
+        assert_eq!(warnings(keys, command), [""; 0]);
+    }
+}
+
+#[test]
 fn help_has_each_default_binding_once() {
     let lines = help_lines(&Keymap::default());
     let shown = lines

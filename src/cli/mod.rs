@@ -61,8 +61,8 @@ pub struct CommandContext<'a> {
     pub global: &'a Global,
     pub env: &'a Env,
     pub clock: &'a Clock,
-    /// Returns the errors of key bindings: only the terminal program knows its keys.
-    pub check_key_bindings: fn(&[KeyBinding]) -> Vec<String>,
+    /// Returns the errors of key bindings, and warnings: only the terminal program knows its keys.
+    pub check_key_bindings: fn(&[KeyBinding]) -> (Vec<String>, Vec<String>),
     pub out: &'a mut Output,
 }
 
