@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::app::Keymap;
-use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
+use crate::cli::{
+    self, Args, CommandContext, CommandExit, KeyBindingReport, Output, ParsedArgs, Verb,
+};
 use crate::config::Env;
 use crate::config::clock::{self, Clock};
 use crate::error::{Error, ErrorKind};
@@ -101,9 +103,9 @@ fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(
         global: &args.global,
         env,
         clock,
-        check_key_bindings: |changes| {
-            let errors = Keymap::with_overrides(changes).1;
-            (errors, Keymap::replaced_sequences(changes))
+        check_key_bindings: |changes| KeyBindingReport {
+            errors: Keymap::with_overrides(changes).1,
+            warnings: Keymap::replaced_sequences(changes),
         },
         out,
     };

@@ -74,9 +74,9 @@ fn check(context: CommandContext<'_>) -> Result<(), CommandExit> {
             }
         }
     }
-    let (key_errors, key_warnings) = (context.check_key_bindings)(&file.keys);
-    errors.extend(key_errors);
-    warnings.extend(key_warnings);
+    let key_bindings = (context.check_key_bindings)(&file.keys);
+    errors.extend(key_bindings.errors);
+    warnings.extend(key_bindings.warnings);
     // A single error is what the command ends with.
     if errors.len() > 1 {
         out.notes(&errors);

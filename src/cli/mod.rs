@@ -61,9 +61,15 @@ pub struct CommandContext<'a> {
     pub global: &'a Global,
     pub env: &'a Env,
     pub clock: &'a Clock,
-    /// Returns the errors of key bindings, and warnings: only the terminal program knows its keys.
-    pub check_key_bindings: fn(&[KeyBinding]) -> (Vec<String>, Vec<String>),
+    /// Checks key bindings: only the terminal program knows its keys.
+    pub check_key_bindings: fn(&[KeyBinding]) -> KeyBindingReport,
     pub out: &'a mut Output,
+}
+
+/// What is wrong with key bindings.
+pub struct KeyBindingReport {
+    pub errors: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl<'a> CommandContext<'a> {
