@@ -286,7 +286,7 @@ async fn filter_applies_while_typing_and_searches_older_mail() {
     it.press("Esc").await;
     assert_eq!((it.selected(), it.position()), (all, (Some(1), Some(600))));
     it.press("@ t").await;
-    assert!(it.screen().contains("▸ to:"), "{}", it.screen());
+    assert!(it.screen().contains("▸ recipient:"), "{}", it.screen());
     it.press("u").await;
     assert_eq!(it.position().1, Some(600));
 }
