@@ -29,7 +29,7 @@ use super::list::{List, Viewport};
 use super::load_older::{AutomaticSearch, LoadOlder};
 use super::lookup::{MetricsLookup, Suppressions};
 use super::marks::Marks;
-use super::message::Message;
+use super::message::{ListCounts, Message};
 use super::previous_email::PreviousEmail;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
@@ -42,7 +42,7 @@ use super::statistics::StatisticsScope;
 use super::status_check::StatusCheck;
 use super::watch::WatchList;
 use crate::api::{Priority, RateBudget};
-use crate::archive::{EmailRow, Statistics};
+use crate::archive::{EmailRow, RowWindow, Statistics};
 use crate::config::Background;
 use crate::error::Error;
 use crate::query::{Completion, SearchText, SortOrder};
@@ -233,7 +233,6 @@ impl Model {
 
     /// Handles a message; returns the effects to run.
     pub fn update(&mut self, msg: Message) -> Effects {
-        let viewport = self.list_viewport();
         match msg {
             Message::Clock { now, budget } => {
                 (self.now, self.rate_budget) = (now, budget);
@@ -263,25 +262,8 @@ impl Model {
                 self.size = size;
             }
             Message::BackgroundReported(background) => self.background = Some(background),
-            Message::WindowLoaded(request, result) => {
-                let effect = self.list.apply_window(request, result, &viewport);
-                let uncounted = self.list.total.is_none() || self.list.position().is_none();
-                self.outbox.extend(effect);
-                self.reload_if_outdated();
-                if uncounted && !self.count_request.is_pending() {
-                    self.request_counts();
-                }
-            }
-            Message::Counted(request, result) => {
-                if self.count_request.finish(request) {
-                    let is_counted = result.is_ok();
-                    if let Ok(counts) = result {
-                        self.list.apply_counts(counts);
-                    }
-                    self.count_more_after_pause();
-                    self.continue_load_older(is_counted);
-                }
-            }
+            Message::WindowLoaded(request, result) => self.apply_window(request, result),
+            Message::Counted(request, result) => self.apply_counts(request, result),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
             Message::RowsLoaded(request, result) => self.apply_watched(request, result),
             Message::StateSaved(request, result) => {
@@ -322,59 +304,9 @@ impl Model {
                 self.reader
                     .apply_matches(request, marks, self.list.selected());
             }
-            Message::Refreshed(request, result) => {
-                let catching_up = self.service.is_catching_up();
-                let was_failing = self.service.error.is_some();
-                let (update, rest) =
-                    self.service
-                        .apply_refresh(request, result, self.now.timestamp());
-                self.outbox.extend(rest);
-                self.report_unreadable(update.as_ref());
-                if std::mem::take(&mut self.announce_refresh) {
-                    self.notice = match (&update, &self.service.error) {
-                        (Some(update), _) => Some(update.summary_text()),
-                        (None, Some(error)) => Some(error.message.clone()),
-                        (None, None) => None,
-                    };
-                }
-                if let Some(update) = update {
-                    if was_failing && self.reader.has_failed() {
-                        self.outbox.extend(self.reader.reload());
-                    }
-                    self.outbox.extend(self.freshness.start_recheck());
-                    self.apply_update(update.new, update.changed);
-                    self.count_changes();
-                    if catching_up && !self.user_acted {
-                        // The user has not moved yet: show the newest email.
-                        self.outbox.push(self.list.load_first());
-                    }
-                }
-            }
-            Message::OlderLoaded(request, result)
-                if self.service.older_request.is_current(request) =>
-            {
-                let (update, rest) =
-                    self.service
-                        .apply_older(request, result, self.now.timestamp());
-                self.outbox.extend(rest);
-                self.apply_older_page(update.as_ref());
-                self.report_unreadable(update.as_ref());
-                if let Some(update) = update {
-                    self.apply_older(&update);
-                    self.continue_load_since();
-                }
-            }
-            // The user has requested the same page since, with a higher priority.
-            Message::OlderLoaded(..) => {}
-            Message::Backfilled(request, result) => {
-                let update = self
-                    .service
-                    .apply_backfill(request, result, self.now.timestamp());
-                self.report_unreadable(update.as_ref());
-                if let Some(update) = update {
-                    self.apply_older(&update);
-                }
-            }
+            Message::Refreshed(request, result) => self.apply_refresh(request, result),
+            Message::OlderLoaded(request, result) => self.apply_older(request, result),
+            Message::Backfilled(request, result) => self.apply_backfill(request, result),
             Message::RequestCancelled(request, kind) => self.request_cancelled(kind, request),
             Message::ArchiveChanged(result) => self.apply_archive_change(result),
             Message::ServiceChanged => self
@@ -413,33 +345,59 @@ impl Model {
                 input_len,
                 result,
             } => self.apply_command_ended(&command, input_len, result),
-            Message::TimerFired(request, kind) => match kind {
-                TimerKind::Selection => {
-                    // Without a key press, the first email is no request of the user.
-                    let priority = if self.user_acted {
-                        Priority::Interactive
-                    } else {
-                        Priority::Backfill
-                    };
-                    self.outbox
-                        .extend(self.reader.debounce_elapsed(request, priority));
-                }
-                TimerKind::PreviousEmail => self.previous_email_timer_fired(request),
-                TimerKind::Resize => self.outbox.extend(self.reader.resize_timer_fired(request)),
-                TimerKind::Refresh => self
-                    .outbox
-                    .extend(self.service.refresh_timer_fired(request)),
-                TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
-                TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
-                TimerKind::Count => self.count_timer_fired(request),
-                // Due rows are confirmed after each message.
-                TimerKind::Freshness => _ = self.freshness.timer.finish(request),
-                TimerKind::Countdown => _ = self.countdown.finish(request),
-            },
+            Message::TimerFired(request, kind) => self.timer_fired(request, kind),
             Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
         }
         self.reconcile();
         std::mem::take(&mut self.outbox)
+    }
+
+    fn apply_window(&mut self, request: RequestId, result: Result<RowWindow, Error>) {
+        let viewport = self.list_viewport();
+        let effect = self.list.apply_window(request, result, &viewport);
+        let uncounted = self.list.total.is_none() || self.list.position().is_none();
+        self.outbox.extend(effect);
+        self.reload_if_outdated();
+        if uncounted && !self.count_request.is_pending() {
+            self.request_counts();
+        }
+    }
+
+    fn apply_counts(&mut self, request: RequestId, result: Result<ListCounts, Error>) {
+        if self.count_request.finish(request) {
+            let is_counted = result.is_ok();
+            if let Ok(counts) = result {
+                self.list.apply_counts(counts);
+            }
+            self.count_more_after_pause();
+            self.continue_load_older(is_counted);
+        }
+    }
+
+    fn timer_fired(&mut self, request: RequestId, kind: TimerKind) {
+        match kind {
+            TimerKind::Selection => {
+                // Without a key press, the first email is no request of the user.
+                let priority = if self.user_acted {
+                    Priority::Interactive
+                } else {
+                    Priority::Backfill
+                };
+                self.outbox
+                    .extend(self.reader.debounce_elapsed(request, priority));
+            }
+            TimerKind::PreviousEmail => self.previous_email_timer_fired(request),
+            TimerKind::Resize => self.outbox.extend(self.reader.resize_timer_fired(request)),
+            TimerKind::Refresh => self
+                .outbox
+                .extend(self.service.refresh_timer_fired(request)),
+            TimerKind::LoadOlder => _ = self.service.older_timer.finish(request),
+            TimerKind::AutomaticSearch => self.automatic_search_timer_fired(request),
+            TimerKind::Count => self.count_timer_fired(request),
+            // Due rows are confirmed after each message.
+            TimerKind::Freshness => _ = self.freshness.timer.finish(request),
+            TimerKind::Countdown => _ = self.countdown.finish(request),
+        }
     }
 
     pub(super) fn save_state(&mut self, records: Vec<StateRecord>) {

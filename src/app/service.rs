@@ -418,15 +418,71 @@ impl SyncUpdate {
 
 impl Model {
     /// Reports emails that cannot be read, if there are more than in any response before.
-    pub(super) fn report_unreadable(&mut self, update: Option<&SyncUpdate>) {
+    fn report_unreadable(&mut self, update: Option<&SyncUpdate>) {
         if let Some(update) = update.filter(|update| update.unreadable > self.service.unreadable) {
             self.service.unreadable = update.unreadable;
             self.notice = update.unreadable_text();
         }
     }
 
+    pub(super) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncUpdate, Error>) {
+        let catching_up = self.service.is_catching_up();
+        let was_failing = self.service.error.is_some();
+        let now = self.now.timestamp();
+        let (update, rest) = self.service.apply_refresh(request, result, now);
+        self.outbox.extend(rest);
+        self.report_unreadable(update.as_ref());
+        if std::mem::take(&mut self.announce_refresh) {
+            self.notice = match (&update, &self.service.error) {
+                (Some(update), _) => Some(update.summary_text()),
+                (None, Some(error)) => Some(error.message.clone()),
+                (None, None) => None,
+            };
+        }
+        let Some(update) = update else { return };
+        if was_failing && self.reader.has_failed() {
+            self.outbox.extend(self.reader.reload());
+        }
+        self.outbox.extend(self.freshness.start_recheck());
+        self.apply_update(update.new, update.changed);
+        self.count_changes();
+        if catching_up && !self.user_acted {
+            // The user has not moved yet: show the newest email.
+            self.outbox.push(self.list.load_first());
+        }
+    }
+
+    pub(super) fn apply_older(&mut self, request: RequestId, result: Result<SyncUpdate, Error>) {
+        if !self.service.older_request.is_current(request) {
+            // The user has requested the same page since, with a higher priority.
+            return;
+        }
+        let now = self.now.timestamp();
+        let (update, rest) = self.service.apply_older(request, result, now);
+        self.outbox.extend(rest);
+        self.apply_older_page(update.as_ref());
+        self.report_unreadable(update.as_ref());
+        if let Some(update) = update {
+            self.show_older(&update);
+            self.continue_load_since();
+        }
+    }
+
+    pub(super) fn apply_backfill(
+        &mut self,
+        request: RequestId,
+        result: Result<BackfillUpdate, Error>,
+    ) {
+        let now = self.now.timestamp();
+        let update = self.service.apply_backfill(request, result, now);
+        self.report_unreadable(update.as_ref());
+        if let Some(update) = update {
+            self.show_older(&update);
+        }
+    }
+
     /// Shows older emails, which arrive below the list.
-    pub(super) fn apply_older(&mut self, update: &SyncUpdate) {
+    fn show_older(&mut self, update: &SyncUpdate) {
         if !self.apply_update(0, update.changed.clone()) {
             self.reload_list();
         }

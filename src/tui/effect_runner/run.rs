@@ -1,17 +1,19 @@
 //! What each effect does: the work, and the message with its result.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::EffectRunner;
 use crate::api::{EmailApi as _, Priority, RequestHandle};
 use crate::app::session::ConfirmAnswer;
-use crate::app::{Effect, Message, RequestKind, TimerKind, find_matches};
-use crate::archive::CancellationToken;
+use crate::app::{Effect, Message, RequestId, RequestKind, SessionTarget, TimerKind, find_matches};
+use crate::archive::{CancellationToken, WindowAnchor};
 use crate::config::FaultPoint;
 use crate::error::Error;
 use crate::export;
 use crate::mail::{Email, Mailbox};
 use crate::query::{Query, SortOrder, complete};
+use crate::render::{BodyView, LayoutOptions};
 use crate::tui::desktop;
 use crate::tui::queries::{
     CancellableSource, SearchSlot, cancelled_error, check_listing, collect_ids, confirm_statuses,
@@ -54,22 +56,7 @@ impl EffectRunner {
                 anchor,
                 rows,
                 with_tags,
-            } => {
-                if query != self.current_query {
-                    self.searches.count.cancel();
-                    self.current_query = query.clone();
-                }
-                let search = self.searches.window.replace(move |cancel| {
-                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
-                    let found = archive.search(&query, &anchor, rows, cancel);
-                    let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
-                    if let (Ok(window), true) = (&mut window, with_tags) {
-                        archive.load_details(&mut window.rows);
-                    }
-                    Message::WindowLoaded(request, window)
-                });
-                self.interactive.spawn(search);
-            }
+            } => self.load_window(request, query, anchor, rows, with_tags),
             Effect::CountEmails {
                 request,
                 query,
@@ -275,19 +262,7 @@ impl EffectRunner {
                 view,
                 options,
                 masked,
-            } => {
-                let cancel = CancellationToken::new();
-                self.searches.layout = Some(cancel.clone().drop_guard());
-                let layout = emails.run(move |cache| {
-                    if cancel.is_cancelled() {
-                        return Message::BodyRendered(request, Err(cancelled_error()));
-                    }
-                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
-                    let body = cache.get_or_render(&email, view, options, masked);
-                    Message::BodyRendered(request, Ok(body))
-                });
-                self.interactive.spawn(layout);
-            }
+            } => self.render_body(request, email, view, options, masked),
             Effect::FindMatches {
                 request,
                 body,
@@ -331,19 +306,7 @@ impl EffectRunner {
                 request,
                 target,
                 mailbox,
-            } => {
-                let env = self.env.clone();
-                self.opening.spawn(async move {
-                    let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
-                    let opened = off_loop(open).await;
-                    let checked = match opened {
-                        Ok(opened) => check_listing(opened).await,
-                        Err(error) => Err(error),
-                    };
-                    let message: fn(_, _) -> _ = Message::MailboxOpened;
-                    (message, request, checked)
-                });
-            }
+            } => self.open_mailbox(request, target, mailbox),
             Effect::SetClipboard {
                 request,
                 program,
@@ -465,21 +428,84 @@ impl EffectRunner {
                 request,
                 kind,
                 pause,
-            } => {
-                let timer = (self.env.timer)(kind, pause);
-                let tasks = match kind {
-                    TimerKind::Selection => &mut self.debounce,
-                    TimerKind::Countdown => {
-                        self.countdown_id = Some(request);
-                        &mut self.countdown
-                    }
-                    _ => &mut self.timers,
-                };
-                tasks.spawn(async move {
-                    timer.await;
-                    Message::TimerFired(request, kind)
-                });
-            }
+            } => self.start_timer(request, kind, pause),
         }
+    }
+
+    fn load_window(
+        &mut self,
+        request: RequestId,
+        query: Arc<Query>,
+        anchor: WindowAnchor,
+        rows: usize,
+        with_tags: bool,
+    ) {
+        let (archive, panic_at) = (self.session.archive.clone(), self.env.panic_at);
+        if query != self.current_query {
+            self.searches.count.cancel();
+            self.current_query = query.clone();
+        }
+        let search = self.searches.window.replace(move |cancel| {
+            FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
+            let found = archive.search(&query, &anchor, rows, cancel);
+            let mut window = found.and_then(|found| found.ok_or_else(cancelled_error));
+            if let (Ok(window), true) = (&mut window, with_tags) {
+                archive.load_details(&mut window.rows);
+            }
+            Message::WindowLoaded(request, window)
+        });
+        self.interactive.spawn(search);
+    }
+
+    fn render_body(
+        &mut self,
+        request: RequestId,
+        email: Arc<Email>,
+        view: BodyView,
+        options: LayoutOptions,
+        masked: bool,
+    ) {
+        let panic_at = self.env.panic_at;
+        let cancel = CancellationToken::new();
+        self.searches.layout = Some(cancel.clone().drop_guard());
+        let layout = self.emails.run(move |cache| {
+            if cancel.is_cancelled() {
+                return Message::BodyRendered(request, Err(cancelled_error()));
+            }
+            FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+            let body = cache.get_or_render(&email, view, options, masked);
+            Message::BodyRendered(request, Ok(body))
+        });
+        self.interactive.spawn(layout);
+    }
+
+    fn open_mailbox(&mut self, request: RequestId, target: SessionTarget, mailbox: Mailbox) {
+        let env = self.env.clone();
+        self.opening.spawn(async move {
+            let open = move || env.sessions.open(&target, mailbox, ConfirmAnswer::None);
+            let opened = off_loop(open).await;
+            let checked = match opened {
+                Ok(opened) => check_listing(opened).await,
+                Err(error) => Err(error),
+            };
+            let message: fn(_, _) -> _ = Message::MailboxOpened;
+            (message, request, checked)
+        });
+    }
+
+    fn start_timer(&mut self, request: RequestId, kind: TimerKind, pause: Duration) {
+        let timer = (self.env.timer)(kind, pause);
+        let tasks = match kind {
+            TimerKind::Selection => &mut self.debounce,
+            TimerKind::Countdown => {
+                self.countdown_id = Some(request);
+                &mut self.countdown
+            }
+            _ => &mut self.timers,
+        };
+        tasks.spawn(async move {
+            timer.await;
+            Message::TimerFired(request, kind)
+        });
     }
 }
