@@ -272,6 +272,27 @@ fn config_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     "#);
+    std::fs::write(
+        config(&sentbox).join("config.toml"),
+        "[keys]\n\"@\" = \"export\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(sentbox.transcript("config check"), @r#"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "@" for export replaces @d (only-domain), @f (only-sender), @s (only-subject), @t (only-recipient), @v (only-status)
+    exit code 0
+    "#);
+    std::fs::write(
+        config(&sentbox).join("config.toml"),
+        "[keys]\ng = \"export\"\n\"g s\" = \"recipient-card\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(sentbox.transcript("config check"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "g" for export replaces g[ (location-before), g] (location-after), gb (fetch-bodies), gc (columns), gd (go-to-date), gg (newest), gg (scroll-to-start), gn (changes), gp (profiles), gr (received), gs (sent), gv (views), gw (watched)
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "g s" starts with "g" ([HOME]/.config/sentbox/config.toml:2), so only one of them can have a command
+    stderr:    hint: sentbox config edit
+    exit code 8
+    "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
