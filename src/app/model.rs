@@ -263,7 +263,7 @@ impl Model {
             }
             Message::BackgroundReported(background) => self.background = Some(background),
             Message::WindowLoaded(request, result) => self.apply_window(request, result),
-            Message::Counted(request, result) => self.apply_counts(request, result),
+            Message::Counted(request, result) => self.apply_counts(request, result.ok()),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),
             Message::RowsLoaded(request, result) => self.apply_watched(request, result),
             Message::StateSaved(request, result) => {
@@ -363,10 +363,10 @@ impl Model {
         }
     }
 
-    fn apply_counts(&mut self, request: RequestId, result: Result<ListCounts, Error>) {
+    fn apply_counts(&mut self, request: RequestId, counts: Option<ListCounts>) {
         if self.count_request.finish(request) {
-            let is_counted = result.is_ok();
-            if let Ok(counts) = result {
+            let is_counted = counts.is_some();
+            if let Some(counts) = counts {
                 self.list.apply_counts(counts);
             }
             self.count_more_after_pause();
