@@ -9,13 +9,14 @@ use tokio::runtime::Runtime;
 
 use crate::app::Keymap;
 use crate::cli::args::SampleArgs;
-use crate::cli::{self, CommandContext, CommandExit};
+use crate::cli::{self, CommandContext, CommandExit, Output, TypedQuery};
 use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
     has_ascii_font, reads_osc,
 };
 use crate::error::Error;
 use crate::mail::Mailbox;
+use crate::query::ParseContext;
 use crate::server::sample::DEFAULT_EMAILS;
 use crate::text::sanitize::sanitize_line;
 use crate::tui::{self, Environment, LinearIo, Memory, ProgramExit, Session, SessionFactory};
@@ -47,8 +48,11 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
     }
     let mut sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
     sessions.flags.zone = Some(settings.zone.clone());
-    run_tui(&sessions, file, context, || {
+    run_tui(&sessions, file, context, |out| {
+        let now = (sessions.clock)();
+        let typed = TypedQuery::parse_in(query, &ParseContext::new(now, settings.zone.clone()))?;
         let mut session = sessions.open_initial(&settings)?;
+        typed.check(&session.archive, out)?;
         session.info.query = query.join(" ");
         Ok(session)
     })
@@ -61,7 +65,7 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     file.errors.clear();
     let keymap = build_keymap(&mut file)?;
     let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
-    run_tui(&sessions, file, context, || {
+    run_tui(&sessions, file, context, |_| {
         sessions.open_demo(Mailbox::Sent)
     })
 }
@@ -109,14 +113,14 @@ fn run_tui(
     sessions: &SessionFactory,
     file: ConfigFile,
     context: &mut CommandContext<'_>,
-    open: impl FnOnce() -> Result<Session, Error>,
+    open: impl FnOnce(&mut Output) -> Result<Session, Error>,
 ) -> Result<(), CommandExit> {
     let env = context.env;
     let is_linear = is_linear(&file, context);
     let runtime = build_runtime()?;
     let mut session = {
         let _guard = runtime.enter();
-        open()?
+        open(context.out)?
     };
     session.info.theme_errors = file.theme_errors;
     let depth = context.out.colour.then(|| ColourDepth::from_env(env));

@@ -20,6 +20,8 @@ use crate::text::secrets;
 pub struct Filter {
     text: String,
     query: Arc<Query>,
+    /// What was read as something else than may be meant, for a person.
+    doubt: Option<String>,
     /// The day and the zone of parsing; words such as `today` mean another day on the next.
     parsed_on: Option<(Date, TimeZone)>,
 }
@@ -29,6 +31,7 @@ impl Default for Filter {
         Self {
             text: String::new(),
             query: Arc::new(Query::match_all()),
+            doubt: None,
             parsed_on: None,
         }
     }
@@ -36,9 +39,11 @@ impl Default for Filter {
 
 impl Filter {
     pub fn parse(text: &str, now: &Zoned) -> Self {
+        let parsed = parse_query(text, now, Mailbox::Sent);
         Self {
             text: text.trim().to_owned(),
-            query: Arc::new(parse_query(text, now, Mailbox::Sent).query),
+            doubt: parsed.diagnostics.first().map(|first| first.describe(text)),
+            query: Arc::new(parsed.query),
             parsed_on: Some(day_and_zone(now)),
         }
     }
@@ -47,6 +52,7 @@ impl Filter {
         Self {
             text: query.to_string(),
             query: Arc::new(query),
+            doubt: None,
             parsed_on: Some(day_and_zone(now)),
         }
     }
@@ -69,6 +75,11 @@ impl Filter {
     /// The typed text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// A message about text that may be misread, such as an unknown status.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     pub const fn query(&self) -> &Arc<Query> {

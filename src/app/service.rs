@@ -153,10 +153,17 @@ impl ServiceStatus {
 
     /// Refreshes for the user, even after the service has rejected the key: it may accept it now.
     pub fn request_manual_refresh(&mut self) -> Option<Effect> {
-        if self.is_refused {
-            (self.unavailable, self.is_refused) = (None, false);
-        }
+        self.clear_refusal();
         self.request_refresh(Priority::Interactive)
+    }
+
+    /// Lets requests start again after the service has rejected the key; returns whether it had.
+    fn clear_refusal(&mut self) -> bool {
+        let was_refused = std::mem::take(&mut self.is_refused);
+        if was_refused {
+            self.unavailable = None;
+        }
+        was_refused
     }
 
     /// Refreshes once although the service has asked to wait.
@@ -191,8 +198,10 @@ impl ServiceStatus {
 
     /// Refreshes if the last request failed: the service has answered another request, or another process.
     pub fn refresh_if_failing(&mut self) -> Option<Effect> {
-        self.error.as_ref()?;
-        self.request_refresh(Priority::Refresh)
+        let is_failing = self.clear_refusal() || self.error.is_some();
+        is_failing
+            .then(|| self.request_refresh(Priority::Refresh))
+            .flatten()
     }
 
     /// Refreshes for a user who presses a key, if the last request failed offline and not just now.
@@ -366,6 +375,7 @@ impl ServiceStatus {
             }
             Err(error) if error.kind.is_key_error() => {
                 self.failures += 1;
+                self.failing_since.get_or_insert(now);
                 (self.unavailable, self.is_refused) = (Some(error), true);
                 None
             }

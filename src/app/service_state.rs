@@ -30,8 +30,8 @@ pub enum ServiceState {
     ArchiveError,
     /// The service has asked to wait until this time, and nothing is requested until then.
     RateLimited(Timestamp),
-    /// The last request has failed. With the time of the first of the current errors.
-    Failing(ErrorKind, Option<Timestamp>),
+    /// The last request has failed.
+    Failing(ErrorKind),
     /// A request that was sent has no response for so long.
     NoAnswer(Duration),
     /// The service has not answered in this session yet.
@@ -45,7 +45,7 @@ impl ServiceState {
     pub const fn label(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only archive",
-            Self::Unavailable(kind) | Self::Failing(kind, _) => kind.service_state(),
+            Self::Unavailable(kind) | Self::Failing(kind) => kind.service_state(),
             Self::ArchiveError => "archive error",
             Self::RateLimited(_) => ErrorKind::RateLimited.service_state(),
             Self::NoAnswer(_) => "no answer",
@@ -78,7 +78,7 @@ impl Model {
             return ServiceState::RateLimited(until);
         }
         if let Some(kind) = error {
-            return ServiceState::Failing(kind, service.failing_since);
+            return ServiceState::Failing(kind);
         }
         let waited = self.rate_budget.map(|budget| budget.unanswered_for);
         match waited.filter(|waited| *waited >= NO_ANSWER_AFTER) {

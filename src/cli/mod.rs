@@ -54,6 +54,7 @@ pub use command_line::{ParsedArgs, parse_args};
 pub use completion::complete_words;
 pub(crate) use open_archive::check_named_archive;
 pub use output::{CommandExit, Output};
+pub(crate) use typed_query::TypedQuery;
 
 /// The context of every command.
 pub struct CommandContext<'a> {

@@ -13,7 +13,7 @@ use crate::query::{
 };
 
 /// A query whose statuses are not compared with those of the archive yet.
-pub(super) struct TypedQuery {
+pub(crate) struct TypedQuery {
     text: String,
     parsed: ParsedQuery,
 }
@@ -29,9 +29,18 @@ impl TypedQuery {
         now: Timestamp,
         ctx: &ProfileContext<'_>,
     ) -> Result<Self, Error> {
-        let text = words.join(" ");
         let context = ParseContext::new(now, ctx.settings.zone.clone());
-        let parsed = parse(&text, &context.with_mailbox(ctx.mailbox));
+        Self::parse_in(words, &context.with_mailbox(ctx.mailbox))
+    }
+
+    /// Parses the words as one query.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    pub(crate) fn parse_in(words: &[String], context: &ParseContext) -> Result<Self, Error> {
+        let text = words.join(" ");
+        let parsed = parse(&text, context);
         let typed = Self { text, parsed };
         let mut diagnostics = typed.parsed.diagnostics.iter();
         match diagnostics.find(|it| it.value == Some(InvalidValue::Impossible)) {
@@ -45,7 +54,7 @@ impl TypedQuery {
     /// # Errors
     ///
     /// If a status is neither known, nor in the archive, nor in quotes.
-    pub(super) fn check(self, archive: &Archive, out: &mut Output) -> Result<Query, Error> {
+    pub(crate) fn check(self, archive: &Archive, out: &mut Output) -> Result<Query, Error> {
         for diagnostic in &self.parsed.diagnostics {
             match &diagnostic.value {
                 Some(InvalidValue::QuotedStatus) => {}
@@ -58,19 +67,14 @@ impl TypedQuery {
                     );
                     return Err(self.reject(diagnostic).with_hint(hint));
                 }
-                _ => out.note(&self.describe(diagnostic)),
+                _ => out.note(&diagnostic.describe(&self.text)),
             }
         }
         Ok(self.parsed.query)
     }
 
-    fn describe(&self, diagnostic: &Diagnostic) -> String {
-        let part = self.text.get(diagnostic.range.clone()).unwrap_or_default();
-        format!("{part}: {}", diagnostic.message)
-    }
-
     fn reject(&self, diagnostic: &Diagnostic) -> Error {
-        Error::new(ErrorKind::Usage, self.describe(diagnostic))
+        Error::new(ErrorKind::Usage, diagnostic.describe(&self.text))
             .with_hint("sentbox help query shows what a query may have")
     }
 }

@@ -68,6 +68,14 @@ pub struct Diagnostic {
     pub(crate) value: Option<InvalidValue>,
 }
 
+impl Diagnostic {
+    /// The message with the part of `text` that it is about: `is:bounce: no status of that name`.
+    pub(crate) fn describe(&self, text: &str) -> String {
+        let part = text.get(self.range.clone()).unwrap_or_default();
+        format!("{part}: {}", self.message)
+    }
+}
+
 /// A value that an operator does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InvalidValue {

@@ -459,7 +459,7 @@ impl<W: FnMut(&str) -> Result<(), E>, E: From<Error>> LinearLoop<W> {
         let rows = self.model.list.rows();
         let page: Vec<EmailRow> = rows.iter().skip(start).take(PAGE_ROWS).cloned().collect();
         if page.is_empty() {
-            return self.print_all(&format_end(&self.model, start == 0));
+            return self.print_all(&format_end(&self.model, start == 0, &self.ctx));
         }
         for row in page {
             let text = format_row(&row, &self.model, &self.ctx);

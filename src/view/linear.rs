@@ -9,7 +9,9 @@ use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
 use super::statistics::format_summary;
-use super::title_bar::{build_service_state, format_count, format_coverage, format_filter_check};
+use super::title_bar::{
+    build_service_state, format_count, format_coverage, format_filter_check, format_list_age,
+};
 use crate::app::email_header::HeaderLine;
 use crate::app::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::{ChooserKind, Command, Focus, Model, StorageMode, is_stale};
@@ -110,7 +112,7 @@ pub fn format_state(model: &Model, ctx: &RenderCtx) -> String {
 }
 
 /// Explains an empty list, or an end of it.
-pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
+pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String> {
     let list = &model.list;
     let hint = |text: &str| {
         if model.can_load_older() {
@@ -130,9 +132,10 @@ pub fn format_end(model: &Model, is_empty: bool) -> Vec<String> {
             let all = list.archive_total.unwrap_or_default();
             let coverage = format_coverage(model);
             let searched = plural(all, "email");
-            vec![hint(&format!(
-                "nothing matches; searched {searched}{coverage}"
-            ))]
+            let as_of = format_list_age(model, ctx);
+            let doubt = list.filter.doubt().map(str::to_owned);
+            let nothing = format!("nothing matches; searched {searched}{coverage}{as_of}");
+            doubt.into_iter().chain([hint(&nothing)]).collect()
         }
     }
 }

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::RenderCtx;
 use super::status_bar::format_stop_hint;
 use super::theme::Theme;
-use super::title_bar::{format_coverage, format_status_check};
+use super::title_bar::{format_coverage, format_list_age, format_status_check};
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Focus, Model, ServiceState, StorageMode};
 use crate::archive::Coverage;
@@ -87,11 +87,12 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
     let mut lines = vec![
         Line::styled("Nothing matches", Theme::title()),
         Line::raw(list.filter.text().to_owned()),
-        Line::default(),
     ];
-    let as_of = model.service.as_of.map_or_else(String::new, |at| {
-        format!(", as of {}", ctx.format_date_time(at))
-    });
+    if let Some(doubt) = list.filter.doubt().filter(|_| model.prompt.is_none()) {
+        lines.push(Line::styled(doubt.to_owned(), ctx.theme.error()));
+    }
+    lines.push(Line::default());
+    let as_of = format_list_age(model, ctx);
     if let Some(all) = list.archive_total {
         let emails = plural(all, "email");
         lines.push(Line::raw(

@@ -223,15 +223,14 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
         (0, _) => String::new(),
         (_, 0) => format!("no problem known; none of {total} checked{more}"),
         (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
-        _ => {
-            let as_of = summary
-                .as_of
-                .or(model.status_check.as_ref().map(|check| check.started))
-                .or(model.service.as_of)
-                .map(|at| format!(" as of {}", ctx.format_date_time(at)))
-                .unwrap_or_default();
-            format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")
-        }
+        // Newer emails may have bounced since the service sent its list.
+        _ => match summary.as_of.into_iter().chain(model.service.as_of).min() {
+            Some(at) => format!(
+                "nothing bounced, no complaints as of {} ({checked} of {total} checked)",
+                ctx.format_date_time(at)
+            ),
+            None => format!("no problem known in {total}"),
+        },
     }
 }
 

@@ -103,18 +103,20 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Sp
                 ctx.theme.chrome(),
             );
         }
-        ServiceState::ReadOnly | ServiceState::Unavailable(_) | ServiceState::ArchiveError => {
-            label.to_owned()
-        }
+        ServiceState::ArchiveError => label.to_owned(),
+        ServiceState::ReadOnly => add_age(label.to_owned(), model, ctx, width),
         ServiceState::RateLimited(until) if model.long_pause_until().is_some() => {
             let until = model.format_until(until);
             add_age(format!("{label} until {until}"), model, ctx, width)
         }
         ServiceState::RateLimited(_) => add_age(label.to_owned(), model, ctx, width),
-        ServiceState::Failing(_, since) => {
-            let since = since.map_or_else(String::new, |since| {
-                format!(" since {}", ctx.format_date_time(since))
-            });
+        ServiceState::Unavailable(_) | ServiceState::Failing(_) => {
+            let since = model
+                .service
+                .failing_since
+                .map_or_else(String::new, |since| {
+                    format!(" since {}", ctx.format_date_time(since))
+                });
             add_age(format!("{label}{since}"), model, ctx, width)
         }
         ServiceState::NoAnswer(waited) => {
@@ -145,6 +147,13 @@ fn add_age(state: String, model: &Model, ctx: &RenderCtx, width: u16) -> String 
         ),
         _ => state,
     }
+}
+
+/// Formats when the service last sent its list: `, as of 13:58`.
+pub fn format_list_age(model: &Model, ctx: &RenderCtx) -> String {
+    model.service.as_of.map_or_else(String::new, |at| {
+        format!(", as of {}", ctx.format_date_time(at))
+    })
 }
 
 /// Formats how far statuses were checked, for a filter that depends on them.

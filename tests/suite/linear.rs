@@ -55,6 +55,25 @@ fn missing_key_and_dead_service_are_errors() {
 }
 
 #[test]
+fn impossible_status_or_date_of_the_command_line_is_an_error() {
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_test_1234")
+        .with("SENTBOX_BASE_URL", "http://127.0.0.1:9");
+    for (query, error) in [
+        (
+            "status:bouncd",
+            "unknown status `bouncd`: did you mean bounced?",
+        ),
+        ("after:2026-13-45", "2026-13-45: expected a date"),
+    ] {
+        let output = sentbox.run_with_input(&format!("--linear {query}"), "");
+        assert_eq!(output.status.code(), Some(2), "{}", sentbox.shown(&output));
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert!(shown.contains(error), "{shown}");
+    }
+}
+
+#[test]
 fn dumb_terminal_has_a_prompt_and_lines() {
     let arguments = ["demo", "--emails", "300"];
     let mut session = Session::start(SENTBOX, &arguments, &[("TERM", "dumb")], (100, 40));

@@ -380,6 +380,12 @@ fn neighbours_of_open_email_are_prefetched() {
 
 #[test]
 fn fetched_email_ends_outage() {
+    for kind in [ErrorKind::Unreachable, ErrorKind::KeyRejected] {
+        fetch_email_during(kind);
+    }
+}
+
+fn fetch_email_during(kind: ErrorKind) {
     let mut world = World::start((120, 40), session(), Mailbox::of(20));
     world.answer_archive();
     let n = world
@@ -392,7 +398,7 @@ fn fetched_email_ends_outage() {
     };
     world.happen(Message::Refreshed(
         request,
-        Err(Error::new(ErrorKind::Unreachable, "no route")),
+        Err(Error::new(kind, "it failed")),
     ));
     let refreshes = |world: &World| world.count(|effect| matches!(effect, Effect::Refresh(..)));
     assert_eq!(
@@ -403,7 +409,7 @@ fn fetched_email_ends_outage() {
     assert_eq!(
         (
             refreshes(&world),
-            world.model.service.error.as_ref(),
+            world.model.service.last_error(),
             world.model.service.failing_since
         ),
         (2, None, None)

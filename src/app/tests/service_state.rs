@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::ToSpan as _;
+use ratatui::layout::Size;
 
 use crate::api::RateBudget;
 use crate::app::tests::BUDGET;
@@ -80,12 +81,30 @@ fn error_names_its_state() {
             "wrong response since 09:42 · as of 09:42",
         ),
         (ErrorKind::Quota, "quota used up since 09:42 · as of 09:42"),
-        (ErrorKind::KeyRejected, "key rejected"),
-        (ErrorKind::KeySendOnly, "key may not read"),
+        (
+            ErrorKind::KeyRejected,
+            "key rejected since 09:42 · as of 09:42",
+        ),
+        (
+            ErrorKind::KeySendOnly,
+            "key may not read since 09:42 · as of 09:42",
+        ),
     ] {
         let shown = title(&failing(kind));
         assert!(shown.ends_with(state), "{shown}");
     }
+}
+
+#[test]
+fn card_of_settled_mail_is_as_old_as_the_list() {
+    let mut world = failing(ErrorKind::Server);
+    let later = world.model.now.checked_add(90.days()).unwrap();
+    world.set_time(later);
+    world.happen(Message::Resized(Size::new(160, 40)));
+    world.press("c").answer_archive();
+    let shown = screen(&world);
+    let expected = "nothing bounced, no complaints as of 09:42 (1 of 1 checked)";
+    assert!(shown.contains(expected), "{shown}");
 }
 
 #[test]

@@ -377,6 +377,19 @@ fn keys_after_a_prefix_and_ends_of_notices_are_visible() {
 }
 
 #[test]
+fn screen_without_matches_shows_what_may_be_misread() {
+    let info = SessionInfo {
+        query: "is:bounce".to_owned(),
+        ..session()
+    };
+    let mut world = World::start((100, 30), info, varied());
+    world.settle();
+    let shown = screen(&world);
+    assert!(shown.contains("Nothing matches"), "{shown}");
+    assert!(shown.contains("bounce: expected trouble, "), "{shown}");
+}
+
+#[test]
 fn unbound_keys_leave_no_empty_hints() {
     let unbound = ["Enter", "l", "Right", "Esc"].map(|keys| KeyBinding {
         keys: keys.to_owned(),
