@@ -10,7 +10,7 @@ use super::commands::Motion;
 use super::effect::{Effect, Pending, RequestId};
 use super::message::ListCounts;
 use super::search::Filter;
-use crate::archive::{EmailRow, RowWindow, SortKey, WindowAnchor};
+use crate::archive::{EmailRow, LeftOut, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -77,6 +77,8 @@ pub struct List {
     pub archive_total: Option<u64>,
     /// The number of emails with known bodies and tags, if the filter needs them.
     pub bodies_known: Option<u64>,
+    /// Mail that the archive leaves out.
+    pub left_out: LeftOut,
     /// The number of new emails above the visible rows.
     pub unseen_above: u64,
     /// Emails whose status changed since they were selected last.
@@ -321,7 +323,7 @@ impl List {
         self.total = Some(counts.total);
         self.is_capped = counts.is_capped;
         self.archive_total = Some(counts.archive_total);
-        self.bodies_known = counts.bodies_known;
+        (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
         if let Some((sort_key, before)) = counts.rows_before
             && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
         {

@@ -109,10 +109,19 @@ impl Model {
         ) {
             (Some(error), _) => error.message.clone(),
             // The notice may stay when the service no longer answers.
-            (None, Some(Coverage::Complete)) => self.service.as_of.map_or_else(
-                || "all mail of the service is loaded".to_owned(),
-                |at| format!("all mail as of {} is loaded", self.format_date_time(at)),
-            ),
+            (None, Some(Coverage::Complete)) => {
+                let loaded = self.service.as_of.map_or_else(
+                    || "all mail of the service is loaded".to_owned(),
+                    |at| format!("all mail as of {} is loaded", self.format_date_time(at)),
+                );
+                match self.list.left_out.describe() {
+                    Some(left_out) => format!("{loaded}; {left_out}"),
+                    None => loaded,
+                }
+            }
+            (None, Some(_)) if self.service.exhausted && self.list.left_out.old => {
+                "the archive keeps no older mail (keep, or archive purge --before)".to_owned()
+            }
             (None, Some(_)) if self.service.exhausted => "the service has no older mail".to_owned(),
             (None, _) => {
                 let state = self.service_state().label();

@@ -18,7 +18,7 @@ use super::recipient::RecipientSummary;
 use super::session::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
 use crate::api::{InvalidResponses, RateBudget};
-use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, Statistics};
+use crate::archive::{Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, Statistics};
 use crate::config::{Background, SecretInput};
 use crate::error::Error;
 use crate::export::{ExportJob, ExportPlan, ExportProgress};
@@ -162,6 +162,7 @@ pub struct ListCounts {
     pub archive_total: u64,
     /// Emails whose bodies and tags are stored, if the query depends on them.
     pub bodies_known: Option<u64>,
+    pub left_out: LeftOut,
     /// The position that was requested, and how many matches precede it.
     pub rows_before: Option<(SortKey, u64)>,
 }

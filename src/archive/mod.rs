@@ -48,7 +48,7 @@ pub(crate) use listing::coverage::{CoverageState, CoveredRange};
 pub(crate) use listing::merge::MergeResult;
 pub(crate) use listing::page::{Gap, NextRows, StoredPage};
 pub(crate) use listing::{Direction, RequestTime, SortKey};
-pub(crate) use purge::PurgeTarget;
+pub(crate) use purge::{LeftOut, PurgeTarget};
 pub(crate) use repair::RepairOutcome;
 pub use search::CancellationToken;
 pub(crate) use search::{CandidateRows, MatchCount};

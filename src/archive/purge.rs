@@ -53,7 +53,42 @@ impl FilteredCounts {
     }
 }
 
+/// Mail that the archive leaves out, though the service may have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// Emails that were purged on demand.
+    pub purged: bool,
+    /// Mail of some age and older: by the retention, or because it was purged by its age.
+    pub old: bool,
+}
+
+impl LeftOut {
+    /// The statement that belongs to one about what the archive has.
+    pub(crate) const fn describe(self) -> Option<&'static str> {
+        match (self.purged, self.old) {
+            (true, true) => Some("purged mail and mail beyond its age limit are left out"),
+            (true, false) => Some("purged mail is left out"),
+            (false, true) => Some("mail beyond its age limit is left out"),
+            (false, false) => None,
+        }
+    }
+}
+
 impl Archive {
+    /// Returns what is left out.
+    pub(crate) fn left_out(&self) -> Result<LeftOut> {
+        let query = "SELECT EXISTS (SELECT 1 FROM purged), cutoff IS NOT NULL FROM listing";
+        let left_out = self.read(|conn| {
+            conn.optional(query, [], |row| {
+                Ok(LeftOut {
+                    purged: row.get(0)?,
+                    old: self.retention.is_some() || row.get(1)?,
+                })
+            })
+        })?;
+        Ok(left_out.unwrap_or_default())
+    }
+
     /// Counts the emails that [`purge`](Self::purge) would delete.
     pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64> {
         self.read(|conn| Ok(find_targets(conn, target)?.len() as u64))

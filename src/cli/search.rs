@@ -191,6 +191,9 @@ pub(super) fn describe_scope(
     };
     let noun = if emails == 1 { "email" } else { "emails" };
     let mut scope = format!("searched {emails} {noun}, {reach}");
+    if let Some(left_out) = archive.left_out()?.describe() {
+        scope = format!("{scope}; {left_out}");
+    }
     if query.needs_bodies() {
         let bodies = archive.row_counts()?.bodies;
         scope = format!("{scope}; bodies and tags of {bodies} are known");

@@ -57,6 +57,9 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let is_wanted = !is_quiet || ctx.out.is_json();
     if totals.has_answer && is_wanted && result != Err(CommandExit::OutputClosed) {
         totals.write_report(args.bodies, &ctx.settings.zone, ctx.out)?;
+        if let Some(left_out) = archive.left_out()?.describe() {
+            ctx.out.note(left_out);
+        }
     }
     result
 }

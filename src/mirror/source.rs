@@ -147,7 +147,7 @@ impl MirrorSource {
             // Below the oldest email that is kept, the service may list more, but this mirror does not.
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
-                && self.with_archive(Archive::has_cutoff).await?;
+                && self.with_archive(Archive::left_out).await?.old;
             if items.is_empty() && !is_end {
                 let error = error.unwrap_or_else(|| {
                     Error::new(ErrorKind::NotTheApi, "the listing has a gap here")

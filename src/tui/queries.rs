@@ -122,6 +122,7 @@ pub(super) fn load_counts(
             is_capped: false,
             archive_total: all,
             bodies_known: None,
+            left_out: archive.left_out()?,
             rows_before: before,
         });
     }
@@ -154,6 +155,7 @@ pub(super) fn load_counts(
         is_capped: capped,
         archive_total: scope.emails,
         bodies_known: Some(scope.bodies),
+        left_out: archive.left_out()?,
         rows_before: before,
     })
 }

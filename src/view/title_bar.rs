@@ -222,7 +222,12 @@ fn format_short_count(model: &Model) -> Option<String> {
 
 /// Formats how far back the archive is complete: ` since 3 May`, `, complete` or nothing.
 pub fn format_coverage(model: &Model) -> String {
-    format_reach(model.service.reach.as_ref(), model)
+    let reach = model.service.reach.as_ref();
+    if !model.list.left_out.purged {
+        return format_reach(reach, model);
+    }
+    let since = format_reach(reach.filter(|reach| **reach != Coverage::Complete), model);
+    format!("{since}, without purged mail")
 }
 
 pub fn format_reach(reach: Option<&Coverage>, model: &Model) -> String {

@@ -54,6 +54,10 @@ fn purged_customer_stays_removed() {
     assert_eq!(filters(), "is:gone\n");
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 1);
+    for command in ["search to:ana", "sync"] {
+        let notes = String::from_utf8(sentbox.run(command).stderr).unwrap();
+        assert!(notes.contains("purged mail is left out\n"), "{notes}");
+    }
     assert_eq!(
         sentbox.stdout("archive purge --older 500w --json --yes"),
         "{\"removed\":1}\n"

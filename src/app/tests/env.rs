@@ -11,7 +11,8 @@ use crate::app::{
     StatusCheckStep, StorageMode, SyncUpdate, find_matches,
 };
 use crate::archive::{
-    Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, StatisticsBuilder, WindowAnchor,
+    Coverage, EmailRow, LeftOut, ObservedStatus, RowWindow, SortKey, StatisticsBuilder,
+    WindowAnchor,
 };
 use crate::config::{ClipboardRoute, built_in_views};
 use crate::export::{ExportPlan, ExportProgress, ExportScope};
@@ -57,6 +58,7 @@ pub struct Mailbox {
     pub next: i64,
     /// The time at which the service answers.
     pub clock: jiff::Timestamp,
+    pub left_out: LeftOut,
     /// Emails of an export without a stored body.
     pub without_body: u64,
     /// The html part of every email; without it a body is some numbered lines.
@@ -77,6 +79,7 @@ impl Mailbox {
             rows,
             arriving: 0,
             older_pages: 0,
+            left_out: LeftOut::default(),
             next: count,
             clock: NOW.parse().unwrap(),
             without_body: 0,
@@ -132,6 +135,7 @@ impl Mailbox {
                         is_capped: total > *most,
                         archive_total: all,
                         bodies_known: Some(0),
+                        left_out: self.left_out,
                         rows_before: before,
                     }),
                 )

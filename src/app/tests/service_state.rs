@@ -96,6 +96,28 @@ fn error_names_its_state() {
 }
 
 #[test]
+fn archive_without_purged_mail_is_not_complete() {
+    let mut mailbox = Mailbox::of(50);
+    mailbox.left_out.purged = true;
+    let mut world = World::at_rest(100, 20, mailbox);
+    let shown = title(&world);
+    assert!(
+        shown.ends_with("50 emails, without purged mail · live"),
+        "{shown}"
+    );
+    world.press("b").settle();
+    let notice = world.model.notice.as_deref();
+    assert_eq!(
+        notice,
+        Some("all mail as of 09:42 is loaded; purged mail is left out")
+    );
+    world.press("/").write("zzz").press("Enter").settle();
+    let shown = screen(&world);
+    let expected = "Searched 50 emails, without purged mail, as of 09:42.";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+#[test]
 fn card_of_settled_mail_is_as_old_as_the_list() {
     let mut world = failing(ErrorKind::Server);
     let later = world.model.now.checked_add(90.days()).unwrap();

@@ -117,12 +117,6 @@ impl Archive {
             Ok(Some(page))
         })
     }
-
-    /// Whether old mail is not stored: by the retention, or because it was purged by its age.
-    pub(crate) fn has_cutoff(&self) -> Result<bool> {
-        let query = "SELECT cutoff IS NOT NULL FROM listing";
-        Ok(self.retention.is_some() || self.read(|conn| conn.value(query, []))?)
-    }
 }
 
 /// Returns the page of a listing without a covered range.
