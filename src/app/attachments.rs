@@ -36,7 +36,7 @@ impl Model {
         let lookup = &mut self.attachments.lookup;
         self.attachments.is_awaited &= !lookup.leave_others(Some(&id));
         let known = lookup.get(&id).cloned().unwrap_or_default();
-        let is_due = lookup.is_due(&id) && row.missing.is_none();
+        let is_due = lookup.is_due(&id) && row.missing_since.is_none();
         let row = self.list.selected();
         self.reader
             .set_looked_up(row, |found| found.attachments = known);

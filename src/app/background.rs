@@ -43,7 +43,9 @@ impl Prefetch {
             .flatten()
             .filter_map(|n| rows.get(n));
         let wanted = |row: &&EmailRow| {
-            !row.has_body && row.missing.is_none() && !self.requested.contains(&row.summary.id)
+            !row.has_body
+                && row.missing_since.is_none()
+                && !self.requested.contains(&row.summary.id)
         };
         let id = beside.find(wanted)?.summary.id.clone();
         self.requested.push(id.clone());

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::message::OpenedEmail;
-use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
+use crate::archive::{EmailRow, ObservedStatus};
 use crate::mail::{
     ATTACHMENTS_FIELD, Address, ApiTime, Attachment, BOUNCE_FIELD, SafeText, Status, Tag,
 };
@@ -32,7 +34,7 @@ pub enum HeaderLine {
     /// A label and a line of text; the label is empty on further lines of the same field.
     Text(&'static str, String),
     /// The service no longer has the email.
-    Gone(MissingUpstream),
+    Gone(Timestamp),
     /// The observed statuses, oldest first.
     History(Vec<ObservedStatus>),
     /// A further line of the status.
@@ -156,7 +158,7 @@ fn field_lines(
     if is_sent {
         push_status(&mut lines, &summary.status, meaning, pane);
     }
-    lines.extend(row.missing.map(HeaderLine::Gone));
+    lines.extend(row.missing_since.map(HeaderLine::Gone));
     push_text(&mut lines, "blocked", &found.suppression, pane);
     push_text(&mut lines, "activity", &found.activity, pane);
     if pane.is_low() {

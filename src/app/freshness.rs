@@ -172,7 +172,7 @@ impl Model {
             return Liveness::ListAsOf(at);
         }
         let mut stale = self.visible_rows();
-        stale.retain(|row| row.missing.is_none() && is_stale(row, now));
+        stale.retain(|row| row.missing_since.is_none() && is_stale(row, now));
         match stale.iter().map(|row| row.confirmed_at).min() {
             None => Liveness::Live,
             Some(oldest) => Liveness::RowsAsOf(stale.len(), oldest),

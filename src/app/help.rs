@@ -108,7 +108,7 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
         "before a status: watched until it settles",
     ));
     lines.push(HelpLine::Gone(
-        "before a status: deleted by the service; this is a copy (is:gone finds it)",
+        "before a status: deleted or too old at the service; kept (is:gone finds it)",
     ));
     lines
 }

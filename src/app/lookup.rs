@@ -213,12 +213,14 @@ impl Model {
     /// Gives the reader what is counted of its email, and requests it when the email is open.
     pub(super) fn update_metrics(&mut self) {
         let row = self.list.selected();
-        let key = row.filter(|row| row.missing.is_none()).and_then(|row| {
-            let opened = self.reader_state().opened()?;
-            let status = &row.summary.status;
-            let start = Metrics::start(status, &opened.email.summary)?;
-            Some((row.summary.id.clone(), status.clone(), start))
-        });
+        let key = row
+            .filter(|row| row.missing_since.is_none())
+            .and_then(|row| {
+                let opened = self.reader_state().opened()?;
+                let status = &row.summary.status;
+                let start = Metrics::start(status, &opened.email.summary)?;
+                Some((row.summary.id.clone(), status.clone(), start))
+            });
         let text = key.as_ref().map(|key| self.describe_metrics(key));
         let text = text.unwrap_or_default();
         self.reader

@@ -130,7 +130,7 @@ impl Model {
         if self.is_watched(&row.summary.id) {
             return Ok(());
         }
-        if row.missing.is_some() {
+        if row.missing_since.is_some() {
             return Err(
                 "the service has deleted this email: its status does not change".to_owned(),
             );
@@ -219,11 +219,11 @@ impl Model {
             }
             let id = email.record.id.clone();
             let found = rows.iter().find(|row| row.summary.id == id);
-            let Some(row) = found.filter(|row| row.missing.is_none()) else {
+            let Some(row) = found.filter(|row| row.missing_since.is_none()) else {
                 let row = found.or(email.row.as_ref());
                 let name = row.map_or_else(|| id.to_safe_text(), first_recipient);
                 let reason = if found.is_some() {
-                    "deleted by the service"
+                    "the service no longer has it"
                 } else {
                     "not in the archive any more"
                 };

@@ -59,10 +59,8 @@ use storage::db::{Connection, Transaction};
 pub(crate) use storage::error::is_damage_error;
 pub(crate) use storage::peer_notice::{PeerNotice, PeerNoticeReceiver};
 pub(crate) use storage::process_lock::ProcessLock;
-#[cfg(test)]
-pub(crate) use window::MissingReason;
 pub use window::WindowAnchor;
-pub(crate) use window::{EmailRow, MissingUpstream, ObservedStatus, RowWindow};
+pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
 pub use crate::config::ArchiveLocation;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Windows onto the list: rows around a position, found by key and never by counting, with all that the list shows.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::codec::row::{self, row_columns, summary_columns};
 use super::listing::Direction;
@@ -24,7 +24,7 @@ pub struct EmailRow {
     /// Whether its bodies are in the archive.
     pub(crate) has_body: bool,
     /// Set if the service no longer has it; `None` too while the deletion is unconfirmed.
-    pub(crate) missing: Option<MissingUpstream>,
+    pub(crate) missing_since: Option<Timestamp>,
     /// When the latest request was sent whose response confirmed the status.
     pub(crate) confirmed_at: Option<Timestamp>,
     /// The tags as `name=value`, separated by spaces; `None` unless [`Archive::load_details`] has found them.
@@ -35,7 +35,7 @@ impl EmailRow {
     /// Whether its status can still change. An email that is missing upstream is final.
     pub(crate) fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.parsed.unwrap_or(now));
-        if self.missing.is_some() {
+        if self.missing_since.is_some() {
             Finality::Final
         } else {
             self.summary.status.finality(age)
@@ -50,62 +50,6 @@ pub(crate) struct ObservedStatus {
     pub(crate) status: Status,
     /// When it was first seen.
     pub(crate) seen: Timestamp,
-}
-
-/// An email that the service no longer has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MissingUpstream {
-    /// When that was noticed.
-    pub(crate) noticed: Timestamp,
-    /// Why, as far as the email's position shows it.
-    pub(crate) reason: MissingReason,
-}
-
-/// Why the service no longer has an email.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MissingReason {
-    /// It is newer than the oldest email that the service lists, so it was deleted.
-    Deleted,
-    /// It is older than that: the service keeps mail for a limited time.
-    Expired,
-    /// The end of the listing was never reached.
-    Unknown,
-}
-
-impl MissingReason {
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted from the service; kept here",
-            Self::Expired => "no longer kept by the service, as it is too old; kept here",
-            Self::Unknown => "no longer listed by the service; kept here",
-        }
-    }
-}
-
-/// An email this near to the end of the listing counts as expired and not as deleted: mail expires
-/// while the listing is read, and its end is not read every day.
-const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
-
-impl MissingUpstream {
-    /// Converts the columns of a row; `None` if the service has the email, or the deletion is unconfirmed.
-    pub(crate) fn from_columns(
-        key: SortKey,
-        missing_since: Option<i64>,
-        listing_end: Option<SortKey>,
-    ) -> Option<Self> {
-        let margin = i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX);
-        let reason = match listing_end {
-            None => MissingReason::Unknown,
-            Some(end) if key.micros() <= end.micros().saturating_add(margin) => {
-                MissingReason::Expired
-            }
-            Some(_) => MissingReason::Deleted,
-        };
-        Some(Self {
-            noticed: Timestamp::from_microsecond(missing_since?).unwrap_or_default(),
-            reason,
-        })
-    }
 }
 
 /// Where a window begins or ends.
@@ -148,9 +92,7 @@ macro_rules! select_rows {
             "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            // The sort key of the oldest listed email, if this one is missing.
-            ", iif(listed = 1, NULL, missing_since), \
-             iif(missing_since IS NULL OR listed = 1, NULL, (SELECT bottom FROM covered_range WHERE reaches_end = 1)), ",
+            ", iif(listed = 1, NULL, missing_since), ",
             confirmed_at!(),
             " FROM mail ",
             $rest
@@ -395,8 +337,8 @@ pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
         sort_key: key,
         last_change: (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at)),
         has_body: row.get(3)?,
-        missing: MissingUpstream::from_columns(key, row.get(16)?, row.get(17)?),
-        confirmed_at: confirmations::to_timestamp(row.get(18)?),
+        missing_since: confirmations::to_timestamp(row.get(16)?),
+        confirmed_at: confirmations::to_timestamp(row.get(17)?),
         to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
         tags: None,

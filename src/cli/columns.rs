@@ -144,7 +144,7 @@ impl Column {
         match self {
             Self::Changed => utc(row.last_change.as_ref().map(|change| change.seen)),
             Self::Checked => utc(row.confirmed_at),
-            Self::Gone => utc(row.missing.map(|gone| gone.noticed)),
+            Self::Gone => utc(row.missing_since),
             Self::Tags => row.tags.as_deref().unwrap_or_default().to_owned(),
             _ => self.listed_value(&row.summary, reveal).unwrap_or_default(),
         }

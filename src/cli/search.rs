@@ -127,7 +127,7 @@ fn print_matches(
         let cells = columns.iter().map(|column| column.value(&row, reveal));
         let printed = printer.print(
             |layout| match columns {
-                [] => layout.format(&row.summary, row.missing.is_some()),
+                [] => layout.format(&row.summary, row.missing_since.is_some()),
                 _ => search.table.join(cells),
             },
             || row_json(archive, &row),

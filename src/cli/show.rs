@@ -310,9 +310,9 @@ fn load_copy(
     let Some(row) = archive.row(id)? else {
         return Ok(None);
     };
-    let deletion_note = row.missing.map(|gone| {
-        let noticed = format_time_long(gone.noticed, zone);
-        format!("{}; noticed {noticed}", gone.reason.description())
+    let deletion_note = row.missing_since.map(|noticed| {
+        let noticed = format_time_long(noticed, zone);
+        format!("no longer at the service; kept here; noticed {noticed}")
     });
     let stored = archive.email(id)?;
     let (has_body, confirmed_at, is_final) =

@@ -75,7 +75,9 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     ctx.out.show_progress("");
     let Some(email) = email else {
         let line = match ctx.out.format {
-            OutputFormat::Human => RowLayout::new(ctx).format(&row.summary, row.missing.is_some()),
+            OutputFormat::Human => {
+                RowLayout::new(ctx).format(&row.summary, row.missing_since.is_some())
+            }
             OutputFormat::Json | OutputFormat::JsonLines => row_json(&archive, &row)?,
         };
         ctx.out.write_styled(&(line + "\n"))?;
@@ -206,7 +208,7 @@ impl<S: EmailApi> Wait<'_, S> {
         let since = self.started - BODY_AGE;
         let is_wanted = |row: &EmailRow| {
             let created = row.summary.created.parsed;
-            !row.has_body && row.missing.is_none() && created.is_none_or(|at| at >= since)
+            !row.has_body && row.missing_since.is_none() && created.is_none_or(|at| at >= since)
         };
         let query = self.query.without_bodies();
         let archive = self.engine.archive();
@@ -252,8 +254,8 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 
     fn impossible_error(&self, row: &EmailRow) -> Error {
-        let status = match row.missing {
-            Some(_) => "deleted by the service",
+        let status = match row.missing_since {
+            Some(_) => "no longer at the service",
             None => row.summary.status.label(),
         };
         let until = self.until.as_ref().map_or("", Status::label);

@@ -122,7 +122,7 @@ impl ExportPlan {
     pub(super) fn count(&mut self, row: &EmailRow) {
         if !row.has_body {
             self.without_body += 1;
-            self.retrievable += u64::from(row.missing.is_none());
+            self.retrievable += u64::from(row.missing_since.is_none());
         }
     }
 }

@@ -176,7 +176,7 @@ impl ExportJob {
                 Ok(None) | Err(_) => self.retrieves,
             };
             let service_error = progress.service_error.clone();
-            if is_requested && service_error.is_none() && row.missing.is_none() {
+            if is_requested && service_error.is_none() && row.missing_since.is_none() {
                 target.finish(progress)?;
                 return Ok(NextStep::Retrieve(row));
             }

@@ -385,7 +385,7 @@ impl<S: EmailApi> Engine<S> {
         invalid: &mut InvalidResponses,
     ) -> Result<CandidateRows> {
         let limit = usize::try_from(max_requests).unwrap_or(usize::MAX);
-        let lacks_body = |row: &EmailRow| !row.has_body && row.missing.is_none();
+        let lacks_body = |row: &EmailRow| !row.has_body && row.missing_since.is_none();
         let candidates = self
             .run_blocking(move |archive| archive.find_candidates(&query, below, limit, lacks_body))
             .await?;

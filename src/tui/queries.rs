@@ -164,7 +164,7 @@ pub(super) fn load_counts(
 pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u64, Error> {
     let mut count = 0;
     archive.for_each_match(query, &CancellationToken::new(), |row| {
-        count += u64::from(!row.has_body && row.missing.is_none());
+        count += u64::from(!row.has_body && row.missing_since.is_none());
         true
     })?;
     Ok(count)

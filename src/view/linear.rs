@@ -62,11 +62,11 @@ pub fn format_row(row: &EmailRow, model: &Model, ctx: &RenderCtx) -> String {
 fn format_status(row: &EmailRow, ctx: &RenderCtx) -> Option<String> {
     let status = &row.summary.status;
     let label = status.exists().then(|| status.label().to_owned());
-    match row.missing {
+    match row.missing_since {
         Some(_) => {
             let parts = label
                 .into_iter()
-                .chain(["deleted by the service".to_owned()]);
+                .chain(["no longer at the service".to_owned()]);
             Some(parts.collect::<Vec<_>>().join(", "))
         }
         None if is_stale(row, ctx.now) => {

@@ -411,7 +411,7 @@ impl<'a> RowContext<'a> {
         } else {
             writer.write(&" ".repeat(marker_width(self.ctx) - 2), Style::new());
         }
-        if self.row.missing.is_some() {
+        if self.row.missing_since.is_some() {
             writer.write(glyphs.deleted, Style::new());
         } else if self.watched {
             writer.write(glyphs.watched, theme.accent());

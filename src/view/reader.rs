@@ -325,10 +325,10 @@ pub fn build_header_line<'a>(
             line.push_span(Span::raw(meaning));
             line
         }
-        HeaderLine::Gone(gone) => {
-            let noticed = ctx.format_date_time(gone.noticed);
-            let reason = gone.reason.description();
-            labelled("gone", &format!("{reason} (noticed {noticed})"))
+        HeaderLine::Gone(noticed) => {
+            let noticed = ctx.format_date_time(*noticed);
+            let text = format!("no longer at the service; kept here (noticed {noticed})");
+            labelled("gone", &text)
         }
         HeaderLine::History(history) => labelled("seen", &format_history(history, ctx)),
         HeaderLine::Indented(text) => Line::raw(ctx.truncate(&format!("  {text}"), width)),

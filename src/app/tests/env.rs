@@ -406,7 +406,7 @@ impl Mailbox {
                 tags: None,
                 reason: None,
                 seen_change: row.last_change.as_ref().map(|change| change.seen),
-                is_missing_upstream: row.missing.is_some(),
+                is_missing_upstream: row.missing_since.is_some(),
             };
             matches(query, &document) == Some(true)
         };
@@ -548,7 +548,7 @@ pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
         summary,
         last_change: None,
         has_body: false,
-        missing: None,
+        missing_since: None,
         confirmed_at: Some(NOW.parse().unwrap()),
         tags: None,
     }

@@ -4,7 +4,6 @@ use super::freshness::{confirms, sent, wait};
 use crate::app::session::SavedState;
 use crate::app::tests::env::{Mailbox, NOW, World, session};
 use crate::app::{Effect, Focus, LoopEffect, SessionInfo, StateRecord, WatchRecord};
-use crate::archive::{MissingReason, MissingUpstream};
 use crate::config::{NotifyRoute, NotifySequence};
 use crate::mail::Status;
 use crate::view::tests::screen;
@@ -164,15 +163,14 @@ fn change_during_absence_is_reported_at_start() {
 fn deleted_email_is_dropped_with_a_notice() {
     let mut mailbox = sent(5, 0);
     let watched = vec![record(&mailbox, 2, "sent"), record(&mailbox, 3, "sent")];
-    mailbox.rows[2].missing = Some(MissingUpstream {
-        noticed: NOW.parse().unwrap(),
-        reason: MissingReason::Deleted,
-    });
+    mailbox.rows[2].missing_since = Some(NOW.parse().unwrap());
     mailbox.rows.remove(3);
     let world = world(mailbox, watched);
     assert_eq!(
         notifications(&world),
-        ["customer2@example.com: deleted by the service, so not watched any more; and 1 more"]
+        [
+            "customer2@example.com: the service no longer has it, so not watched any more; and 1 more"
+        ]
     );
     assert_eq!(saved(&world).len(), 2);
 }

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 use jiff::SignedDuration;
 
-use super::confirmations::latest_response_seq;
+use super::confirmations::{confirmed_at, latest_response_seq};
 use super::coverage::{self, CoveredRange, ListingPage, PagePosition};
 use super::{BOTTOM, RequestTime, SortKey, TOP};
 use crate::archive::Archive;
@@ -33,6 +33,15 @@ const MARK_MISSING: &str = concat!(
     latest_response_seq!(),
     " <= ?3"
 );
+/// Marks listed rows as missing; they keep the time at which their run was confirmed.
+macro_rules! set_missing {
+    () => {
+        concat!(
+            "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3, confirmed_at = ",
+            confirmed_at!()
+        )
+    };
+}
 const NEWEST_LISTED: &str =
     "SELECT id, missing_since FROM mail WHERE listed = 1 ORDER BY sort_key LIMIT 1";
 const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed = 1 AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
@@ -154,7 +163,7 @@ pub(crate) fn mark_missing_between(
     let params = params![contained.iter().max(), contained.iter().min(), request.seq];
     let mut missing: Vec<SortKey> = tx.all(query, params, |row| row.get(0))?;
     missing.retain(|key| !contained.contains(key));
-    let query = "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1";
+    let query = concat!(set_missing!(), " WHERE sort_key = ?1");
     for key in &missing {
         tx.execute(query, params![key, request.micros(), request.seq])?;
     }
@@ -172,8 +181,8 @@ pub(crate) fn mark_missing_below(
     request: RequestTime,
 ) -> Result<()> {
     let query = concat!(
-        "UPDATE mail SET missing_since = coalesce(missing_since, ?2), listed = 0, response_seq = ?3 \
-         WHERE listed = 1 AND sort_key > ?1 AND ",
+        set_missing!(),
+        " WHERE listed = 1 AND sort_key > ?1 AND ",
         latest_response_seq!(),
         " < ?3"
     );

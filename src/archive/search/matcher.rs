@@ -299,7 +299,7 @@ fn document<'a>(row: &'a EmailRow, listed_reason: Option<&'a str>) -> EmailDocum
         tags: None,
         reason: listed_reason,
         seen_change: row.last_change.as_ref().map(|change| change.seen),
-        is_missing_upstream: row.missing.is_some(),
+        is_missing_upstream: row.missing_since.is_some(),
     }
 }
 

@@ -189,7 +189,7 @@ fn older_response_does_not_overwrite_newer_one() {
     let rows = archive.window(&WindowAnchor::Newest, 9).unwrap().rows;
     assert!(
         rows.iter()
-            .all(|row| row.summary.status == Status::Delivered && row.missing.is_none()),
+            .all(|row| row.summary.status == Status::Delivered && row.missing_since.is_none()),
         "{rows:?}"
     );
     assert_eq!(confirmed(&archive), [Some(300); 3]);
@@ -221,8 +221,7 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
             .row(&EmailId::new("mail-1"))
             .unwrap()
             .unwrap()
-            .missing
-            .map(|gone| gone.noticed),
+            .missing_since,
         Some(at(60))
     );
 }
@@ -237,7 +236,7 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
     let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
     assert_eq!(
         (
-            row(&archive).missing,
+            row(&archive).missing_since,
             archive.first_unconfirmed_deletion().unwrap()
         ),
         (None, Some(row(&archive).sort_key))
@@ -245,7 +244,7 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
     merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
     assert_eq!(
         (
-            row(&archive).missing.is_some(),
+            row(&archive).missing_since.is_some(),
             archive.first_unconfirmed_deletion().unwrap()
         ),
         (true, None)
@@ -253,7 +252,7 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
 }
 
 #[test]
-fn missing_email_near_end_is_expired() {
+fn missing_email_keeps_its_time_of_confirmation() {
     let archive = memory();
     let day = 86_400;
     let numbers = [10 * day, 5 * day, 2 * day, day];
@@ -274,21 +273,18 @@ fn missing_email_near_end_is_expired() {
         PagePosition::Top,
         13 * day,
     );
-    let kind = |n: i64| {
-        archive
-            .row(&EmailId::new(format!("mail-{n}")))
-            .unwrap()
-            .unwrap()
-            .missing
-            .map(|gone| gone.reason)
+    let state = |n: i64| {
+        let id = EmailId::new(format!("mail-{n}"));
+        let row = archive.row(&id).unwrap().unwrap();
+        (row.missing_since.is_some(), row.confirmed_at)
     };
     assert_eq!(
-        numbers.map(kind),
+        numbers.map(state),
         [
-            None,
-            Some(MissingReason::Deleted),
-            None,
-            Some(MissingReason::Expired)
+            (false, Some(at(13 * day))),
+            (true, Some(at(11 * day))),
+            (false, Some(at(13 * day))),
+            (true, Some(at(11 * day))),
         ]
     );
 }

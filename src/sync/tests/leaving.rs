@@ -21,7 +21,7 @@ impl SyncEnv {
     fn gone(&self) -> Vec<String> {
         self.rows()
             .iter()
-            .filter(|row| row.missing.is_some())
+            .filter(|row| row.missing_since.is_some())
             .map(|row| row.summary.id.as_str().to_owned())
             .collect()
     }

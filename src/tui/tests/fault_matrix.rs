@@ -72,7 +72,7 @@ fn compare(name: &str, archive: &Archive, garbled: bool) {
         wanted.len()
     );
     assert!(
-        rows.iter().all(|row| row.missing.is_none()),
+        rows.iter().all(|row| row.missing_since.is_none()),
         "{name}: nothing is gone"
     );
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete, "{name}");

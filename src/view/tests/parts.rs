@@ -7,7 +7,6 @@ use crate::app::tests::env::{World, session, sync_update};
 use crate::app::{
     ClickTarget, Command, Effect, Keymap, LoopEffect, Message, SessionInfo, SyncUpdate,
 };
-use crate::archive::{MissingReason, MissingUpstream};
 use crate::config::{HistorySpan, KeyBinding, ThemeConfig};
 use crate::error::{Error, ErrorKind};
 use crate::text::width::DisplayWidth as _;
@@ -164,16 +163,13 @@ fn long_error_of_recipient_summary_ends_with_ellipsis() {
 #[test]
 fn deleted_email_is_marked_in_list_and_header() {
     let mut mailbox = varied();
-    mailbox.rows[1].missing = Some(MissingUpstream {
-        noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
-        reason: MissingReason::Deleted,
-    });
+    mailbox.rows[1].missing_since = Some("2026-11-19T08:30:00Z".parse().unwrap());
     let mut world = World::at_rest(160, 12, mailbox.clone());
     world.press("j").settle();
     let wide = screen(&world);
     assert!(
         wide.contains("✕†bounced")
-            && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"),
+            && wide.contains("no longer at the service; kept here (noticed 19 Nov 08:30)"),
         "{wide}"
     );
     let mut ascii = render_ctx();

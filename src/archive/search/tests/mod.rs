@@ -153,7 +153,7 @@ fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
                 tags,
                 reason: reason.as_deref(),
                 seen_change,
-                is_missing_upstream: row.missing.is_some(),
+                is_missing_upstream: row.missing_since.is_some(),
             },
         ) == Some(true)
     };
