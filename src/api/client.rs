@@ -160,8 +160,17 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Receives the length of a wait for the rate limit.
-type WaitListener = Box<dyn Fn(Duration) + Send + Sync>;
+/// Receives the length of a wait, and its cause.
+type WaitListener = Box<dyn Fn(Duration, WaitCause) + Send + Sync>;
+
+/// Why a request waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitCause {
+    /// The rate limit, or a pause that the service has requested.
+    RateLimit,
+    /// An attempt has failed; the next one follows.
+    Retry,
+}
 
 impl Client {
     /// Creates a client for interactive requests.
@@ -189,9 +198,12 @@ impl Client {
         }
     }
 
-    /// Reports long waits for the rate limit: the first one, and each that is twice as long as any before.
+    /// Reports long waits: the first one, and each that is twice as long as any before.
     #[must_use]
-    pub(crate) fn on_long_wait(self, report: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+    pub(crate) fn on_long_wait(
+        self,
+        report: impl Fn(Duration, WaitCause) + Send + Sync + 'static,
+    ) -> Self {
         // Only the first listener is used.
         let _ = self.inner.on_wait.set(Box::new(report));
         self
@@ -327,7 +339,11 @@ impl Client {
                 ?wait,
                 "retrying"
             );
-            self.inner.report_wait(wait);
+            let cause = match action {
+                RetryAction::After(_) => WaitCause::RateLimit,
+                RetryAction::Backoff | RetryAction::Never => WaitCause::Retry,
+            };
+            self.inner.report_wait(wait, cause);
             sleep(wait).await;
             elapsed = elapsed.plus_wait(action, wait);
         }
@@ -352,7 +368,7 @@ impl Client {
 
     /// Waits for the rate limiter. Only pauses that the service requested count as `elapsed`.
     async fn acquire_permit(&self, elapsed: &mut Elapsed) -> Result<(), RequestError> {
-        let on_wait = |wait| self.inner.report_wait(wait);
+        let on_wait = |wait| self.inner.report_wait(wait, WaitCause::RateLimit);
         self.inner
             .rate_limiter
             .acquire(&self.request, &self.inner.retry_policy, elapsed, on_wait)
@@ -370,14 +386,14 @@ impl Inner {
         Unanswered(self, sent)
     }
 
-    fn report_wait(&self, wait: Duration) {
+    fn report_wait(&self, wait: Duration, cause: WaitCause) {
         let Some(report) = self.on_wait.get().filter(|_| wait >= MIN_REPORTED_WAIT) else {
             return;
         };
         let mut longest = lock(&self.longest_reported);
         if *longest * 2 <= wait {
             *longest = wait;
-            report(wait);
+            report(wait, cause);
         }
     }
 

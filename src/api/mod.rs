@@ -25,8 +25,8 @@ mod response;
 pub mod wire;
 
 pub use changes::{ChangeStream, MirrorChange};
-pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
+pub(crate) use client::{WaitCause, verify_key};
 use error::Endpoint;
 pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};

@@ -57,11 +57,13 @@ pub struct StatisticsItem {
     node: Node,
 }
 
-/// The mail that statistics are of: how far back the archive was complete, and when.
+/// The mail that statistics are of.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatisticsScope {
+    /// How far back the archive was complete.
     pub reach: Option<Coverage>,
-    pub counted_at: Timestamp,
+    /// When the service last sent its list.
+    pub as_of: Option<Timestamp>,
 }
 
 impl Model {
@@ -71,7 +73,7 @@ impl Model {
         self.statistics.reset();
         self.statistics_scope = StatisticsScope {
             reach: self.service.reach.clone(),
-            counted_at: self.now.timestamp(),
+            as_of: self.service.as_of,
         };
         self.outbox.push(Effect::LoadStatistics {
             request: self.statistics.start(),

@@ -40,7 +40,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::api::{Client, ClientConfig, RetryPolicy};
+use crate::api::{Client, ClientConfig, RetryPolicy, WaitCause};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyBinding, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
@@ -127,9 +127,12 @@ impl ProfileContext<'_> {
     /// Creates a client that prints a note about each long wait.
     fn client_with_notes(&self, policy: RetryPolicy) -> Client {
         let note = self.out.note_writer();
-        self.client(policy).on_long_wait(move |wait| {
+        self.client(policy).on_long_wait(move |wait, cause| {
             let pause = format_pause(wait);
-            note(&format!("waiting {pause} for the service's rate limit"));
+            note(&match cause {
+                WaitCause::RateLimit => format!("waiting {pause} for the service's rate limit"),
+                WaitCause::Retry => format!("a request failed; trying again in {pause}"),
+            });
         })
     }
 }

@@ -8,7 +8,7 @@ use super::prompt::parse_input;
 use super::reader::{build_header_line, describe_body};
 use super::recipient::build_lines;
 use super::render_ctx::RenderCtx;
-use super::statistics::format_summary;
+use super::statistics::{format_scope_age, format_summary};
 use super::title_bar::{
     build_service_state, format_count, format_coverage, format_filter_check, format_list_age,
 };
@@ -230,6 +230,7 @@ fn format_statistics(model: &Model, ctx: &RenderCtx) -> Vec<String> {
         (None, None) => return Vec::new(),
     };
     let mut lines = format_summary(statistics, model, ctx).concat();
+    lines[0].push_str(&format_scope_age(model, ctx));
     let mut section = None;
     for (item, number) in model.statistics_items().into_iter().zip(1..) {
         if section.replace(item.section) != Some(item.section) {

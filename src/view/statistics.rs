@@ -79,11 +79,19 @@ fn build_title<'a>(model: &Model, ctx: &RenderCtx, width: usize) -> Line<'a> {
     } else {
         filter
     };
-    let as_of = ctx.format_as_of(Some(model.statistics_scope.counted_at));
+    let as_of = format_scope_age(model, ctx);
     Line::styled(
-        ctx.truncate(&format!("Statistics of {of}, {as_of}"), width),
+        ctx.truncate(&format!("Statistics of {of}{as_of}"), width),
         Theme::title(),
     )
+}
+
+/// Formats when the service last sent its list before the count: `, as of 13:58`.
+pub fn format_scope_age(model: &Model, ctx: &RenderCtx) -> String {
+    let as_of = model.statistics_scope.as_of;
+    as_of.map_or_else(String::new, |at| {
+        format!(", as of {}", ctx.format_date_time(at))
+    })
 }
 
 /// Formats what was counted, and its rates.
