@@ -452,7 +452,7 @@ impl List {
     /// Goes to the first email at or after this time, in microseconds since 1970.
     pub fn jump_to_time(&mut self, micros: i64) -> Effect {
         self.clear_anchor();
-        self.pending_moves = 0;
+        (self.pending_moves, self.on_load_more_row) = (0, false);
         self.jump_target = JumpTarget::Time(micros);
         self.load_window(WindowAnchor::AtTime(micros), WINDOW_ROWS)
     }
@@ -471,9 +471,8 @@ impl List {
         self.jump_target = JumpTarget::Keep;
         self.clear_anchor();
         self.on_load_more_row = on_load_more_row;
-        if !on_load_more_row {
-            self.cursor = target;
-        }
+        // The line below the last row belongs to that row.
+        self.cursor = target.saturating_sub(usize::from(on_load_more_row));
         self.scroll_to_selection(viewport)
     }
 
@@ -513,6 +512,7 @@ impl List {
             return self.move_rows(by, viewport);
         }
         let offset = self.cursor - self.top.min(self.cursor);
+        self.on_load_more_row = false;
         self.top = top;
         self.cursor = (top + offset).min(len.saturating_sub(1));
         self.scroll_to_selection(viewport)
@@ -521,7 +521,9 @@ impl List {
     /// Scrolls by one row; the selection moves only to stay visible.
     pub fn scroll_view(&mut self, motion: Motion, viewport: &Viewport) -> Option<Effect> {
         let lowest = self.line_count().saturating_sub(1);
-        self.top = (motion.apply(self.top, 1)).min(self.top_above(lowest, viewport));
+        let furthest = self.top_above(lowest, viewport);
+        self.top = (motion.apply(self.top, 1)).min(furthest);
+        self.on_load_more_row &= self.top == furthest;
         let count = self.visible_rows(viewport).count().max(1);
         self.cursor = self.cursor.clamp(self.top, self.top + count - 1);
         self.scroll_to_selection(viewport)
