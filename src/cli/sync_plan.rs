@@ -75,8 +75,13 @@ pub(super) fn run(args: &SyncArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
         Some(at) => format!("new mail since {}", format_time(at, now, zone)),
         None => "new mail".to_owned(),
     };
+    let all = if archive.left_out()?.old {
+        "all that the archive keeps"
+    } else {
+        "all that the service has"
+    };
     let down_to = until.map_or_else(
-        || "all that the service has".to_owned(),
+        || all.to_owned(),
         |until| format!("down to {}", format_time(until, now, zone)),
     );
     let old = match &coverage {
