@@ -95,6 +95,20 @@ impl DateExpr {
             .or_else(|| parse_day_month(&text))
     }
 
+    /// Parses a date, also with the abbreviation of the zone of `now` after a time, as the screen prints it.
+    pub(crate) fn parse_local(text: &str, now: &Zoned) -> Option<Self> {
+        Self::parse(text).or_else(|| {
+            let (time, zone) = text.rsplit_once(' ')?;
+            let expr = Self::parse(time)?;
+            let (Self::Minute(at, None) | Self::Second(at, None)) = expr else {
+                return None;
+            };
+            let local = at.to_zoned(now.time_zone().clone()).ok()?;
+            let printed = local.strftime("%Z").to_string();
+            printed.eq_ignore_ascii_case(zone).then_some(expr)
+        })
+    }
+
     /// Returns the time that is meant at `now`; `None` if it is outside the calendar.
     ///
     /// A [`DateExpr::Relative`] is an instant without a length.
@@ -250,10 +264,10 @@ fn parse_iso_date(text: &str) -> Option<DateExpr> {
 }
 
 /// Parses a time of a day, as ISO 8601, the screen and the service write it: `2026-11-02T09:30`,
-/// `2026-11-02 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a second are left out.
+/// `Mon 2 Nov 2026 09:30:07 UTC`, `2026-11-02 09:30:07.25+02`. Parts of a second are left out.
 fn parse_time_of_day(text: &str) -> Option<DateExpr> {
-    let (day, rest) = text.split_at_checked(10)?;
-    let rest = rest.strip_prefix(['t', ' '])?;
+    let day_end = text[..text.find(':')?].rfind(['t', ' '])?;
+    let (day, rest) = (&text[..day_end], &text[day_end + 1..]);
     let zone = rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c));
     let (time, zone) = rest.split_at(zone.unwrap_or(rest.len()));
     let offset = match zone.trim() {
@@ -261,7 +275,7 @@ fn parse_time_of_day(text: &str) -> Option<DateExpr> {
         zone => Some(parse_offset(zone)?),
     };
     let (whole, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let DateExpr::Day(day) = parse_iso_date(day)? else {
+    let DateExpr::Day(day) = parse_iso_date(day).or_else(|| parse_day_month(day))? else {
         return None;
     };
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -485,13 +499,27 @@ mod tests {
                 "2026-11-02T10:00:07-03:30",
             ),
             (
+                "Mon  2 Nov 2026 10:00:07 UTC",
+                "10:00:07",
+                1,
+                "2026-11-02T10:00:07Z",
+            ),
+            ("2 Nov 2026 10:00", "09:00:00", 60, "2026-11-02T10:00"),
+            (
+                "2026-11-02 10:00:07 CET",
+                "09:00:07",
+                1,
+                "2026-11-02T10:00:07",
+            ),
+            (
                 "2026-11-02 10:00:07.123456+00",
                 "10:00:07",
                 1,
                 "2026-11-02T10:00:07Z",
             ),
         ] {
-            let expr = DateExpr::parse(text).unwrap_or_else(|| panic!("no date: {text}"));
+            let expr =
+                DateExpr::parse_local(text, &now).unwrap_or_else(|| panic!("no date: {text}"));
             let range = expr.resolve(&now).unwrap();
             assert_eq!(
                 range.start.to_string(),
@@ -505,6 +533,10 @@ mod tests {
             );
             assert_eq!(expr.to_string(), printed);
             assert_eq!(DateExpr::parse(printed), Some(expr));
+            assert_eq!(
+                DateExpr::parse_local("2026-11-02 10:00:07 CEST", &now),
+                None
+            );
         }
     }
 
@@ -523,6 +555,7 @@ mod tests {
             "2026-11-02T09:30.5",
             "2026-11-02T09:30:07.",
             "2026-11-02 09:30 CET",
+            "2 Nov 09:30",
             "2026-11-02T09:30+2",
             "+2026",
             "٢٠٢٦",

@@ -44,7 +44,7 @@ The terminal program, its filter and saved views, search, and archive purge have
         ),
         (
             "2026-11-02 09:30:07 UTC",
-            "the same as the screen prints it",
+            "the same as the screen prints it; your own zone, as CET, in quotes",
         ),
         ("2h, 7d, 3w", "so long ago"),
     ];

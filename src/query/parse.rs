@@ -285,9 +285,11 @@ impl Lexer<'_> {
         self.text.len()
     }
 
-    /// Finds the end of a date of two or three words at `start`, such as `2 Nov`, whose first word ends at `end`
+    /// Finds the end of a date of several words at `start`, such as `2 Nov`, whose first word ends at `end`
     /// and is no date, or of a day with a time, such as `2026-11-02 09:30:07 UTC`.
     fn date_end(&self, start: usize, end: usize) -> Option<usize> {
+        /// The words after the weekday of `Mon 2 Nov 2026 09:30:07 UTC`.
+        const MORE_WORDS: usize = 5;
         let date = |end: usize| DateExpr::parse(&self.text[start..end]);
         let is_longer = |next: &usize| match date(*next) {
             Some(DateExpr::Minute(..) | DateExpr::Second(..)) => true,
@@ -297,7 +299,7 @@ impl Lexer<'_> {
             let spaces = self.text[*end..].find(|c: char| !c.is_whitespace())?;
             Some(self.word_end(end + spaces)).filter(|next| next > end)
         };
-        let ends = std::iter::successors(next_end(&end), next_end).take(2);
+        let ends = std::iter::successors(next_end(&end), next_end).take(MORE_WORDS);
         ends.filter(is_longer).last().filter(|_| end > start)
     }
 

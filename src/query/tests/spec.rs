@@ -60,6 +60,8 @@ fn text_is_parsed_and_printed_as_canonical_text() {
         ("on:2 Nov ana", "on:2-nov ana"),
         ("(before:Nov 2) or on:2 nov 2026 17", "before:2-nov or on:2026-11-02 17"),
         ("after:2026 nov", "after:2026 nov"),
+        ("before:Mon 2 Nov 2026 10:00:07 UTC or ana", "before:2026-11-02T10:00:07Z or ana"),
+        ("on:\"2026-11-02 10:00 CET\"", "on:2026-11-02T10:00"),
         ("after:2026-11-02 10:00:07 UTC ana", "after:2026-11-02T10:00:07Z ana"),
         ("on:\"2026-11-02 10:00:07 +02:00\" ana", "on:2026-11-02T10:00:07+02:00 ana"),
         ("on:2026-11-02 \"10:00\"", "on:2026-11-02 \"10:00\""),
