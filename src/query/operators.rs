@@ -200,13 +200,18 @@ fn unknown_status_message(status: &Status) -> Option<String> {
     let Status::Other(word) = status else {
         return None;
     };
-    let start = normalize(word);
-    let mut labels = Status::KNOWN.iter().map(Status::label);
-    let similar = labels.clone().find(|known| known.starts_with(&start));
-    Some(match similar.or_else(|| suggest(&start, &mut labels)) {
+    Some(match similar_status(word) {
         Some(known) => format!("unknown status `{word}`: did you mean {known}?"),
         None => format!("unknown status `{word}`: known are {}", known_statuses()),
     })
+}
+
+/// The known status that `word` begins, or that is spelt like it.
+fn similar_status(word: &str) -> Option<&'static str> {
+    let start = normalize(word);
+    let mut labels = Status::KNOWN.iter().map(Status::label);
+    let begun = labels.clone().find(|known| known.starts_with(&start));
+    begun.or_else(|| suggest(&start, &mut labels))
 }
 
 fn known_statuses() -> String {
@@ -249,9 +254,10 @@ fn parse_class(text: &str) -> Result<Term, String> {
     let status = parse_status(text).filter(|status| !matches!(status, Status::Other(_)));
     match (class, status) {
         (Err(_), Some(status)) => Ok(Term::Status(vec![status])),
-        (class, _) => {
-            class.map_err(|expected| format!("{expected}, or a status such as delivered"))
-        }
+        (class, _) => class.map_err(|expected| match similar_status(text) {
+            Some(known) => format!("unknown status `{text}`: did you mean {known}?"),
+            None => format!("{expected}, or a status such as delivered"),
+        }),
     }
 }
 

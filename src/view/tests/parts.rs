@@ -382,7 +382,10 @@ fn screen_without_matches_shows_what_may_be_misread() {
     world.settle();
     let shown = screen(&world);
     assert!(shown.contains("Nothing matches"), "{shown}");
-    assert!(shown.contains("bounce: expected trouble, "), "{shown}");
+    assert!(
+        shown.contains("bounce: unknown status `bounce`: did you mean bounced?"),
+        "{shown}"
+    );
 }
 
 #[test]
