@@ -22,7 +22,7 @@ use crate::archive::EmailRow;
 use crate::config::ClipboardRoute;
 use crate::export::{self, ExportFormat};
 use crate::mail::{Address, ApiTime, Email};
-use crate::text::format::plural;
+use crate::text::format::{plural, shell_word};
 use crate::text::secrets;
 use crate::text::width::truncate;
 
@@ -376,13 +376,4 @@ fn curl_command(session: &SessionInfo, id: &str) -> String {
     );
     let url = shell_word(&format!("{base_url}/{}/{id}", path.join("/")));
     format!("curl -H \"Authorization: Bearer $SENTBOX_API_KEY\" {url}")
-}
-
-/// Quotes `text` for a shell, unless it is a plain word.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

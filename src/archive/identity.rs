@@ -15,6 +15,7 @@ use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::{ARCHIVE_FILE, ServerUrl, Settings};
 use crate::error::{Error, Result};
 use crate::mail::Mailbox;
+use crate::text::format::plural;
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +47,8 @@ pub(crate) enum OnMismatch {
 /// An archive that belongs to another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IdentityMismatch {
-    /// The name of the profile.
-    pub(crate) profile: String,
+    /// The name of the profile that has the archive; `None` if a flag names its file.
+    pub(crate) profile: Option<String>,
     /// The file of the archive.
     pub(crate) path: PathBuf,
     /// The identity that is stored in it.
@@ -109,33 +110,47 @@ impl IdentityMismatch {
         identity: Option<Identity>,
     ) -> Result<Self> {
         Ok(Self {
-            profile: settings.profile.clone(),
+            profile: (!settings.is_named_archive).then(|| settings.profile.clone()),
             path: path.to_owned(),
             identity,
             emails: archive.query_count()?,
         })
     }
 
+    /// Lets `settings` read the archive: what they say of requests and of retention does not apply to it.
+    pub(crate) fn drop_key(self, settings: &mut Settings) {
+        settings.credentials.key = Err(self.into());
+        settings.retention = None;
+    }
+
     /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
         let identity = self.identity.as_ref().map(|it| format!(" ({it})"));
         let of = identity.unwrap_or_default();
-        let Self {
-            profile, emails, ..
-        } = self;
-        let mails = if *emails == 1 { "email" } else { "emails" };
-        format!(
-            "profile {profile} has an archive of {emails} {mails} that belongs to another key{of}"
-        )
+        let emails = plural(self.emails, "email");
+        match &self.profile {
+            Some(profile) => format!(
+                "profile {profile} has an archive of {emails} that belongs to another key{of}"
+            ),
+            None => format!(
+                "the archive {} of {emails} belongs to another key{of}",
+                self.path.display()
+            ),
+        }
     }
 }
 
 impl From<IdentityMismatch> for Error {
     fn from(mismatch: IdentityMismatch) -> Self {
-        archive_error(
-            mismatch.message(),
-            "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin",
-        )
+        let hint = match mismatch.profile {
+            Some(_) => {
+                "if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin"
+            }
+            None => {
+                "choose the profile of that key with -p; if this key is of the same team: sentbox archive adopt"
+            }
+        };
+        archive_error(mismatch.message(), hint)
     }
 }
 

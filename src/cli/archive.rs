@@ -13,15 +13,15 @@ use super::archive_purge::purge;
 use super::args::{ArchiveVerb, ImportArgs};
 use super::format::{covered_since, describe_past_coverage, format_api_time, format_utc};
 use super::open_archive::{
-    archive_path, note_remaining_wal, open_for_writing, open_received, open_with_answer,
-    require_disk,
+    archive_path, check_named_archive, note_remaining_wal, open_for_writing, open_on_disk,
+    open_received, open_with_answer, require_disk,
 };
 use super::output::{CommandExit, Output};
 use crate::archive::{
     Archive, ArchiveInfo, ArchiveLocation, Coverage, IdentityMismatch, OnMismatch, RepairOutcome,
     backup_path, is_no_database, is_unusable,
 };
-use crate::config::{ApiKey, Settings};
+use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, Mailbox};
 use crate::sync::RecheckScope;
@@ -32,7 +32,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
     match verb {
         ArchiveVerb::Info(args) => {
             ctx.mailbox = args.mailbox();
-            let archive = open_with_answer(OnMismatch::Ask, ctx)?;
+            let archive = open_on_disk(ctx)?;
             print_info(&archive, ctx)
         }
         ArchiveVerb::Purge(args) => purge(args, ctx),
@@ -59,6 +59,7 @@ fn resolve_mismatch(
             .with_hint("name another schema in its address, or rename the schema in the database")
             .into());
     }
+    check_named_archive(&ctx.settings, Mailbox::Sent)?;
     check_mismatch_exists(on_mismatch, &ctx.settings)?;
     let mut backup = None;
     if let (ArchiveLocation::Disk(path), OnMismatch::BackUp) = (&ctx.settings.archive, on_mismatch)
@@ -250,8 +251,11 @@ fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result
     {
         return Ok(());
     }
-    let profile = &settings.profile;
-    let message = format!("profile {profile} has no archive of another key");
+    let message = if settings.is_named_archive {
+        format!("the archive {} belongs to no other key", path.display())
+    } else {
+        format!("profile {} has no archive of another key", settings.profile)
+    };
     Err(Error::new(ErrorKind::Usage, message)
         .with_hint("sentbox archive info describes its archive"))
 }
@@ -278,9 +282,9 @@ struct ArchiveJson<'a> {
     since: Option<String>,
     /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
-    /// Base URL of the service.
+    /// Base URL of the service that the archive belongs to; empty before it belongs to one.
     service: String,
-    /// Fingerprint of the key; empty without a key.
+    /// Fingerprint of the key that the archive belongs to; empty before it belongs to one.
     key: String,
     /// Version of the schema.
     version: u32,
@@ -346,7 +350,10 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         oldest,
         coverage,
     } = archive.info()?;
-    let key = settings.credentials.key.as_ref();
+    let (service, key) = match archive.identity()? {
+        Some(identity) => (identity.service, identity.key_fingerprint),
+        None => Default::default(),
+    };
     let path = archive_path(ctx);
     let report = ArchiveJson {
         path: path.as_deref(),
@@ -364,8 +371,8 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         complete: coverage == Coverage::Complete,
         since: covered_since(&coverage),
         statuses: DueStatuses::count(archive, now)?,
-        service: settings.credentials.base_url.to_string(),
-        key: key.map(ApiKey::fingerprint).unwrap_or_default(),
+        service,
+        key,
         version,
     };
     let time = |time: Option<&ApiTime>| match time {
@@ -374,9 +381,9 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
     };
     let count = |count| group_digits(count, ' ');
     let location = settings.archive.for_mailbox(ctx.mailbox).to_string();
-    let key_line = match report.key.as_str() {
-        "" => "not known here".to_owned(),
-        key => format!("fingerprint {key}"),
+    let (service_line, key_line) = match report.key.as_str() {
+        "" => ("none yet".to_owned(), "none yet".to_owned()),
+        key => (report.service.clone(), format!("fingerprint {key}")),
     };
     let lines = [
         ("path", location),
@@ -384,7 +391,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
             "size",
             format!("{}, sent and received", format_bytes(report.bytes)),
         ),
-        ("service", report.service.clone()),
+        ("service", service_line),
         ("key", key_line),
         ("emails", count(emails)),
         ("bodies", count(bodies)),
@@ -396,7 +403,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         ("oldest", time(oldest.as_ref())),
         (
             "reach",
-            describe_past_coverage(&coverage, archive.head_at()?, now, &settings.zone),
+            describe_past_coverage(&coverage, emails, archive.head_at()?, now, &settings.zone),
         ),
         (
             "statuses",

@@ -368,9 +368,10 @@ fn check_archive_at(
         if bytes.is_some() {
             examine_archive(&archive, is_quick, ctx.out)?;
         }
-        let emails = plural(archive.query_count()?, "email");
+        let emails = archive.query_count()?;
         let (coverage, refreshed) = (archive.coverage()?, archive.head_at()?);
-        let reach = describe_past_coverage(&coverage, refreshed, now, &ctx.settings.zone);
+        let reach = describe_past_coverage(&coverage, emails, refreshed, now, &ctx.settings.zone);
+        let emails = plural(emails, "email");
         let Some(bytes) = bytes else {
             return Ok(format!("{location}: {emails}; {reach}"));
         };

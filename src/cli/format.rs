@@ -71,9 +71,10 @@ pub(super) fn describe_coverage(coverage: &Coverage, zone: &TimeZone) -> String 
     }
 }
 
-/// Describes the coverage as of `refreshed`, the last request for the newest page.
+/// Describes the coverage of an archive of `emails` as of `refreshed`, the last request for the newest page.
 pub(super) fn describe_past_coverage(
     coverage: &Coverage,
+    emails: u64,
     refreshed: Option<Timestamp>,
     now: Timestamp,
     zone: &TimeZone,
@@ -88,7 +89,8 @@ pub(super) fn describe_past_coverage(
             let oldest = format_api_time(oldest, zone);
             format!("all mail since {oldest} that the service had {time} is here")
         }
-        Coverage::Unknown => "nothing is here yet".to_owned(),
+        Coverage::Unknown if emails == 0 => "nothing is here yet".to_owned(),
+        Coverage::Unknown => "not confirmed to be complete".to_owned(),
     }
 }
 

@@ -29,9 +29,17 @@ pub(crate) fn check_named_archive(settings: &Settings, mailbox: Mailbox) -> Resu
     Err(Error::new(ErrorKind::Archive, message).with_hint("sync and import make one there"))
 }
 
-/// Opens the archive on disk, for a command that needs one.
+/// Opens the archive on disk, for a command that reads it.
+///
+/// A named archive of another key is read without a key, and nothing in it is changed; a request to the service
+/// fails with that reason.
 pub(super) fn open_on_disk(ctx: &mut ProfileContext<'_>) -> Result<Archive, CommandExit> {
     check_named_archive(&ctx.settings, ctx.mailbox)?;
+    if ctx.settings.is_named_archive
+        && let OpenResult::Mismatch(mismatch) = open(OnMismatch::Ask, ctx)?
+    {
+        mismatch.drop_key(&mut ctx.settings);
+    }
     open_with_answer(OnMismatch::Ask, ctx)
 }
 
@@ -136,6 +144,10 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     }
     let error = match open(OnMismatch::Ask, ctx) {
         Ok(OpenResult::Opened(archive)) => return Some(archive),
+        Ok(OpenResult::Mismatch(mismatch)) if ctx.settings.is_named_archive => {
+            mismatch.drop_key(&mut ctx.settings);
+            return open_or_note(ctx);
+        }
         Ok(OpenResult::Mismatch(mismatch)) => mismatch.into(),
         Err(error) => error,
     };

@@ -1,4 +1,4 @@
-//! Numbers, plurals, durations and "did you mean" in words.
+//! Numbers, plurals, durations, shell words and "did you mean".
 
 use std::time::Duration;
 
@@ -51,6 +51,15 @@ pub(crate) fn format_timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
+/// Quotes `text` for a shell, unless it is a plain word.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Returns the known word that differs from `typed` in at most two letters, and in few of a short word.
 pub(crate) fn suggest<'a>(
     typed: &str,
@@ -97,6 +106,21 @@ mod tests {
             ["1 s", "2 s", "119 s", "3 min"]
         );
         assert_eq!(pause(86_400_000), "24 h");
+    }
+
+    #[test]
+    fn only_plain_words_stay_unquoted() {
+        assert_eq!(
+            ["49a3-9c", "a@b.example", "", "-x", "a b", "it's"].map(shell_word),
+            [
+                "49a3-9c",
+                "a@b.example",
+                "''",
+                "'-x'",
+                "'a b'",
+                r"'it'\''s'"
+            ]
+        );
     }
 
     #[test]

@@ -131,6 +131,11 @@ impl SessionFactory {
         };
         let archive = match opened {
             Ok(OpenResult::Opened(archive)) => Ok(archive),
+            Ok(OpenResult::Mismatch(mismatch)) if settings.is_named_archive => {
+                let mut settings = settings.clone();
+                mismatch.drop_key(&mut settings);
+                return self.open_archive(&settings, target, mailbox, on_mismatch);
+            }
             Ok(OpenResult::Mismatch(mismatch)) => {
                 let question = self.build_confirm(&mismatch, target);
                 return Ok(OpenedSession::NeedsConfirm(question));

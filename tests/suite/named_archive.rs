@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::cli::two_emails;
 use crate::harness::process::Sentbox;
 
 const MAIL: &str = r#"{"object":"email","id":"one","to":["ana@example.com"],"from":"hi@acme.example","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt","last_event":"delivered"}"#;
@@ -75,5 +76,56 @@ fn every_line_beside_json_is_json() {
             assert!(has_text("/note") || has_text("/error/message"), "{text}");
             assert_ne!(value.pointer("/error/hint"), Some(&Value::from("")));
         }
+    }
+}
+
+#[test]
+fn named_archive_of_another_key_is_only_read() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync -q --back all --archive mail.sqlite");
+    let owner = sentbox.stdout("archive info --json --archive mail.sqlite --jq .key");
+    let sentbox = sentbox.with("SENTBOX_API_KEY", "re_canary_of_another_team");
+    for (line, text) in [
+        ("search -q --columns id receipt", "49a3999c"),
+        ("stats -q --csv", "delivered"),
+        ("export -q --to - --as jsonl receipt", "\"price\":1.50"),
+        ("show -q --offline 49a3", "Your receipt"),
+        ("archive info", "reach    everything the service had at"),
+    ] {
+        let printed = sentbox.stdout(&format!("{line} --archive mail.sqlite"));
+        assert!(printed.contains(text), "{line}: {printed}");
+    }
+    for line in ["show 49a3", "sync", "search --fresh receipt"] {
+        let transcript = sentbox.transcript(&format!("{line} --archive mail.sqlite"));
+        let is_refused = transcript
+            .contains("sentbox: the archive mail.sqlite of 2 emails belongs to another key (");
+        assert!(
+            is_refused && transcript.ends_with("exit code 8"),
+            "{line}: {transcript}"
+        );
+    }
+    let info = "archive info --json --archive mail.sqlite --jq .key";
+    assert_eq!(sentbox.stdout(info), owner, "reading binds nothing");
+    sentbox.stdout("archive adopt --archive mail.sqlite");
+    assert_ne!(sentbox.stdout(info), owner);
+    assert_snapshot!(sentbox.transcript("archive adopt --archive mail.sqlite"), @r"
+    stderr: sentbox: the archive mail.sqlite belongs to no other key
+    stderr:    hint: sentbox archive info describes its archive
+    exit code 2
+    ");
+}
+
+#[test]
+fn imported_archive_belongs_to_no_service_yet() {
+    let sentbox = Sentbox::new();
+    sentbox.run_with_input("import --archive mail.sqlite -", MAIL);
+    let info = sentbox.stdout("archive info --archive mail.sqlite");
+    for line in [
+        "service  none yet\n",
+        "key      none yet\n",
+        "reach    not confirmed to be complete\n",
+    ] {
+        assert!(info.contains(line), "{info}");
     }
 }
