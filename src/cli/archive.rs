@@ -31,7 +31,7 @@ use crate::text::format::{format_bytes, group_digits, plural};
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     match verb {
         ArchiveVerb::Info(args) => {
-            ctx.mailbox = args.mailbox();
+            ctx.set_mailbox(*args);
             let archive = open_on_disk(ctx)?;
             print_info(&archive, ctx)
         }
@@ -39,7 +39,7 @@ pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<()
         ArchiveVerb::Vacuum => vacuum(ctx),
         ArchiveVerb::Copy(args) => copy(args, ctx),
         ArchiveVerb::Repair(args) => {
-            ctx.mailbox = args.mailbox();
+            ctx.set_mailbox(*args);
             repair(ctx)
         }
         ArchiveVerb::Adopt => resolve_mismatch(OnMismatch::Adopt, ctx),

@@ -8,7 +8,8 @@ use super::table::RowPrinter;
 use super::{ProfileContext, block_on};
 use crate::api::{Client, Cursor, EmailApi as _, EmailPage, MAX_LIMIT, RetryPolicy};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, Mailbox, Summary};
+use crate::mail::{EmailId, Summary};
+use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 use crate::text::sanitize;
 
@@ -18,7 +19,8 @@ use crate::text::sanitize;
 pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
         let message = "list shows what the service has, which cannot search";
-        let words = list.words.join(" ");
+        let words: Vec<String> = list.words.iter().map(|word| shell_word(word)).collect();
+        let words = words.join(" ");
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint(format!("sentbox search {words} looks in the archive"))
             .into());
@@ -115,12 +117,12 @@ async fn print_pages(
             // Without `has_more`, only a page with nothing new shows that there is no more.
             let has_more = is_cut || has_more.unwrap_or(!items.is_empty());
             printer.end(has_more)?;
-            if let (true, true, Some(last)) = (is_walk, has_more, items.last()) {
-                let id = EmailId::new(&last.id);
-                note_next_page(list, &id, printer.out);
+            let end = if is_walk { items.last() } else { items.first() };
+            if let (true, Some(end)) = (has_more, end) {
+                note_next_page(list, &EmailId::new(&end.id), printer.out);
             }
             if continues && has_more {
-                let message = "the service says that there is more, but sends nothing new";
+                let message = "the service reports more emails but sends no new ones";
                 return Err(Error::new(ErrorKind::NotTheApi, message)
                     .with_hint("what is printed may not be everything")
                     .into());
@@ -147,8 +149,8 @@ fn describe_cursor(error: Error, list: &ListArgs) -> Error {
     }
 }
 
-/// Prints the command that lists the emails after `last`.
-fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
+/// Prints the command that lists the emails after, or with `--before` before, the last of this direction.
+fn note_next_page(list: &ListArgs, end: &EmailId, out: &mut Output) {
     let limit = if list.limit == ListArgs::DEFAULT_LIMIT {
         String::new()
     } else {
@@ -164,12 +166,13 @@ fn note_next_page(list: &ListArgs, last: &EmailId, out: &mut Output) {
         [] => String::new(),
         names => format!(" --columns {}", names.join(",")),
     };
-    let received = match list.mailbox.mailbox() {
-        Mailbox::Sent => "",
-        Mailbox::Received => " --received",
+    let direction = match list.before {
+        None => "--after",
+        Some(_) => "--before",
     };
-    let id = last.to_safe_text();
+    let id = end.to_safe_text();
+    let id = shell_word(&id);
     out.note(&format!(
-        "there is more: sentbox list{received} --after {id}{limit}{columns}"
+        "there is more: sentbox list {direction} {id}{limit}{columns}"
     ));
 }

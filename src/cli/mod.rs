@@ -28,6 +28,7 @@ mod search;
 mod serve;
 mod show;
 mod stats;
+mod suggested_commands;
 mod sync;
 mod sync_plan;
 mod table;
@@ -94,11 +95,9 @@ impl<'a> CommandContext<'a> {
     }
 
     fn with_mailbox(self, args: MailboxArgs) -> Result<ProfileContext<'a>, Error> {
-        let mailbox = args.mailbox();
-        Ok(ProfileContext {
-            mailbox,
-            ..self.with_profile()?
-        })
+        let mut ctx = self.with_profile()?;
+        ctx.set_mailbox(args);
+        Ok(ctx)
     }
 }
 
@@ -112,6 +111,11 @@ struct ProfileContext<'a> {
 }
 
 impl ProfileContext<'_> {
+    fn set_mailbox(&mut self, args: MailboxArgs) {
+        self.mailbox = args.mailbox();
+        self.out.set_received(self.mailbox == Mailbox::Received);
+    }
+
     fn now(&self) -> Timestamp {
         (self.clock)()
     }

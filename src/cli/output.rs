@@ -14,6 +14,7 @@ use super::args::{ColorMode, Global};
 use super::escape;
 use super::jq::{JqFilter, JqValue, JsonCollector};
 use super::pager::{Pager, pager_command};
+use super::suggested_commands::SelectionFlags;
 use crate::config::{Env, Profiles, has_ascii_font};
 use crate::error::{Error, ErrorKind};
 use crate::text::{ascii, json, sanitize};
@@ -71,6 +72,8 @@ pub struct Output {
     pub colour: bool,
     /// Whether text for people has the symbols of the program in ASCII.
     pub(super) ascii: bool,
+    /// The flags of this run that suggested commands need, too.
+    selection: SelectionFlags,
     /// The width of stdout; `None` if it is no terminal.
     pub columns: Option<u16>,
     quiet: bool,
@@ -92,6 +95,7 @@ impl Output {
         let width = || width().ok().filter(|columns| *columns > 0);
         let mut out = Self::before_parsing(global.json || global.jq.is_some());
         out.jq.clone_from(&global.jq);
+        out.selection = SelectionFlags::new(global);
         if global.jsonl {
             out.format = OutputFormat::JsonLines;
         }
@@ -127,11 +131,17 @@ impl Output {
             },
             colour: false,
             ascii: false,
+            selection: SelectionFlags::default(),
             columns: None,
             quiet: false,
             verbose: false,
             shows_progress: false,
         }
+    }
+
+    /// Lets suggested commands be about received mail, as this one is.
+    pub(super) fn set_received(&mut self, received: bool) {
+        self.selection.received = received;
     }
 
     /// Lets a pager show text for people on a terminal, from the first write on.
@@ -318,11 +328,9 @@ impl Output {
         }
         self.show_progress("");
         if !self.quiet {
-            let _ = writeln!(
-                self.stderr,
-                "{}",
-                format_note(self.format, self.ascii, text)
-            );
+            let text = self.selection.add_to(text);
+            let note = format_note(self.format, self.ascii, &text);
+            let _ = writeln!(self.stderr, "{note}");
         }
     }
 
@@ -375,7 +383,8 @@ impl Output {
     /// Prints the error that ends a command, in the format of the results.
     pub fn report_error(&mut self, error: &Error) {
         let message = sanitize::sanitize_line(&error.message);
-        let hint = sanitize::sanitize_line(&error.hint);
+        let hint = self.selection.add_to(&error.hint);
+        let hint = sanitize::sanitize_line(&hint);
         let details = error.details.as_deref();
         let request = details.map(|details| FailedRequest {
             endpoint: details.endpoint,

@@ -22,6 +22,7 @@ use crate::mail::{ATTACHMENTS_FIELD, Address, BOUNCE_FIELD, Email, EmailId};
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::render::ansi::{self, AnsiOptions};
 use crate::render::{Body, BodyView, decode_html, lay_out, lay_out_html, lay_out_masked};
+use crate::text::format::shell_word;
 use crate::text::json::escape_line;
 
 /// The most recipients whose names are printed; the others are counted.
@@ -245,7 +246,8 @@ pub(super) fn find_id(
         _ => Err(
             Error::new(ErrorKind::Usage, "several emails have an id that begins so")
                 .with_hint(format!(
-                    "sentbox search --columns id,to,subject {query} lists them"
+                    "sentbox search --columns id,to,subject {} lists them",
+                    shell_word(&query.to_string())
                 ))
                 .into(),
         ),

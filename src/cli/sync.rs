@@ -542,7 +542,7 @@ pub(super) fn stop_error(reason: StopReason) -> Option<Error> {
         ),
         StopReason::NoProgress => (
             ErrorKind::NotTheApi,
-            "the service says that there is more, but sends nothing new",
+            "the service reports more emails but sends no new ones",
             "what is here is kept; there may be more",
         ),
         StopReason::Unreadable => (

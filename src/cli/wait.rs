@@ -20,7 +20,7 @@ use crate::mail::{Email, Finality, Status};
 use crate::query::{Query, SortOrder};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
 use crate::sync::{Engine, StopReason};
-use crate::text::format::format_pause;
+use crate::text::format::{format_pause, shell_word};
 use crate::text::secrets::find_codes;
 
 /// Time between two polls at first, and after [`SHORT_POLLS`].
@@ -90,9 +90,8 @@ pub(super) fn run(args: &WaitArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     };
     let found = found.ok_or_else(|| {
         let what = if args.link { "link" } else { "one-time code" };
-        let id = row.summary.id.to_safe_text();
         Error::new(ErrorKind::NoSuchPart, format!("the email has no {what}"))
-            .with_hint(format!("sentbox show {id} prints it"))
+            .with_hint(show_hint(&row))
     })?;
     let json = WaitJson {
         id: row.summary.id.as_str(),
@@ -259,9 +258,8 @@ impl<S: EmailApi> Wait<'_, S> {
             None => row.summary.status.label(),
         };
         let until = self.until.as_ref().map_or("", Status::label);
-        let id = row.summary.id.to_safe_text();
         let message = format!("the email is {status}, so it cannot become {until} any more");
-        Error::new(ErrorKind::Io, message).with_hint(format!("sentbox show {id} prints it"))
+        Error::new(ErrorKind::Io, message).with_hint(show_hint(row))
     }
 
     fn timeout_error(&self, timeout: Duration, last: &Progress) -> Error {
@@ -275,6 +273,11 @@ impl<S: EmailApi> Wait<'_, S> {
         let message = format!("not within {}: {state}", format_pause(timeout));
         Error::new(ErrorKind::TimedOut, message).with_hint("--timeout allows more")
     }
+}
+
+fn show_hint(row: &EmailRow) -> String {
+    let id = row.summary.id.to_safe_text();
+    format!("sentbox show {} prints it", shell_word(&id))
 }
 
 /// Whether an email with this status has reached the other one: what was opened was delivered.

@@ -119,3 +119,32 @@ fn list_prints_columns_and_the_next_command() {
     exit code 2
     ");
 }
+
+#[test]
+fn next_page_is_a_command_with_the_same_flags() {
+    let service = sample(50);
+    let sentbox = Sentbox::at(&service);
+    let list = |line: &str| {
+        let output = sentbox.run(line);
+        let ids = String::from_utf8(output.stdout).unwrap();
+        let ids: Vec<String> = ids.lines().map(str::to_owned).collect();
+        (ids, String::from_utf8(output.stderr).unwrap())
+    };
+    let (ids, note) = list("list --archive mail.sqlite --columns id --limit 10");
+    let last = ids.last().unwrap();
+    assert_eq!(
+        note,
+        format!(
+            "sentbox: there is more: sentbox --archive mail.sqlite list --after {last} --limit 10 --columns id\n"
+        )
+    );
+    let (newer, note) = list(&format!("list --columns id --limit 2 --before {last}"));
+    assert_eq!(newer, ids[7..9]);
+    let first = &newer[0];
+    assert_eq!(
+        note,
+        format!("sentbox: there is more: sentbox list --before {first} --limit 2 --columns id\n")
+    );
+    let (_, note) = list(&format!("list --columns id --limit 20 --before {last}"));
+    assert_eq!(note, "");
+}

@@ -111,7 +111,7 @@ fn named_archive_of_another_key_is_only_read() {
     assert_ne!(sentbox.stdout(info), owner);
     assert_snapshot!(sentbox.transcript("archive adopt --archive mail.sqlite"), @r"
     stderr: sentbox: the archive mail.sqlite belongs to no other key
-    stderr:    hint: sentbox archive info describes its archive
+    stderr:    hint: sentbox --archive mail.sqlite archive info describes its archive
     exit code 2
     ");
 }

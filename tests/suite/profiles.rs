@@ -592,7 +592,7 @@ fn profile_without_its_key_names_the_remedy() {
     let words = sentbox.transcript("list -p acme");
     assert!(
         words.contains("does not exist")
-            && words.contains("sentbox login")
+            && words.contains("sentbox -p acme login")
             && words.ends_with("exit code 3"),
         "{words}"
     );

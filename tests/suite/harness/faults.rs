@@ -162,7 +162,7 @@ impl Row {
 
 pub const ERROR: &str = r#"{"statusCode":500,"name":"internal_server_error","message":"oh dear"}"#;
 pub const NONSENSE: &str = "not this API's JSON";
-pub const CIRCLES: &str = "sends nothing new";
+pub const CIRCLES: &str = "sends no new ones";
 pub const UNREADABLE: &str = "not every email on the service's pages could be read";
 
 /// Answers any request with this body.

@@ -1,0 +1,137 @@
+//! Adds the flags of this run to the commands that its notes and hints suggest.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::args::Global;
+use crate::text::format::shell_word;
+
+/// The commands that use a profile or its archive, and whether they have `--received`.
+const COMMANDS: [(&str, bool); 16] = [
+    ("archive info", true),
+    ("archive repair", true),
+    ("archive", false),
+    ("attachment", true),
+    ("doctor", false),
+    ("export", true),
+    ("import", false),
+    ("list", true),
+    ("login", false),
+    ("search", true),
+    ("serve", false),
+    ("show", true),
+    ("stats", false),
+    ("sync", true),
+    ("wait", false),
+    ("watch", false),
+];
+
+/// The flags without which a suggested command would be about other emails.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SelectionFlags {
+    /// Those before the command, each with a space after it.
+    global: String,
+    /// Whether it is about received mail.
+    pub(super) received: bool,
+}
+
+impl SelectionFlags {
+    pub(super) fn new(global: &Global) -> Self {
+        let mut flags = String::new();
+        if let Some(profile) = &global.profile {
+            let _ = write!(flags, "-p {} ", shell_word(profile));
+        }
+        if let Some(archive) = &global.archive {
+            let archive = archive.to_string_lossy();
+            let _ = write!(flags, "--archive {} ", shell_word(&archive));
+        }
+        Self {
+            global: flags,
+            received: false,
+        }
+    }
+
+    /// Adds the flags to each command in `text`.
+    pub(super) fn add_to<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        const PROGRAM: &str = "sentbox ";
+        if self.global.is_empty() && !self.received {
+            return text.into();
+        }
+        let mut out = String::with_capacity(text.len());
+        for (index, rest) in text.split(PROGRAM).enumerate() {
+            if index > 0 {
+                out.push_str(PROGRAM);
+            }
+            let is_first_word = |name: &str| {
+                let after = rest.strip_prefix(name);
+                after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+            };
+            let command = COMMANDS.iter().find(|(name, _)| is_first_word(name));
+            let Some((name, has_received)) = command.filter(|_| index > 0) else {
+                out.push_str(rest);
+                continue;
+            };
+            let received = if self.received && *has_received {
+                " --received"
+            } else {
+                ""
+            };
+            let rest = &rest[name.len()..];
+            let _ = write!(out, "{}{name}{received}{rest}", self.global);
+        }
+        out.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::args::Args;
+    use super::*;
+
+    #[test]
+    fn suggested_commands_have_the_flags() {
+        let flags = SelectionFlags {
+            global: "-p acme ".to_owned(),
+            received: true,
+        };
+        for (text, expected) in [
+            (
+                "there is more: sentbox list --after 5b",
+                "there is more: sentbox -p acme list --received --after 5b",
+            ),
+            (
+                "sentbox archive adopt; if not: sentbox archive begin",
+                "sentbox -p acme archive adopt; if not: sentbox -p acme archive begin",
+            ),
+            (
+                "run sentbox archive repair, or sentbox demo",
+                "run sentbox -p acme archive repair --received, or sentbox demo",
+            ),
+            (
+                "another sentbox listens; sync here",
+                "another sentbox listens; sync here",
+            ),
+            ("list", "list"),
+        ] {
+            assert_eq!(flags.add_to(text), expected);
+            assert_eq!(SelectionFlags::default().add_to(text), text);
+        }
+    }
+
+    #[test]
+    fn only_some_commands_have_received_mail() {
+        let root = Args::command();
+        for (name, has_received) in COMMANDS {
+            let mut command = &root;
+            for word in name.split(' ') {
+                command = command.find_subcommand(word).expect(name);
+            }
+            let found = command
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some("received"));
+            assert_eq!(found, has_received, "{name}");
+        }
+    }
+}
