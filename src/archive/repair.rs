@@ -31,10 +31,10 @@ pub(crate) struct RepairOutcome {
     pub(crate) emails: u64,
     /// Bodies in the repaired archive.
     pub(crate) bodies: u64,
-    /// Emails that could not be read, as far as they can be counted.
-    pub(crate) lost_emails: u64,
-    /// Bodies that could not be read.
-    pub(crate) lost_bodies: u64,
+    /// Emails that could not be read; `None` if their number is unknown.
+    pub(crate) lost_emails: Option<u64>,
+    /// Bodies that could not be read; `None` if their number is unknown.
+    pub(crate) lost_bodies: Option<u64>,
     /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
     /// Where the damaged file is now.
@@ -102,9 +102,9 @@ impl Archive {
             };
             copy.copy_emails(&mut progress)?;
             let is_coverage_reset = copy.copy_other_tables()?;
-            let (lost_emails, lost_bodies) = (copy.count_lost_emails(), copy.lost_bodies);
             target.compact()?;
             let info = target.info()?;
+            let [lost_emails, lost_bodies] = copy.count_lost(info.bodies);
             // A connection that closes removes the log of the file that has its name then.
             drop((target, source));
             Ok(RepairOutcome {
@@ -330,16 +330,25 @@ impl RepairJob<'_> {
         Ok(is_coverage_reset)
     }
 
-    fn count_lost_emails(&self) -> u64 {
-        let query = "SELECT emails FROM row_counts";
-        let counted: i64 = self.source.value(query, []).unwrap_or(0);
-        // A damaged count may have any value.
-        let missing = if self.damage.in_file {
-            0
-        } else {
-            counted.unsigned_abs().saturating_sub(self.written)
+    /// Counts the lost emails and bodies by the row counts; `None` if those are damaged, too.
+    fn count_lost(&self, bodies: u64) -> [Option<u64>; 2] {
+        let query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let file_size: i64 = self.source.value(query, []).unwrap_or(0);
+        let counted = storage::count_rows(self.source).ok();
+        let count = |counted: Option<u64>, written: u64, lost: u64| {
+            let missing = counted.and_then(|counted| counted.checked_sub(written));
+            // A damaged count may have any value, but each row takes some bytes.
+            let missing = missing.filter(|missing| *missing < file_size.unsigned_abs());
+            match missing {
+                None if self.damage.in_file => None,
+                missing => Some(missing.unwrap_or(0).max(lost)),
+            }
         };
-        missing.max(self.lost.len() as u64)
+        let lost = self.lost.len() as u64;
+        [
+            count(counted.map(|it| it.emails), self.written, lost),
+            count(counted.map(|it| it.bodies), bodies, self.lost_bodies),
+        ]
     }
 }
 

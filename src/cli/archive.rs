@@ -179,10 +179,10 @@ struct RepairJson<'a> {
     emails: u64,
     /// Bodies in the repaired archive.
     bodies: u64,
-    /// Emails that could not be read.
-    lost_emails: u64,
-    /// Bodies that could not be read.
-    lost_bodies: u64,
+    /// Emails that could not be read; null if the file does not show how many.
+    lost_emails: Option<u64>,
+    /// Bodies that could not be read; null if the file does not show how many.
+    lost_bodies: Option<u64>,
     /// Whether coverage is as before; if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
     /// Where the damaged file is now.
@@ -207,14 +207,7 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         is_coverage_reset,
         backup,
     } = repaired?;
-    let complete = !is_coverage_reset && lost_emails == 0;
-    if lost_emails > 0 || lost_bodies > 0 {
-        ctx.out.note(&format!(
-            "could not be read: {}, bodies: {}",
-            plural(lost_emails, "email"),
-            group_digits(lost_bodies, ' ')
-        ));
-    }
+    let complete = !is_coverage_reset && lost_emails == Some(0);
     if !complete {
         ctx.out
             .note("sentbox sync --back all reads again what may be missing");
@@ -232,10 +225,23 @@ fn repair(ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
         damaged_file: &backup,
     };
     let (emails, bodies) = (plural(emails, "email"), group_digits(bodies, ' '));
+    let lost = describe_lost(lost_emails, lost_bodies);
     ctx.out.report(
         &report,
-        format!("{emails} and {bodies} bodies are in the repaired archive"),
+        format!("{emails} and {bodies} bodies are in the repaired archive; {lost}"),
     )
+}
+
+/// Describes what a repair could not read.
+fn describe_lost(emails: Option<u64>, bodies: Option<u64>) -> String {
+    match (emails, bodies) {
+        (Some(0), Some(0)) => "nothing was lost".to_owned(),
+        (Some(emails), Some(bodies)) => {
+            let bodies = group_digits(bodies, ' ');
+            format!("{} and {bodies} bodies were lost", plural(emails, "email"))
+        }
+        _ => "it is not known how many were lost".to_owned(),
+    }
 }
 
 /// Fails if there is no archive of another key to adopt or replace.

@@ -197,7 +197,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
             repaired.lost_bodies,
             repaired.is_coverage_reset
         ),
-        (120, 0, 0, false)
+        (120, Some(0), Some(0), false)
     );
     assert!(repaired.backup.exists());
     let after = open(&path);
@@ -266,7 +266,7 @@ fn check_finds_damage_inside_valid_pages() {
         assert_eq!(u64::try_from(rows(&archive)).unwrap(), repaired.emails);
         assert_eq!(
             archive.coverage().unwrap() == Coverage::Complete,
-            repaired.lost_emails == 0 && !repaired.is_coverage_reset,
+            repaired.lost_emails == Some(0) && !repaired.is_coverage_reset,
             "{change}"
         );
     }
@@ -289,7 +289,7 @@ fn lost_email_splits_its_range() {
             repaired.lost_emails,
             repaired.is_coverage_reset
         ),
-        (119, 1, false)
+        (119, Some(1), false)
     );
     let archive = open(&path);
     let (spans, all) = (
@@ -315,6 +315,36 @@ fn lost_email_splits_its_range() {
         ]
     );
     assert!(matches!(archive.coverage().unwrap(), Coverage::Since(_)));
+}
+
+#[test]
+fn emails_of_a_lost_page_are_counted() {
+    const PAGE: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.sqlite");
+    filled(&path);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut lost = 0;
+    for page in 1..bytes.len() / PAGE {
+        let mut damaged = bytes.clone();
+        damaged[page * PAGE..(page + 1) * PAGE].fill(0xff);
+        std::fs::write(&path, damaged).unwrap();
+        let Ok(repaired) = Archive::repair(&path, |_| ()) else {
+            continue;
+        };
+        let missing = EMAILS as u64 - repaired.emails;
+        lost += missing;
+        assert!(
+            repaired.lost_emails.is_none_or(|lost| lost == missing),
+            "page {page}: {missing} are missing, {:?} are counted",
+            repaired.lost_emails
+        );
+        assert!(
+            missing == 0 || repaired.lost_emails == Some(missing),
+            "page {page}: the counts are intact"
+        );
+    }
+    assert!(lost > 0);
 }
 
 #[test]
