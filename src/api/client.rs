@@ -81,8 +81,21 @@ impl From<&Settings> for ClientConfig {
     }
 }
 
+/// What a key that may read allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyAccess {
+    /// It is of the service, where each key that may read may also send and delete.
+    Full,
+    /// It is of a mirror, which can only be read.
+    Read,
+}
+
 /// Requests one email with `key` before it is stored: only the service knows what the key may do.
-pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) -> Result<()> {
+pub(crate) async fn verify_key(
+    target: &KeyTarget,
+    key: &ApiKey,
+    clock: &Clock,
+) -> Result<KeyAccess> {
     let config = ClientConfig {
         base_url: target.base_url.clone(),
         mailbox: Mailbox::Sent,
@@ -92,7 +105,13 @@ pub(crate) async fn verify_key(target: &KeyTarget, key: &ApiKey, clock: &Clock) 
         rate_file: None,
     };
     let client = Client::new(config, RetryPolicy::ONE_SHOT, clock.clone());
-    let result = client.list(1, &Cursor::Start).await.map(drop);
+    let result = client.list(1, &Cursor::Start).await.map(|_| {
+        if client.is_mirror() {
+            KeyAccess::Read
+        } else {
+            KeyAccess::Full
+        }
+    });
     result.map_err(|error| {
         let separator = if error.hint.is_empty() { "" } else { "; " };
         let hint = format!("{}{separator}the key was not stored", error.hint);

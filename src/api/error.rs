@@ -285,7 +285,7 @@ pub(super) fn paused_error(wait: Duration) -> Error {
 /// Creates the error for a service without the operation of `endpoint`.
 pub(super) fn unsupported_error(endpoint: Endpoint) -> Error {
     let message = match endpoint {
-        Endpoint::Suppression => "the service does not say which addresses it does not send to",
+        Endpoint::Suppression => "the service has no suppression list",
         Endpoint::Metrics => "the service does not count the opens and clicks of an email",
         Endpoint::FirstReceivedPage => "the service does not list received mail",
         // It is no mirror, or the listing is one whose changes a mirror does not send.

@@ -26,7 +26,7 @@ pub mod wire;
 
 pub use changes::{ChangeStream, MirrorChange};
 pub use client::{Client, ClientConfig};
-pub(crate) use client::{WaitCause, verify_key};
+pub(crate) use client::{KeyAccess, WaitCause, verify_key};
 use error::Endpoint;
 pub(crate) use rate_limit::{RateBudget, RecordedPause};
 pub use request::{InvalidResponses, Priority, RequestHandle, RetryPolicy};

@@ -246,8 +246,14 @@ async fn check_service(
     match result {
         Ok(_) => {
             checks.ok("service", answers);
-            let access = "the key may read, which takes full access: it may send and delete, too";
-            checks.ok("access", access);
+            checks.ok(
+                "access",
+                if client.is_mirror() {
+                    "the key of a mirror may read, and nothing else"
+                } else {
+                    "the key may read, which takes full access: it may send and delete, too"
+                },
+            );
         }
         // A refusal is an answer, too.
         Err(error) if has_answered => {
@@ -376,9 +382,9 @@ fn check_archive_at(
             return Ok(format!("{location}: {emails}; {reach}"));
         };
         let checked = if is_quick {
-            "its pages fit together"
+            "quick check passed"
         } else {
-            "whole"
+            "intact"
         };
         let megabytes = bytes.div_ceil(1_000_000);
         Ok(format!(

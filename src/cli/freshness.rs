@@ -13,7 +13,7 @@ use crate::archive::{Archive, CancellationToken, ConfirmedRun, EmailRow, SortKey
 use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
-use crate::sync::{Engine, StopReason, SyncDepth};
+use crate::sync::{Engine, StopReason, SyncDepth, needs_confirming};
 use crate::text::format::{group_digits, plural};
 
 /// The age up to which a status is shown without its age.
@@ -179,7 +179,8 @@ impl StatusRefresh<'_, '_> {
         let archive = self.engine.archive();
         let window = archive.search(query, &WindowAnchor::Newest, limit, &token)?;
         let rows = window.map(|window| window.rows).unwrap_or_default();
-        let ids = rows.iter().filter(|row| self.needs_request(row));
+        let now = self.ctx.now();
+        let ids = (rows.iter()).filter(|row| needs_confirming(row, self.started, now));
         let ids: Vec<_> = ids.map(|row| row.summary.id.clone()).collect();
         let wanted = ids.len() as u64;
         let max_requests = self.search.max_requests;
@@ -281,18 +282,11 @@ impl StatusRefresh<'_, '_> {
         }
     }
 
-    /// Whether a status may have changed and was not confirmed in this run.
-    fn needs_request(&self, row: &EmailRow) -> bool {
-        let now = self.ctx.now();
-        let is_confirmed = |at| (self.started..=now).contains(&at);
-        may_change(row, now) && !row.confirmed_at.is_some_and(is_confirmed)
-    }
-
     /// Counts what is still to be confirmed below a row.
     fn count_pending(&self, below: Option<SortKey>) -> Result<PendingStatuses, Error> {
-        let archive = self.engine.archive();
+        let (archive, now) = (self.engine.archive(), self.ctx.now());
         let found = archive.find_candidates(&self.candidates, below, usize::MAX, |row| {
-            self.needs_request(row)
+            needs_confirming(row, self.started, now)
         })?;
         let (page, mut requests, mut rest) = (u32::from(MAX_LIMIT), 0, found.rows.as_slice());
         while let Some(first) = rest.first().filter(|_| requests <= MAX_ESTIMATED_REQUESTS) {

@@ -93,7 +93,7 @@ async fn describe_suppressions(
     }
     match summary.to.len().saturating_sub(MAX_RECIPIENTS) {
         0 => {}
-        more => parts.push(format!("{more} more were not asked about")),
+        more => parts.push(format!("{more} more were not checked")),
     }
     Ok(parts.join("; "))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::ProfileVerb;
 use super::output::{CommandExit, Output};
 use super::{CommandContext, block_on};
-use crate::api::verify_key;
+use crate::api::{KeyAccess, verify_key};
 use crate::archive::IdentityMismatch;
 use crate::config::{ApiKey, Env, Flags, KeyTarget, ProfileEntry, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
@@ -114,7 +114,7 @@ struct LoginJson<'a> {
     profile: &'a str,
     /// Base URL of the service.
     base_url: String,
-    /// What the key allows: always `full`, because reading needs that.
+    /// What the key allows: `full`, because reading needs that; `read` if the service is a mirror.
     access: &'a str,
     /// File that holds the key.
     key_file: String,
@@ -134,21 +134,30 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
     } = context;
     let target = profiles.key_target(&global.flags(), env)?;
     let key = read_key(&target)?;
-    block_on(verify_key(&target, &key, clock))??;
+    let access = block_on(verify_key(&target, &key, clock))??;
     profiles.store_key(&target, &key)?;
     let profile = &target.profile;
     let report = LoginJson {
         profile,
         base_url: target.base_url.to_string(),
-        access: "full",
+        access: match access {
+            KeyAccess::Full => "full",
+            KeyAccess::Read => "read",
+        },
         key_file: target.key_file.display().to_string(),
         config: profiles.path.display().to_string(),
     };
     let text = format!(
-        "{} takes the key. It may read; every key that may read may also send and delete.\n\
+        "{} takes the key. It may read; {}.\n\
          profile  {profile}, in {}\n\
          key      {}, readable by you alone",
-        report.base_url, report.config, report.key_file
+        report.base_url,
+        match access {
+            KeyAccess::Full => "every key that may read may also send and delete",
+            KeyAccess::Read => "the service is a mirror, where no key may send or delete",
+        },
+        report.config,
+        report.key_file
     );
     out.report(&report, text)?;
     let flags = Flags {

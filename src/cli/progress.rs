@@ -40,7 +40,7 @@ pub(super) struct RecheckTotals {
     pub(super) statuses: u64,
     /// Emails whose status has changed.
     pub(super) changes: u64,
-    /// Emails that the service no longer has.
+    /// Emails that, as this run found, the service no longer has.
     pub(super) gone: u64,
     /// Statuses that are still to be confirmed.
     pub(super) left: u64,

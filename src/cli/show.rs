@@ -41,7 +41,7 @@ struct ShownEmail {
     deletion_note: String,
     /// Whether it is from the archive.
     is_copy: bool,
-    /// What else the service was asked.
+    /// What the service has beside it.
     found: LookedUp,
 }
 
@@ -146,7 +146,7 @@ fn show_one(
     ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let id = match find_id(typed, archive, ctx.out) {
-        // The service is asked all the same.
+        // It is requested all the same.
         Err(CommandExit::Failed(error))
             if !printing.show.offline && error.kind == ErrorKind::Archive =>
         {
@@ -171,12 +171,11 @@ fn load_email(
     if show.offline {
         let copy = load_copy()?.ok_or_else(|| {
             let message = "the archive does not hold this email";
-            Error::new(ErrorKind::NotFound, message)
-                .with_hint("without --offline the service is asked")
+            Error::new(ErrorKind::NotFound, message).with_hint("leave out --offline to request it")
         })?;
         if let Some(age) = describe_status_age(&copy, now, &zone).filter(|_| !copy.is_final) {
             ctx.out
-                .note(&format!("{age}; without --offline the service is asked"));
+                .note(&format!("{age}; leave out --offline to request it"));
         }
         return Ok(copy);
     }
@@ -191,14 +190,15 @@ fn load_email(
         Ok(email) => return Ok(email),
         Err(error) => error,
     };
-    // After a failed request, a copy without its body is only printed as rendered text.
+    let is_deleted = error.kind == ErrorKind::NotFound;
+    // Without its body, a copy is printed as rendered text; as JSON, only if the service has no more of it.
+    let is_partial = is_rendered || (is_deleted && form == ShowForm::Json);
     let is_useful = |copy: &ShownEmail| {
-        has_copy && error.kind.is_service_error() && (copy.has_body || is_rendered)
+        has_copy && error.kind.is_service_error() && (copy.has_body || is_partial)
     };
     let Some(mut copy) = load_copy()?.filter(is_useful) else {
         return Err(error.into());
     };
-    let is_deleted = error.kind == ErrorKind::NotFound;
     if is_deleted && copy.deletion_note.is_empty() {
         copy.deletion_note = format!("{}; kept here", error.message);
     }
@@ -262,7 +262,7 @@ fn retrieve(
     with_details: bool,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<Result<ShownEmail, Error>, CommandExit> {
-    // If the archive cannot be written, the service is asked all the same.
+    // If the archive cannot be written, the email is requested all the same.
     let requested = archive
         .and_then(|archive| archive.stamp_request(ctx.now()).ok())
         .unwrap_or_else(|| ctx.now().into());
@@ -271,8 +271,11 @@ fn retrieve(
     } else {
         RetryPolicy::ONE_SHOT
     });
-    let retrieved = match block_on(client.retrieve(id))? {
-        Ok(retrieved) => retrieved,
+    let (retrieved, requested) = match block_on(client.retrieve(id))? {
+        Ok(retrieved) => {
+            let requested = requested.known_by(retrieved.checked_at);
+            (retrieved, requested)
+        }
         Err(error) => {
             if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
                 archive.mark_missing(id, requested)?;
@@ -379,12 +382,15 @@ fn print_email(
             }
             out.write_data(&json)?;
             out.write_data("\n")?;
+            if !shown.has_body {
+                out.note("the body was never fetched");
+            }
             return out.flush();
         }
         ShowForm::Html | ShowForm::Source | ShowForm::Text | ShowForm::Eml if !shown.has_body => {
             let message = "the body of this email was never fetched";
             return Err(Error::new(ErrorKind::NoSuchPart, message)
-                .with_hint("without --offline the service is asked")
+                .with_hint("leave out --offline to request it")
                 .into());
         }
         ShowForm::Html => {

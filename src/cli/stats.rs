@@ -165,8 +165,7 @@ pub(super) fn run(args: &StatsArgs, ctx: &mut ProfileContext<'_>) -> Result<(), 
         oldest.add(None);
     }
     if let Some(age) = oldest.describe(started, &ctx.settings.zone) {
-        ctx.out
-            .note(&format!("{age}; sentbox sync asks the service"));
+        ctx.out.note(&format!("{age}; sentbox sync updates them"));
     }
     ctx.out.note(&scope);
     Ok(())

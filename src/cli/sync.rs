@@ -15,14 +15,13 @@ use super::progress::{RecheckTotals, SyncTotals};
 use super::typed_query::TypedQuery;
 use super::{ProfileContext, block_on_until_signal, open_archive};
 use crate::api::{ChangeStream, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
-use crate::archive::{Archive, ProcessLock};
+use crate::archive::{Archive, ProcessLock, RequestTime};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::query::{EmailClass, Node, Query, SortOrder, Term};
 use crate::sync::{
-    BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, RecheckScope, StopReason, SyncDepth,
-    SyncReport,
+    BackfillStep, Engine, RECHECK_PAGES, RecheckScope, StopReason, SyncDepth, SyncReport,
+    refresh_pause,
 };
 use crate::text::format::{group_digits, plural};
 
@@ -185,6 +184,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     async fn run_once(&mut self, args: &SyncArgs) -> Result<(), Error> {
         let started = (self.clock)();
+        let first_request = self.engine.archive().stamp_request(started)?;
         self.sync_when_unlocked().await?;
         if let Err(error) = self.engine.apply_purges().await {
             let message = error.message;
@@ -197,7 +197,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.engine.poll_changes().await?;
             events.mark_known(self.engine.archive())?;
         }
-        self.recheck_statuses(args.recheck, started).await?;
+        self.recheck_statuses(args.recheck, first_request).await?;
         if args.bodies {
             self.fetch_bodies(self.back).await?;
         }
@@ -252,12 +252,13 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         stop_error(report.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Confirms the due statuses, or all in a span not confirmed since `started`.
+    /// Confirms the due statuses, or all in a span not confirmed since the command's first request.
     async fn recheck_statuses(
         &mut self,
         span: Option<HistorySpan>,
-        started: Timestamp,
+        first_request: RequestTime,
     ) -> Result<(), Error> {
+        let started = first_request.at;
         let Some(scope) = recheck_scope(span, started) else {
             return Ok(());
         };
@@ -278,7 +279,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             scope => scope,
         };
         let unconfirmed = engine.count_due(whole_scope).await?;
-        let (gone, begun) = (self.count_deleted()?, (self.clock)());
+        let begun = (self.clock)();
         let (mut requests, mut changes) = (0, 0);
         let error = loop {
             if requests == max_requests {
@@ -309,7 +310,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.totals.recheck = Some(RecheckTotals {
             statuses: unconfirmed.saturating_sub(still_unconfirmed),
             changes,
-            gone: self.count_deleted()?.saturating_sub(gone),
+            gone: (self.engine.archive()).count_missing_after(first_request)?,
             left,
         });
         if left > 0 {
@@ -347,15 +348,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Counts the emails that the service no longer has.
-    fn count_deleted(&self) -> Result<u64, Error> {
-        let query = Query {
-            filter: Node::Term(Term::Is(EmailClass::Gone)),
-            sort: SortOrder::Newest,
-        };
-        open_archive::count_matches(self.engine.archive(), &query)
-    }
-
     async fn fetch_bodies(&mut self, back: SyncDepth) -> Result<(), Error> {
         let Self {
             engine,
@@ -389,7 +381,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Continues with new mail and due statuses.
     ///
-    /// If the service fails, it is asked again later.
+    /// If the service fails, it retries after a pause.
     async fn watch(
         &mut self,
         args: &SyncArgs,
@@ -402,17 +394,14 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             }
             match &last_error {
                 None if failures > 0 => self.out.note("the service answers again"),
-                Some(error) if failures == 0 => self
-                    .out
-                    .note(&format!("{}; it is asked again later", error.message)),
+                Some(error) if failures == 0 => {
+                    self.out.note(&format!("{}; retrying", error.message))
+                }
                 _ => {}
             }
             failures = last_error.as_ref().map_or(0, |_| failures + 1);
             let cooldown = last_error.take().map(|error| error.cooldown());
-            let pause = REFRESH_INTERVAL
-                .saturating_mul(1 << failures.min(2))
-                .max(cooldown.unwrap_or_default())
-                .mul_f64(1.0 + fastrand::f64() / 4.0);
+            let pause = refresh_pause(failures, cooldown.unwrap_or_default());
             if failures == 0 {
                 self.backfill_during_pause(pause).await?;
             } else {
@@ -537,7 +526,7 @@ pub(super) fn stop_error(reason: StopReason) -> Option<Error> {
         StopReason::Done | StopReason::End | StopReason::OtherProcess => return None,
         StopReason::PageLimit => (
             ErrorKind::RateLimited,
-            "there is more than one run may ask for",
+            "one run may not request all of it",
             "run it again to go on",
         ),
         StopReason::NoProgress => (

@@ -51,6 +51,7 @@ struct FakeService(Arc<Mutex<FakeServiceState>>);
 struct FakeServiceState {
     emails: i64,
     bounced: Option<i64>,
+    deleted: Option<i64>,
     failure: Option<Error>,
     requests: u32,
 }
@@ -71,6 +72,7 @@ impl EmailApi for FakeService {
             checked_at: None,
             items: (from..below)
                 .rev()
+                .filter(|n| state.deleted != Some(*n))
                 .map(|n| item(n, state.bounced == Some(n)))
                 .collect(),
             unreadable: 0,
@@ -109,24 +111,11 @@ async fn streams_of_watch(
     script: impl AsyncFnOnce(&Archive),
 ) -> (String, String) {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
-    let started = Instant::now();
-    let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
-    let engine = Engine::new(played.clone(), archive.clone(), clock.clone());
     let (mut out, stdout, stderr) = Output::captured();
-    let tally = SyncTotals::new(clock(), Coverage::Unknown);
-    let zone = TimeZone::UTC;
-    let back = SyncDepth::Until(clock());
     let mut mirror = SyncCommand {
-        engine,
-        back,
         backfill,
-        clock,
-        zone,
-        totals: tally,
         events,
-        following: JoinSet::new(),
-        closed: None,
-        out: &mut out,
+        ..command(played, &archive, clock(), &mut out)
     };
     let sync = SyncArgs {
         back: HistorySpan::Last(SignedDuration::ZERO),
@@ -139,6 +128,55 @@ async fn streams_of_watch(
     }
     let text = |bytes: &Mutex<Vec<u8>>| String::from_utf8(bytes.lock().unwrap().clone()).unwrap();
     (text(&stdout), text(&stderr))
+}
+
+/// A clock that goes with the time of the runtime.
+fn clock() -> Clock {
+    let started = Instant::now();
+    Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed())
+}
+
+/// A command that loads new mail.
+fn command<'a>(
+    service: &FakeService,
+    archive: &Archive,
+    clock: Clock,
+    out: &'a mut Output,
+) -> SyncCommand<'a, FakeService> {
+    SyncCommand {
+        engine: Engine::new(service.clone(), archive.clone(), clock.clone()),
+        back: SyncDepth::Until(clock()),
+        backfill: HistorySpan::Off,
+        totals: SyncTotals::new(clock(), Coverage::Unknown),
+        clock,
+        zone: TimeZone::UTC,
+        events: None,
+        following: JoinSet::new(),
+        closed: None,
+        out,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn recheck_counts_what_the_run_found_gone() {
+    let service = FakeService::default();
+    service.0.lock().unwrap().emails = 300;
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+    let clock = clock();
+    let args = SyncArgs {
+        back: HistorySpan::All,
+        recheck: Some(HistorySpan::All),
+        ..SyncArgs::default()
+    };
+    for (deleted, gone) in [(None, 0), (Some(298), 1), (Some(150), 1), (Some(150), 0)] {
+        service.0.lock().unwrap().deleted = deleted;
+        let (mut out, ..) = Output::captured();
+        let mut command = command(&service, &archive, clock.clone(), &mut out);
+        command.back = SyncDepth::All;
+        command.run(&args).await.unwrap();
+        assert_eq!(command.totals.recheck.unwrap().gone, gone, "{deleted:?}");
+        sleep(Duration::from_mins(5)).await;
+    }
 }
 
 /// Lets time pass until it is so; no more than ten minutes of it.
@@ -173,7 +211,7 @@ async fn watch_fetches_new_mail_and_reports_errors_once() {
     });
     assert_eq!(
         output.await,
-        "sentbox: no route; it is asked again later\nsentbox: the service answers again\n"
+        "sentbox: no route; retrying\nsentbox: the service answers again\n"
     );
     assert!(
         played.0.lock().unwrap().requests < 30,

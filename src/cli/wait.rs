@@ -233,7 +233,7 @@ impl<S: EmailApi> Wait<'_, S> {
     /// Reports the first of several errors in a row.
     fn note_error(&mut self, error: Error) {
         if self.last_error.is_none() {
-            let message = format!("{}; it is asked again", error.message);
+            let message = format!("{}; retrying", error.message);
             self.out.note(&message);
         }
         self.last_error = Some(error);

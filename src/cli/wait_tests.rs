@@ -148,7 +148,7 @@ async fn failing_service_is_asked_again_but_not_with_rejected_key() {
     ];
     let (result, passed, notes) = wait_for(steps, "to:ana", None).await;
     assert_eq!((result.as_deref(), passed), (Ok("sent"), 2));
-    assert_eq!(notes, "sentbox: no route; it is asked again\n");
+    assert_eq!(notes, "sentbox: no route; retrying\n");
     let (result, passed, _) = wait_for(vec![failure(ErrorKind::KeyRejected)], "to:ana", None).await;
     assert_eq!(
         (result.unwrap_err().kind, passed),

@@ -7,7 +7,9 @@ use crate::api::{Client, EmailApi as _, Priority, RequestHandle};
 use crate::config::HistorySpan;
 use crate::config::clock::Clock;
 use crate::error::{Error, Result};
-use crate::sync::{BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason};
+use crate::sync::{
+    BackfillStep, Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause,
+};
 
 /// Refreshes, rechecks and loads older mail until the archive fails, which it returns.
 ///
@@ -30,11 +32,7 @@ pub(super) async fn poll(engine: Engine<Client>, backfill: HistorySpan, clock: C
                 error.cooldown()
             }
         };
-        let pause = REFRESH_INTERVAL
-            .saturating_mul(1 << failures.min(2))
-            .max(cooldown)
-            .mul_f64(1.0 + fastrand::f64() / 4.0);
-        let until = Instant::now() + pause;
+        let until = Instant::now() + refresh_pause(failures, cooldown);
         if failures == 0
             && let Err(error) = load_older(&engine, backfill.start(clock()), until).await
         {

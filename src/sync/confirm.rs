@@ -285,7 +285,7 @@ impl<S: EmailApi> Engine<S> {
 }
 
 /// Whether a row is neither final nor confirmed since `fresh_since`.
-fn needs_confirming(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
+pub(crate) fn needs_confirming(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
         .is_some_and(|at| (fresh_since..=now).contains(&at));

@@ -18,7 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::info;
 
-pub(crate) use confirm::ConfirmReport;
+pub(crate) use confirm::{ConfirmReport, needs_confirming};
 use planner::Goal;
 use report::ChangeFeed;
 use run::{SyncRun, is_cursor_error};
@@ -75,6 +75,16 @@ struct RetrieveResult {
 /// Time between two refreshes of the newest emails by a process that keeps an archive current.
 /// One request also reads the statuses of the newest hundred emails again.
 pub(crate) const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Returns the pause before the next refresh, longer after `failures` in a row and no shorter than `cooldown`.
+///
+/// A random part keeps processes from sending their requests at once.
+pub(crate) fn refresh_pause(failures: u32, cooldown: Duration) -> Duration {
+    REFRESH_INTERVAL
+        .saturating_mul(1 << failures.min(2))
+        .max(cooldown)
+        .mul_f64(1.0 + fastrand::f64() / 4.0)
+}
 
 /// The most pages of due statuses that it reads between two refreshes.
 pub(crate) const RECHECK_PAGES: u32 = 10;

@@ -328,7 +328,9 @@ impl SessionFactory {
         let mut opened = self.open_target(&target, Mailbox::Sent, ConfirmAnswer::None)?;
         if let OpenedSession::Ready(session) = &mut opened {
             let path = self.display_path(&key_target.key_file);
-            let mut notice = format!("the key may read, send and delete; it is stored in {path}");
+            let mut notice = format!(
+                "the key may read and, unless it is a mirror's, send and delete; it is stored in {path}"
+            );
             if let Some(more) = session.info.notice.take() {
                 notice = format!("{notice}; {more}");
             }
@@ -543,7 +545,7 @@ impl SessionFactory {
         let key = parse_key(key)?;
         let flags = self.flags_with_base_url(base_url);
         let target = Profiles::load(&self.env)?.key_target(&flags, &self.env)?;
-        verify_key(&target, &key, &self.clock).await
+        verify_key(&target, &key, &self.clock).await.map(drop)
     }
 
     /// Opens a list of a profile or of the sample mailbox.

@@ -253,7 +253,7 @@ fn shown_email_is_stored_privately() {
     assert!(files(sentbox.home()).is_empty());
     assert_snapshot!(sentbox.transcript("show 5b --offline"), @r"
     stderr: sentbox: the archive does not hold this email
-    stderr:    hint: without --offline the service is asked
+    stderr:    hint: leave out --offline to request it
     exit code 4
     ");
     let online = sentbox.stdout("show 5b");

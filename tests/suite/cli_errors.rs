@@ -214,7 +214,7 @@ fn invalid_config_exits_8_with_line() {
     assert_snapshot!(sentbox.transcript("list -p acme"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
     stderr: sentbox: there is no API key
-    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
+    stderr:    hint: run sentbox -p acme login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     "#);
 }

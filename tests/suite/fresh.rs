@@ -526,7 +526,7 @@ fn show_without_answer_prints_copy_and_age() {
     );
     let transcript = sentbox.transcript(&format!("{listed} --offline"));
     assert!(
-        transcript.contains("; without --offline the service is asked\n")
+        transcript.contains("; leave out --offline to request it\n")
             && transcript.ends_with("exit code 0"),
         "{transcript}"
     );

@@ -1,11 +1,15 @@
 //! Tests of several emails in one run, and of columns: `list` and `show`.
 
 use insta::assert_snapshot;
+use sentbox::api::Cursor;
+use sentbox::mail::EmailId;
+use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::cli::{RECEIPT, sample, two_emails};
 use crate::harness::fixed::Fixed;
-use crate::harness::process::Sentbox;
+use crate::harness::process::{Sentbox, serve_once};
 use crate::harness::service::Service;
 
 #[test]
@@ -147,4 +151,57 @@ fn next_page_is_a_command_with_the_same_flags() {
     );
     let (_, note) = list(&format!("list --columns id --limit 20 --before {last}"));
     assert_eq!(note, "");
+}
+
+/// A service that lists its emails and has none of them.
+struct OnlyListed(Fixed);
+
+impl EmailSource for OnlyListed {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
+        self.0.page(cursor, limit)
+    }
+
+    fn email(&self, _: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        Err(SourceError::Unknown)
+    }
+}
+
+#[test]
+fn deleted_email_without_a_body_is_shown_as_json() {
+    let listed = r#"{"id":"49a3999c","to":["ana@example.com"],"from":"a@example.com","created_at":"2026-11-20T07:00:00Z","subject":"Your receipt","last_event":"delivered"}"#;
+    let service = Service::new(OnlyListed(Fixed(vec![listed])));
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync");
+    let output = sentbox.run("show --json 49a3999c");
+    let copy: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(copy["subject"], "Your receipt");
+    assert!(copy["_sentbox"]["checked_at"].is_string(), "{copy}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("the service has no such email"), "{stderr}");
+    assert!(stderr.contains("the body was never fetched"), "{stderr}");
+    assert_eq!(
+        sentbox.run("show --as html 49a3999c").status.code(),
+        Some(4)
+    );
+}
+
+#[test]
+fn status_from_a_mirror_is_as_old_as_the_mirror_states() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-sentbox-mirror: 1\r\n\
+                  x-sentbox-checked-at: 2026-11-20T08:00:00Z\r\nconnection: close\r\n\r\n\
+                  {\"object\":\"email\",\"id\":\"5b\",\"to\":[\"x@example.com\"],\"from\":\"a@example.com\",\
+                  \"created_at\":\"2026-11-20T07:00:00Z\",\"last_event\":\"sent\",\"html\":null,\"text\":\"Hello\"}";
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_canary_of_a_mirror")
+        .with("SENTBOX_BASE_URL", &serve_once(answer));
+    let shown = sentbox.stdout("show 5b");
+    assert!(
+        shown.contains("; as of Fri 20 Nov 2026 08:00:00 UTC\n"),
+        "{shown}"
+    );
+    let copy: Value = serde_json::from_str(&sentbox.stdout("show 5b --offline --json")).unwrap();
+    assert_eq!(
+        copy["_sentbox"]["checked_at"],
+        "2026-11-20T08:00:00.000000Z"
+    );
 }

@@ -393,7 +393,7 @@ fn doctor_checks_everything_and_exits_by_failure() {
         says("rate")
     );
     assert!(
-        says("archive").contains("whole, 1 email, 1 MB; everything the service had at "),
+        says("archive").contains("intact, 1 email, 1 MB; everything the service had at "),
         "{}",
         says("archive")
     );

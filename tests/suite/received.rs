@@ -246,7 +246,7 @@ fn retention_size_checks_and_removal_reach_both_archives() {
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["emails"], 3);
     let checked = sentbox.stdout("doctor");
-    assert_eq!(checked.matches("whole, ").count(), 2, "{checked}");
+    assert_eq!(checked.matches("intact, ").count(), 2, "{checked}");
 
     // A command about sent mail is enough to remove old received mail.
     profile("keep = \"500w\"\n");

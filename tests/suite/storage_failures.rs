@@ -273,7 +273,7 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     assert!(
         sentbox
             .transcript("doctor --quick")
-            .contains("its pages fit together")
+            .contains("quick check passed")
     );
 }
 

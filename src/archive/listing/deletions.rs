@@ -62,6 +62,14 @@ impl Archive {
         self.write(|tx| tx.execute(MARK_MISSING, params))
     }
 
+    /// Counts the emails of which responses to requests after `request` have shown that they are missing.
+    pub(crate) fn count_missing_after(&self, request: RequestTime) -> Result<u64> {
+        let query =
+            "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL AND response_seq > ?1";
+        let count: i64 = self.read(|conn| conn.value(query, [request.seq]))?;
+        Ok(count.unsigned_abs())
+    }
+
     /// Finds the newest unconfirmed deletion in `range` that is not older than `since` (microseconds
     /// since 1970), and the listed email above it.
     ///
